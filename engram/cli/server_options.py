@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from engram.cli.invocation import Call
 from engram.cli.parsing import Argument, argument, repeatable
 from engram.domain.errors import UsageError
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import argparse
-
     from engram.serving import Address
     from engram.serving.limits import Limits
 
@@ -37,12 +36,16 @@ def declare(port: int, when: str = "") -> list[Argument]:
     ]
 
 
-def address_of(given: argparse.Namespace) -> Address:
-    """Where to serve. Raises UsageError for a proxy that is neither an address nor a network."""
+def read(call: Call) -> tuple[Address, Limits]:
+    """Where to serve, and what the server takes from its clients. Raises UsageError for a value that is none."""
     from ipaddress import ip_network
 
     from engram.serving import Address
+    from engram.serving.limits import Limits
 
+    given = call.arguments
+    if call.output.json:
+        raise UsageError("A server has no JSON output.", "Leave out --json.")
     for proxy in given.trust_proxy:
         try:
             ip_network(proxy)
@@ -51,13 +54,7 @@ def address_of(given: argparse.Namespace) -> Address:
                 f"'{safe_text(proxy)[:100]}' is neither an IP address nor a network.",
                 "Name the proxy as 10.0.0.5, fd00::5 or 10.0.0.0/24.",
             ) from None
-    return Address(given.host, given.port, tuple(given.allow_host), tuple(given.trust_proxy))
-
-
-def limits_of(given: argparse.Namespace) -> Limits:
-    """What the server takes from its clients. Raises UsageError for a negative rate."""
-    from engram.serving.limits import Limits
-
     if given.rate < 0:
         raise UsageError(f"The rate must not be negative, but is {given.rate}.", "Use 0 for no limit.")
-    return Limits(rate=given.rate)
+    address = Address(given.host, given.port, tuple(given.allow_host), tuple(given.trust_proxy))
+    return address, Limits(rate=given.rate)

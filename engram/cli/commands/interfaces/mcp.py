@@ -5,7 +5,6 @@ from __future__ import annotations
 from engram.cli import server_options
 from engram.cli.invocation import Call
 from engram.cli.parsing import argument, switch
-from engram.domain.errors import UsageError
 
 DESCRIPTION = (
     "Serve this memory to a coding agent over the Model Context Protocol: over standard input and\n"
@@ -28,10 +27,8 @@ def run(call: Call) -> int:
     from engram.mcp.tools import choose_sets
 
     given = call.arguments
-    if call.output.json:
-        raise UsageError("A server has no JSON output.", "Leave out --json.")
+    address, limits = server_options.read(call)
     sets = choose_sets(given.tools)
-    address, limits = server_options.address_of(given), server_options.limits_of(given)
     if not given.http:
         from engram.mcp.stdio import serve
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from engram.cli import server_options
 from engram.cli.invocation import Call
-from engram.domain.errors import UsageError
 
 DESCRIPTION = (
     "Serve this memory over an HTTP API with a bearer token, for programs that use neither MCP nor the command\n"
@@ -20,14 +19,11 @@ ARGUMENTS = server_options.declare(8849)
 
 
 def run(call: Call) -> int:
-    given = call.arguments
-    if call.output.json:
-        raise UsageError("A server has no JSON output.", "Leave out --json.")
-    address, limits = server_options.address_of(given), server_options.limits_of(given)
+    address, limits = server_options.read(call)
     from engram.serving import check_packages
 
     check_packages()
     from engram.http.server import serve_api
     from engram.mcp.memory import Memory, Opening
 
-    return serve_api(Memory(Opening(given.store, call.scope, ask=False)), address, limits)
+    return serve_api(Memory(Opening(call.arguments.store, call.scope, ask=False)), address, limits)
