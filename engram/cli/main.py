@@ -98,24 +98,16 @@ def _run(given: list[str]) -> int:
         output.error(EngramError(f"{type(error).__name__}: {error}.", "Nothing more was done."))
         return EngramError.exit_code
     except KeyboardInterrupt:
-        output.error(_error_with_code("interrupted", "Interrupted.", "What was acknowledged before is safe."))
+        output.error(EngramError("Interrupted.", "What was acknowledged before is safe.", "interrupted"))
         return INTERRUPTED
     except Exception as error:
         if os.environ.get("ENGRAM_TRACEBACK"):
             raise
         message = f"An error that should not happen: {type(error).__name__}: {error}."
         output.error(
-            _error_with_code("internal", message, "Please report it; ENGRAM_TRACEBACK=1 shows where it is.")
+            EngramError(message, "Please report it; ENGRAM_TRACEBACK=1 shows where it is.", "internal")
         )
         return EngramError.exit_code
-
-
-def _error_with_code(code: str, message: str, hint: str) -> EngramError:
-    from engram.domain.errors import EngramError
-
-    error = EngramError(message, hint)
-    error.code = code
-    return error
 
 
 def _dispatch(given: list[str], output: object) -> int:

@@ -24,10 +24,11 @@ class EngramError(Exception):
     code = "failed"
     exit_code = FAILED
 
-    def __init__(self, message: str, hint: str = "") -> None:
+    def __init__(self, message: str, hint: str = "", code: str = "") -> None:
         super().__init__(message)
         self.message = message
         self.hint = hint
+        self.code = code or self.code
 
     def as_dict(self) -> dict[str, object]:
         """Return the error as the JSON that every front end reports."""

@@ -55,9 +55,7 @@ def refusal(
     status: int, code: str, message: str, hint: str = "", headers: Mapping[str, str] | None = None
 ) -> ProblemError:
     """A request that is not let through."""
-    error = errors.EngramError(message, hint)
-    error.code = code
-    return ProblemError(status, error, headers=headers)
+    return ProblemError(status, errors.EngramError(message, hint, code), headers=headers)
 
 
 def of_engram(error: errors.EngramError) -> ProblemError:
