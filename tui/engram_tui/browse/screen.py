@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 from time import monotonic
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from textual import on
 from textual.containers import Horizontal, Vertical
@@ -21,7 +21,6 @@ from engram_tui.browse.facet_pane import FacetLines, FacetPane, Values, read_val
 from engram_tui.browse.facets import NAMES, Facets, label, values_of
 from engram_tui.browse.queries import WORTH
 from engram_tui.entry_actions.screen import EntryActionsScreen
-from engram_tui.shell.action import bindings
 from engram_tui.shell.frame import ROOMY
 from engram_tui.shell.sanitize import safe_line
 from engram_tui.widgets.entry_list import AGES_INTERVAL, NARROWEST, EntryList
@@ -31,13 +30,11 @@ from engram_tui.widgets.preview import UNDER_CURSOR, Preview
 from engram_tui.widgets.rows import BEST, SORT_NAMES, Row, ids_of, sort_rows, with_rows
 
 if TYPE_CHECKING:
-    from textual.binding import BindingType
     from textual.timer import Timer
     from textual.widget import Widget
 
     from engram.app import Engram
     from engram.usecases.lookup.listing import Shown
-    from engram_tui.shell.action import Action
 
 FIRST_PAGE = 500
 TYPING_DELAY = 0.06  # seconds without a key before a search starts
@@ -69,8 +66,7 @@ class BrowseScreen(EntryActionsScreen):
         &.-narrow.-reading #left { display: none; }
     }
     """
-    OWN_ACTIONS: ClassVar[tuple[Action, ...]] = ACTIONS
-    BINDINGS: ClassVar[list[BindingType]] = bindings(ACTIONS)
+    OWN_ACTIONS = ACTIONS
 
     def __init__(self, store: Engram) -> None:
         super().__init__(store)

@@ -20,7 +20,6 @@ from engram_tui.consolidate.plan_tree import Choices, PlanTree, what_happens
 from engram_tui.consolidate.step_result import item_of, read_result, rehearsal_text
 from engram_tui.inbox import commands
 from engram_tui.inbox.pair_search import PairSearch
-from engram_tui.shell.action import bindings
 from engram_tui.shell.command import Command
 from engram_tui.shell.sanitize import safe_line, safe_lines
 from engram_tui.shell.screen import ShellScreen
@@ -40,7 +39,6 @@ if TYPE_CHECKING:
     from engram.domain.entry.lore import Lore
     from engram.domain.review.review import Item
     from engram_tui.inbox.versions import MergeSource
-    from engram_tui.shell.action import Action
 
 CURSOR_DELAY = 0.05  # seconds without a key before a result is shown
 CHOICE_DELAY = 0.6  # seconds without a key before a choice is rehearsed
@@ -90,8 +88,7 @@ class ConsolidateScreen(ShellScreen):
         &.-narrow.-reading PlanTree { display: none; }
     }
     """
-    OWN_ACTIONS: ClassVar[tuple[Action, ...]] = ACTIONS
-    BINDINGS: ClassVar[list[BindingType]] = bindings(ACTIONS)
+    OWN_ACTIONS = ACTIONS
 
     def __init__(self, store: Engram) -> None:
         super().__init__(store)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 from textual import on
@@ -29,7 +29,6 @@ from engram_tui.entry.format import (
 )
 from engram_tui.entry.parts import PARTS, EntryText, Facts
 from engram_tui.entry_actions.screen import EntryActionsScreen
-from engram_tui.shell.action import bindings
 from engram_tui.shell.sanitize import safe_line
 from engram_tui.widgets.compare import NEWER, OLDER, Compare, Side
 from engram_tui.widgets.option_lines import OptionLines, StatusText
@@ -37,7 +36,6 @@ from engram_tui.widgets.preview import body_of
 from engram_tui.widgets.rows import Row, row_of_shown
 
 if TYPE_CHECKING:
-    from textual.binding import BindingType
     from textual.widget import Widget
 
     from engram.app import Engram
@@ -47,7 +45,6 @@ if TYPE_CHECKING:
     from engram.usecases.lookup.listing import Shown
     from engram.usecases.recall.recall_log import Surfaced
     from engram_tui.entry.format import Provenance
-    from engram_tui.shell.action import Action
 
 EMPTY = {
     "links": "no links to or from other entries",
@@ -88,8 +85,7 @@ class EntryScreen(EntryActionsScreen):
         &.-narrow #facts, &.-narrow #links-part, &.-narrow #queries-part { height: 1fr; max-height: 100%; }
     }
     """
-    OWN_ACTIONS: ClassVar[tuple[Action, ...]] = ACTIONS
-    BINDINGS: ClassVar[list[BindingType]] = bindings(ACTIONS)
+    OWN_ACTIONS = ACTIONS
 
     def __init__(self, store: Engram, entry_id: str, around: Sequence[str] = ()) -> None:
         """`around` are the ids of the list it was opened from, in order."""

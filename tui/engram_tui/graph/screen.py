@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from textual import on
 from textual.widgets import Static
@@ -21,19 +21,16 @@ from engram_tui.graph.lines import (
     read_around,
     read_entities,
 )
-from engram_tui.shell.action import bindings
 from engram_tui.shell.sanitize import safe_line
 from engram_tui.widgets.entry_list import EntryList
 from engram_tui.widgets.line_screen import LineScreen
 
 if TYPE_CHECKING:
-    from textual.binding import BindingType
     from textual.widget import Widget
 
     from engram.app import Engram
     from engram.domain.graph.entity import Entity
     from engram.usecases.graph.neighbourhood import Neighbourhood
-    from engram_tui.shell.action import Action
     from engram_tui.widgets.line_list import Line
 
 POLL_INTERVAL = 1.0  # seconds between looks at the entities: the app itself only looks at entries
@@ -50,8 +47,7 @@ class GraphScreen(LineScreen):
         & Preview { width: 3fr; }
     }
     """
-    OWN_ACTIONS: ClassVar[tuple[Action, ...]] = ACTIONS
-    BINDINGS: ClassVar[list[BindingType]] = bindings(ACTIONS)
+    OWN_ACTIONS = ACTIONS
 
     def __init__(self, store: Engram) -> None:
         super().__init__(store)

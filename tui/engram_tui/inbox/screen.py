@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from textual import on
 from textual.containers import Container, Horizontal, Vertical, VerticalScroll
@@ -32,7 +32,7 @@ from engram_tui.inbox.inbox_list import LABELS, InboxList
 from engram_tui.inbox.item_details import PAIRS, ItemDetails, read_details, read_usefulness
 from engram_tui.inbox.pair_search import PairSearch
 from engram_tui.inbox.queue import ORDERS, Wanted, called, group_items
-from engram_tui.shell.action import Action, bindings, key_label
+from engram_tui.shell.action import key_label
 from engram_tui.shell.sanitize import safe_line
 from engram_tui.shell.store_screen import reopen_store
 from engram_tui.widgets.entry_list import AGES_INTERVAL, EntryList
@@ -42,7 +42,6 @@ from engram_tui.widgets.word_marks import text_before_marks
 
 if TYPE_CHECKING:
     from rich.text import Text
-    from textual.binding import BindingType
     from textual.timer import Timer
     from textual.widget import Widget
 
@@ -100,8 +99,7 @@ class InboxScreen(DecidingScreen):
         &.-low .facts, &.-low #why, &.-low #kinds { display: none; }
     }
     """
-    OWN_ACTIONS: ClassVar[tuple[Action, ...]] = ACTIONS
-    BINDINGS: ClassVar[list[BindingType]] = bindings(ACTIONS)
+    OWN_ACTIONS = ACTIONS
 
     def __init__(self, store: Engram) -> None:
         super().__init__(store)

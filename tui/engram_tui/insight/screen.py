@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from textual.containers import Grid, Vertical, VerticalScroll
 from textual.widgets import Static
 
 from engram.domain.explore.insight_charts import charts
 from engram_tui.insight.actions import ACTIONS
-from engram_tui.shell.action import bindings
 from engram_tui.shell.frame import ROOMY
 from engram_tui.shell.sanitize import safe_line, safe_lines
 from engram_tui.shell.screen import ShellScreen
@@ -18,14 +17,12 @@ from engram_tui.widgets.preview import Preview
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
-    from textual.binding import BindingType
     from textual.widget import Widget
 
     from engram.app import Engram
     from engram.domain.explore.insight import Insight
     from engram.domain.explore.insight_charts import Chart
     from engram.usecases.lookup.listing import Shown
-    from engram_tui.shell.action import Action
 
 PADDING = 3  # cells of a panel beside its chart
 NARROWEST = 36
@@ -74,8 +71,7 @@ class InsightScreen(ShellScreen):
         &.-reading #findings { display: none; }
     }
     """
-    OWN_ACTIONS: ClassVar[tuple[Action, ...]] = ACTIONS
-    BINDINGS: ClassVar[list[BindingType]] = bindings(ACTIONS)
+    OWN_ACTIONS = ACTIONS
 
     def __init__(self, store: Engram) -> None:
         super().__init__(store)

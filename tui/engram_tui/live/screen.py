@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from textual.widgets import Static
 
@@ -22,18 +22,15 @@ from engram_tui.live.lines import (
     read_titles,
     who_cells,
 )
-from engram_tui.shell.action import bindings
 from engram_tui.shell.sanitize import safe_line
 from engram_tui.widgets.format import count
 from engram_tui.widgets.line_screen import LineScreen
 
 if TYPE_CHECKING:
-    from textual.binding import BindingType
     from textual.widget import Widget
 
     from engram.app import Engram
     from engram.usecases.store.activity_log import LiveEntry
-    from engram_tui.shell.action import Action
     from engram_tui.widgets.line_list import Line
 
 POLL_INTERVAL = 0.5  # seconds between looks for new events
@@ -49,8 +46,7 @@ class LiveScreen(LineScreen, JudgeScreen):
         & #left { width: 5fr; }
     }
     """
-    OWN_ACTIONS: ClassVar[tuple[Action, ...]] = ACTIONS
-    BINDINGS: ClassVar[list[BindingType]] = bindings(ACTIONS)
+    OWN_ACTIONS = ACTIONS
 
     def __init__(self, store: Engram) -> None:
         super().__init__(store)

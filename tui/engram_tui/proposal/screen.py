@@ -6,7 +6,7 @@ It lies over the Inbox. What is decided is only noted, until the review ends: th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 from textual import on
@@ -16,7 +16,6 @@ from engram.domain.text.counted_nouns import counted
 from engram.usecases.review.proposals import ACCEPT, REJECT
 from engram_tui.proposal import commands
 from engram_tui.proposal.actions import ACTIONS
-from engram_tui.shell.action import bindings
 from engram_tui.shell.errors import describe_error
 from engram_tui.shell.sanitize import safe_line, safe_lines
 from engram_tui.shell.screen import ShellScreen
@@ -28,12 +27,10 @@ from engram_tui.widgets.option_lines import StatusText
 from engram_tui.widgets.word_marks import inline
 
 if TYPE_CHECKING:
-    from textual.binding import BindingType
     from textual.widget import Widget
 
     from engram.app import Engram
     from engram.usecases.review.proposals import Finished, Proposal, ProposedEntry
-    from engram_tui.shell.action import Action
 
 STATE_CELLS, KIND_CELLS, WHO_CELLS = 11, 10, 18
 SIGN_CELLS, WITH_KIND = 2, 60  # cells of the list from which state and kind fit as words
@@ -63,8 +60,7 @@ class ProposalScreen(ShellScreen):
         &.-narrow #change { width: 1fr; height: 3fr; border-left: none; border-top: solid $primary 40%; }
     }
     """
-    OWN_ACTIONS: ClassVar[tuple[Action, ...]] = ACTIONS
-    BINDINGS: ClassVar[list[BindingType]] = bindings(ACTIONS)
+    OWN_ACTIONS = ACTIONS
 
     def __init__(self, store: Engram, name: str) -> None:
         super().__init__(store)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from textual import on
 from textual.widgets import OptionList, Static
@@ -13,7 +13,6 @@ from textual.widgets import OptionList, Static
 from engram.adapters.files.places import user_config_file
 from engram.usecases.store.configuration import DEFAULT, OWN, STORE
 from engram_tui.settings.actions import ACTIONS
-from engram_tui.shell.action import bindings
 from engram_tui.shell.command import Command
 from engram_tui.shell.sanitize import safe_line
 from engram_tui.shell.screen import ShellScreen
@@ -21,12 +20,10 @@ from engram_tui.shell.store_watch import short_path
 from engram_tui.widgets.option_lines import OptionLines
 
 if TYPE_CHECKING:
-    from textual.binding import BindingType
     from textual.widget import Widget
 
     from engram.app import Engram
     from engram.usecases.store.configuration import Setting
-    from engram_tui.shell.action import Action
     from engram_tui.shell.command import Outcome
 
 _FROM = {STORE: "the store's file", OWN: "your own file"}
@@ -49,8 +46,7 @@ class SettingsScreen(ShellScreen):
         &.-low ToastRack { margin-bottom: 1; }
     }
     """
-    OWN_ACTIONS: ClassVar[tuple[Action, ...]] = ACTIONS
-    BINDINGS: ClassVar[list[BindingType]] = bindings(ACTIONS)
+    OWN_ACTIONS = ACTIONS
 
     def __init__(self, store: Engram) -> None:
         super().__init__(store)

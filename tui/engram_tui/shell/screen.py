@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class ShellScreen(StoreScreen):
-    """A screen of the app. Subclasses set `SCREEN`, `OWN_ACTIONS` and `BINDINGS`, and write `compose_body`."""
+    """A screen of the app. Subclasses set `SCREEN` and `OWN_ACTIONS`, which are bound to their keys, and write `compose_body`."""
 
     OWN_ACTIONS: ClassVar[tuple[Action, ...]] = ()
     SELECTS: ClassVar[str] = "entry"  # what `selected_ids` gives the ids of
@@ -38,6 +38,11 @@ class ShellScreen(StoreScreen):
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = bindings(ACTIONS)
+
+    def __init_subclass__(cls, **options: bool) -> None:
+        if "OWN_ACTIONS" in cls.__dict__:
+            cls.BINDINGS = bindings(cls.OWN_ACTIONS)
+        super().__init_subclass__(**options)
 
     def __init__(self, store: Engram) -> None:
         super().__init__(store)

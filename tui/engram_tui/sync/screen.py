@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 from threading import Event
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from textual.widgets import Static
 
 from engram.usecases.sync.sync import Options
-from engram_tui.shell.action import bindings
 from engram_tui.shell.errors import describe_defect, describe_error
 from engram_tui.shell.sanitize import safe_line
 from engram_tui.sync import commands
@@ -33,13 +32,11 @@ from engram_tui.widgets.format import count, entries
 from engram_tui.widgets.line_screen import LineScreen
 
 if TYPE_CHECKING:
-    from textual.binding import BindingType
     from textual.widget import Widget
 
     from engram.app import Engram
     from engram.domain.errors import EngramError
     from engram.usecases.sync.traffic import LoreChange
-    from engram_tui.shell.action import Action
     from engram_tui.shell.command import Command, Outcome
     from engram_tui.widgets.line_list import Line
 
@@ -56,8 +53,7 @@ class SyncScreen(LineScreen):
         & #running { height: 1; padding: 0 1; background: $primary 25%; display: none; text-wrap: nowrap; text-overflow: ellipsis; }
     }
     """
-    OWN_ACTIONS: ClassVar[tuple[Action, ...]] = ACTIONS
-    BINDINGS: ClassVar[list[BindingType]] = bindings(ACTIONS)
+    OWN_ACTIONS = ACTIONS
 
     def __init__(self, store: Engram) -> None:
         super().__init__(store)
