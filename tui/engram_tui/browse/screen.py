@@ -144,14 +144,6 @@ class BrowseScreen(EntryActionsScreen):
 
     # Conditions of the actions
 
-    def is_reading(self) -> bool:
-        """Return whether the entry has the focus."""
-        return self.has_class("-reading")
-
-    def is_listing(self) -> bool:
-        """Return whether the list has the focus."""
-        return not self.is_reading()
-
     def store_is_empty(self) -> bool:
         """Return whether the store has no entry at all, as far as is known."""
         return self.page_of is not None and not self.total and not self.search_text
@@ -399,16 +391,12 @@ class BrowseScreen(EntryActionsScreen):
     def action_read(self) -> None:
         """Go into the text beside the list: on a narrow terminal it takes the list's place."""
         if self.row is not None:
-            self.add_class("-reading")
+            self.go_into(self.preview)
             self._load_entry()
-            self.set_focus(self.preview)
-            self.refresh_bindings()
 
     def action_back(self) -> None:
         """Go from the entry to the list."""
-        self.remove_class("-reading")
-        self.set_focus(self.entry_list)
-        self.refresh_bindings()
+        self.go_back_to(self.entry_list)
 
     def move_cursor(self, rows: int) -> None:
         """Move in the list from wherever the focus is."""

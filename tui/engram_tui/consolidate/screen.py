@@ -140,17 +140,9 @@ class ConsolidateScreen(ShellScreen):
         line = self.tree_list.line
         return line is not None and (line.left is not None or bool(line.step and line.step.kind == MERGE))
 
-    def is_reading(self) -> bool:
-        """Return whether the result has the focus."""
-        return self.has_class("-reading")
-
     def has_line(self) -> bool:
         """Return whether there is a line to open."""
         return self.is_listing() and self.tree_list.line is not None
-
-    def is_listing(self) -> bool:
-        """Return whether the tree has the focus."""
-        return not self.is_reading()
 
     def selected_ids(self) -> tuple[str, ...]:
         """Return the ids of the step under the cursor."""
@@ -274,16 +266,12 @@ class ConsolidateScreen(ShellScreen):
         if line.is_kind:
             self._open(line.kind, not self.choices.is_open(line.kind))
         else:
-            self.add_class("-reading")
+            self.go_into(self.query_one(ResultPane))
             self.read_line()
-            self.set_focus(self.query_one(ResultPane))
-            self.refresh_bindings()
 
     def action_close_result(self) -> None:
         """Go back to the tree."""
-        self.remove_class("-reading")
-        self.set_focus(self.tree_list)
-        self.refresh_bindings()
+        self.go_back_to(self.tree_list)
 
     def action_fold_kind(self) -> None:
         """Close the kind that the cursor is in."""

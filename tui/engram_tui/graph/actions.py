@@ -11,5 +11,5 @@ ACTIONS = (
     Action("graph_find", "slash", "find", "find an entity by its name, and draw its neighbourhood", 3, command="engram graph"),
     Action("graph_deeper", "greater_than_sign", "deeper", "one step deeper; after three steps one again", 4, "has_start", command="engram graph --depth"),
     Action("graph_whole", "w", "all", "back to the most important entities of all", 5, "has_start"),
-    Action("graph_into", "right,tab", "beside", "into the text beside the drawing", 6, "is_drawing"),
+    Action("graph_into", "right,tab", "beside", "into the text beside the drawing", 6, "is_listing"),
 )  # fmt: skip

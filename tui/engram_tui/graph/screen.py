@@ -69,13 +69,9 @@ class GraphScreen(LineScreen):
 
     # Conditions of the actions
 
-    def is_drawing(self) -> bool:
-        """Return whether the drawing has the focus."""
-        return not self.is_reading()
-
     def has_start(self) -> bool:
         """Return whether the drawing has an entity in its centre."""
-        return self.is_drawing() and bool(self.start)
+        return self.is_listing() and bool(self.start)
 
     def can_go_back(self) -> bool:
         """Return whether there is something to go back to."""
@@ -158,7 +154,7 @@ class GraphScreen(LineScreen):
     def action_read(self) -> None:
         """Draw what is around an entity; read an entry, or the entity in the centre."""
         line = self.line_list.line
-        if self.is_drawing() and line is not None and line.group == ENTITY_LINE and line.id != self.start:
+        if self.is_listing() and line is not None and line.group == ENTITY_LINE and line.id != self.start:
             self._go_to(line.id)
         else:
             super().action_read()

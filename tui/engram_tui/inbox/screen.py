@@ -162,14 +162,6 @@ class InboxScreen(DecidingScreen):
         """Return whether anything waits at all."""
         return bool(self.queue.every)
 
-    def is_reading(self) -> bool:
-        """Return whether the item has the keys."""
-        return self.has_class("-reading")
-
-    def is_listing(self) -> bool:
-        """Return whether the list has the keys."""
-        return not self.is_reading()
-
     def may_mark(self) -> bool:
         """Return whether there is an item to mark in the list."""
         return self.is_listing() and self.item is not None
@@ -458,10 +450,8 @@ class InboxScreen(DecidingScreen):
 
     def action_back(self) -> None:
         """Go from the item to the list."""
-        self.remove_class("-reading")
-        self.set_focus(self.item_list)
+        self.go_back_to(self.item_list)
         self.call_after_refresh(self._show_about)  # while it was hidden the list had no width
-        self.refresh_bindings()
 
     def action_next_of_group(self) -> None:
         """Compare with another entry of the group."""

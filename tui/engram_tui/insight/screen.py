@@ -95,17 +95,9 @@ class InsightScreen(ShellScreen):
 
     # Conditions of the actions
 
-    def is_reading(self) -> bool:
-        """Return whether an entry is shown."""
-        return self.has_class("-reading")
-
-    def is_looking(self) -> bool:
-        """Return whether the charts are shown."""
-        return not self.is_reading()
-
     def can_read(self) -> bool:
         """Return whether a chart names entries."""
-        return self.is_looking() and self.found is not None and bool(self.found.useful or self.found.unused)
+        return self.is_listing() and self.found is not None and bool(self.found.useful or self.found.unused)
 
     # Showing
 
@@ -156,9 +148,7 @@ class InsightScreen(ShellScreen):
 
     def _show_entry(self, shown: Shown) -> None:
         self.preview.show(shown, self.now())
-        self.add_class("-reading")
-        self.set_focus(self.preview)
-        self.refresh_bindings()
+        self.go_into(self.preview)
 
     @property
     def preview(self) -> Preview:
@@ -176,9 +166,7 @@ class InsightScreen(ShellScreen):
 
     def action_back(self) -> None:
         """Go back to the charts."""
-        self.remove_class("-reading")
-        self.set_focus(self.findings)
-        self.refresh_bindings()
+        self.go_back_to(self.findings)
 
     def action_scroll_by(self, rows: int) -> None:
         """Scroll by so many lines down (negative: up)."""

@@ -69,10 +69,6 @@ class LiveScreen(LineScreen, JudgeScreen):
 
     # Conditions of the actions
 
-    def is_listing(self) -> bool:
-        """Return whether the list has the focus."""
-        return not self.is_reading()
-
     def follows(self) -> bool:
         """Return whether the cursor is on the newest line, and so moves on with new ones."""
         return self.line_list.cursor >= len(self.line_list.lines) - 1

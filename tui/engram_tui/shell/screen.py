@@ -63,6 +63,28 @@ class ShellScreen(StoreScreen):
         """Return the ids that a command is about: of the marked entries, else of the one under the cursor."""
         return ()
 
+    # The pane of what is under the cursor: beside the list, or on a narrow terminal in its place
+
+    def is_reading(self) -> bool:
+        """Return whether that pane has the focus."""
+        return self.has_class("-reading")
+
+    def is_listing(self) -> bool:
+        """Return whether the list has the focus."""
+        return not self.is_reading()
+
+    def go_into(self, pane: Widget) -> None:
+        """Go from the list into that pane."""
+        self.add_class("-reading")
+        self.set_focus(pane)
+        self.refresh_bindings()
+
+    def go_back_to(self, rows: Widget) -> None:
+        """Go from that pane back to the list."""
+        self.remove_class("-reading")
+        self.set_focus(rows)
+        self.refresh_bindings()
+
     # The frame
 
     def compose(self) -> ComposeResult:

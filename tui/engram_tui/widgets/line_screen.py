@@ -88,14 +88,10 @@ class LineScreen(ShellScreen):
         """Return whether the line is about an entry."""
         return bool(self.selected_ids())
 
-    def is_reading(self) -> bool:
-        """Return whether the entry has the focus."""
-        return self.has_class("-reading")
-
     def can_read(self) -> bool:
         """Return whether there is something to open."""
         line = self.line_list.line
-        return not self.is_reading() and line is not None and bool(line.entry_id or self.placeholder(line))
+        return self.is_listing() and line is not None and bool(line.entry_id or self.placeholder(line))
 
     @on(EntryList.Highlighted)
     def moved(self) -> None:
@@ -110,16 +106,12 @@ class LineScreen(ShellScreen):
     def action_read(self) -> None:
         """Go into the entry: on a narrow terminal it takes the list's place."""
         if self.can_read():
-            self.add_class("-reading")
+            self.go_into(self.preview)
             self.load_entry()
-            self.set_focus(self.preview)
-            self.refresh_bindings()
 
     def action_back(self) -> None:
         """Go from the entry to the list."""
-        self.remove_class("-reading")
-        self.set_focus(self.line_list)
-        self.refresh_bindings()
+        self.go_back_to(self.line_list)
 
     def load_entry(self) -> None:
         """Read and show what the line under the cursor is about."""
