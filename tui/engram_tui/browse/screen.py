@@ -30,7 +30,6 @@ from engram_tui.widgets.preview import UNDER_CURSOR, Preview
 from engram_tui.widgets.rows import BEST, SORT_NAMES, Row, ids_of, sort_rows, with_rows
 
 if TYPE_CHECKING:
-    from textual.timer import Timer
     from textual.widget import Widget
 
     from engram.app import Engram
@@ -78,8 +77,6 @@ class BrowseScreen(EntryActionsScreen):
         self.matches: queries.Matches | None = None  # of the search, if there is one
         self.match_order = BEST
         self.values: Values = {}  # what there is to filter by
-        self._typing: Timer | None = None
-        self._resting: Timer | None = None
         self._moved = 0.0
         self._complete = False  # whether `listed` is the whole list
 
@@ -241,10 +238,8 @@ class BrowseScreen(EntryActionsScreen):
     @on(Input.Changed, "#filter")
     def typed(self) -> None:
         """Search once the keys rest; an empty search shows the list at once."""
-        if self._typing:
-            self._typing.stop()
         if self.search_text:
-            self._typing = self.set_timer(TYPING_DELAY, self._search)
+            self.debounce("search", TYPING_DELAY, self._search)
         elif self.matches is not None:
             self.matches = None
             self.show_error("")
@@ -345,11 +340,9 @@ class BrowseScreen(EntryActionsScreen):
         if self.row is not None and self.row.id in self.entry_list.arrived:
             self.entry_list.arrived.discard(self.row.id)
             self._show_counts()
-        if self._resting:
-            self._resting.stop()
         moved, self._moved = self._moved, monotonic()
         held_down = self._moved - moved < HELD_DELAY
-        self._resting = self.set_timer(HELD_DELAY if held_down else CURSOR_DELAY, self._load_entry)
+        self.debounce("entry", HELD_DELAY if held_down else CURSOR_DELAY, self._load_entry)
 
     def _load_entry(self) -> None:
         row = self.row

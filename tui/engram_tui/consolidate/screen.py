@@ -31,7 +31,6 @@ from engram_tui.widgets.markdown_pane import MarkdownPane
 if TYPE_CHECKING:
     from rich.text import Text
     from textual.binding import BindingType
-    from textual.timer import Timer
     from textual.widget import Widget
 
     from engram.app import Engram
@@ -95,8 +94,6 @@ class ConsolidateScreen(ShellScreen):
         self.choices = Choices()
         self.doing = "reading the store"  # what the planning does now; "" once it is done
         self._pairs = PairSearch(store)
-        self._resting: Timer | None = None
-        self._choosing: Timer | None = None
 
     def compose_body(self) -> Iterator[Widget]:
         """Yield the plan in a sentence, its tree, and the result of the step under the cursor."""
@@ -229,9 +226,7 @@ class ConsolidateScreen(ShellScreen):
     @on(EntryList.Highlighted)
     def moved(self) -> None:
         """Show the result of the step once the cursor rests."""
-        if self._resting:
-            self._resting.stop()
-        self._resting = self.set_timer(CURSOR_DELAY, self.read_line)
+        self.debounce("result", CURSOR_DELAY, self.read_line)
         self.refresh_bindings()
 
     def read_line(self) -> None:
@@ -314,9 +309,7 @@ class ConsolidateScreen(ShellScreen):
         self.tree_list.refresh()
         self.show_plan()
         self.refresh_bindings()
-        if self._choosing:
-            self._choosing.stop()
-        self._choosing = self.set_timer(CHOICE_DELAY, self._rehearse)
+        self.debounce("choice", CHOICE_DELAY, self._rehearse)
 
     def _rehearse(self) -> None:
         if not self.choices.is_rehearsed:

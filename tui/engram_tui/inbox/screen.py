@@ -42,7 +42,6 @@ from engram_tui.widgets.word_marks import text_before_marks
 
 if TYPE_CHECKING:
     from rich.text import Text
-    from textual.timer import Timer
     from textual.widget import Widget
 
     from engram.app import Engram
@@ -108,10 +107,7 @@ class InboxScreen(DecidingScreen):
         self._usefulness: dict[tuple[str, str], WouldAnswer] = {}
         self._looking: set[str] = set(ALL_KINDS)  # kinds that are not read yet
         self._pairs = PairSearch(store)
-        self._resting: Timer | None = None
         self._is_new = True  # until everything was read once
-        self._reading: Timer | None = None
-        self._typing: Timer | None = None
 
     def compose_body(self) -> Iterator[Widget]:
         """Yield the list under its progress; the item with its texts, why it is here, and its decisions."""
@@ -247,9 +243,7 @@ class InboxScreen(DecidingScreen):
     def entries_changed(self, ids: Sequence[str]) -> None:
         """Read anew what else a decision resolved, once the keys rest."""
         self.queue.finish(ids, failed=not self.last_succeeded)
-        if self._resting:
-            self._resting.stop()
-        self._resting = self.set_timer(DECISION_DELAY if self.last_succeeded else 0.01, self.store_changed)
+        self.debounce("queue", DECISION_DELAY if self.last_succeeded else 0.01, self.store_changed)
 
     # Showing
 
@@ -288,9 +282,7 @@ class InboxScreen(DecidingScreen):
         """Show the item once the cursor rests."""
         self.other = 0
         self._show_about()
-        if self._reading:
-            self._reading.stop()
-        self._reading = self.set_timer(CURSOR_DELAY, self.show_item)
+        self.debounce("item", CURSOR_DELAY, self.show_item)
 
     def show_item(self) -> None:
         """Show the item under the cursor as far as it is known, and read the rest."""
@@ -518,9 +510,7 @@ class InboxScreen(DecidingScreen):
     @on(Input.Changed, "#filter")
     def typed(self) -> None:
         """Filter once the keys rest."""
-        if self._typing:
-            self._typing.stop()
-        self._typing = self.set_timer(TYPING_DELAY, self._filter_by_text)
+        self.debounce("filter", TYPING_DELAY, self._filter_by_text)
 
     def _filter_by_text(self) -> None:
         text = self.query_one(FilterInput).value.strip()

@@ -19,6 +19,8 @@ from engram.domain.text.safe_text import safe_text
 from engram_tui.shell.errors import EXPECTED, describe_defect, describe_error
 
 if TYPE_CHECKING:
+    from textual.timer import Timer
+
     from engram.app import Engram
 
 T = TypeVar("T")
@@ -34,6 +36,7 @@ class StoreScreen(Screen[None]):
         super().__init__()
         self.store = store
         self.stale = False  # the store changed while another screen was open
+        self._debounced: dict[str, Timer] = {}
 
     def now(self) -> float:
         """Return the present moment by the store's clock, in Unix seconds."""
@@ -82,6 +85,12 @@ class StoreScreen(Screen[None]):
                     self.call_later(release, opened)
 
         self.run_worker(run, thread=True, exclusive=exclusive, group=group, exit_on_error=False)
+
+    def debounce(self, name: str, seconds: float, work: Callable[[], object]) -> None:
+        """Do this work once it was not asked for by the same name for so many seconds."""
+        if name in self._debounced:
+            self._debounced[name].stop()
+        self._debounced[name] = self.set_timer(seconds, work)
 
     def hold_keys(self) -> Callable[[bool], None]:
         """Hold keys back until the returned function is called with whether what they are for is open."""

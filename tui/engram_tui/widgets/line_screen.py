@@ -15,10 +15,8 @@ from engram_tui.widgets.line_list import LineList
 from engram_tui.widgets.preview import UNDER_CURSOR, Preview
 
 if TYPE_CHECKING:
-    from textual.timer import Timer
     from textual.widget import Widget
 
-    from engram.app import Engram
     from engram.usecases.lookup.listing import Shown
     from engram_tui.widgets.line_list import Line
 
@@ -41,10 +39,6 @@ class LineScreen(ShellScreen):
         &.-narrow.-reading #left { display: none; }
     }
     """
-
-    def __init__(self, store: Engram) -> None:
-        super().__init__(store)
-        self._resting: Timer | None = None
 
     def compose_body(self) -> Iterator[Widget]:
         """Yield what stands above, the list, and the entry."""
@@ -98,9 +92,7 @@ class LineScreen(ShellScreen):
         """Show the entry under the cursor once the cursor rests."""
         self.line_chosen()
         self.refresh_bindings()
-        if self._resting:
-            self._resting.stop()
-        self._resting = self.set_timer(CURSOR_DELAY, self.load_entry)
+        self.debounce("entry", CURSOR_DELAY, self.load_entry)
 
     @on(EntryList.Opened)
     def action_read(self) -> None:
