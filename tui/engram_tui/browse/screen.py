@@ -283,7 +283,6 @@ class BrowseScreen(EntryActionsScreen):
 
     def _show_rows(self, rows: Sequence[Row], *, top: bool = False) -> None:
         """Show rows, the cursor on the entry where it was, or at the top."""
-        current = self.row
         self.entry_list.now = self.now()
         self.entry_list.shows_usefulness = self._shown_order == WORTH
         if self.matches is not None:
@@ -296,7 +295,7 @@ class BrowseScreen(EntryActionsScreen):
                     else messages.empty_store()
                 )
             )
-        self.entry_list.show(rows, keep="" if top or current is None else current.id)
+        self.entry_list.show(rows, keep="" if top else self.entry_list.current_id)
         self._show_counts()
         self.refresh_bindings()
 

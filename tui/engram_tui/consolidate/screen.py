@@ -198,9 +198,8 @@ class ConsolidateScreen(ShellScreen):
 
     def show_tree(self) -> None:
         """Draw the tree, the cursor where it was."""
-        line = self.tree_list.line
         self.tree_list.set_placeholder(*(NOTHING if self.choices.plan else ()))
-        self.tree_list.show(self.choices.rows(), keep=line.id if line else "")  # type: ignore[arg-type]
+        self.tree_list.show(self.choices.rows(), keep=self.tree_list.current_id)  # type: ignore[arg-type]
         self.show_plan()
         self.read_line()
         self.refresh_bindings()
@@ -285,7 +284,7 @@ class ConsolidateScreen(ShellScreen):
         rows = self.choices.rows()
         here = self.tree_list.line
         inside = here is not None and here.kind == kind and not wanted
-        keep = kind if inside else here.id if here else ""
+        keep = kind if inside else self.tree_list.current_id
         self.tree_list.show(rows, keep=keep)  # type: ignore[arg-type]
 
     # Choosing

@@ -54,7 +54,6 @@ class GraphScreen(LineScreen):
         self.around: Around | None = None
         self.start = ""  # the key of the entity in the centre; "": none
         self.depth = 1
-        self._polling = False
         # Where one came from: the start, and the line under the cursor there.
         self._before: list[tuple[str, str]] = []
 
@@ -80,25 +79,17 @@ class GraphScreen(LineScreen):
     # Drawing
 
     def poll(self) -> None:
-        """Ask whether somebody changed an entity, unless that runs already or another screen is open."""
-        if self._polling or self.around is None or self.shell.current is not self:
-            return
-        self._polling = True
-        self.ask("entities", read_entities, self._handle_poll, failed=self._poll_failed, exclusive=False)
+        """Ask whether somebody changed an entity, unless another screen is open."""
+        if self.around is not None and self.shell.current is self:
+            self.ask_if_idle("entities", read_entities, self._handle_poll)
 
     def _handle_poll(self, every: tuple[Entity, ...]) -> None:
-        self._polling = False
         if self.around is not None and every != self.around.every:
             self.store_changed()
 
-    def _poll_failed(self, line: str) -> None:
-        self._polling = False
-        self.show_error(line)
-
     def store_changed(self) -> None:
         """Draw anew, the cursor where it was."""
-        line = self.line_list.line
-        self._draw(self.start, line.id if line is not None else "")
+        self._draw(self.start, self.line_list.current_id)
 
     def _draw(self, start: str, keep: str, *, opens: bool = False) -> None:
         self.ask(
@@ -135,14 +126,9 @@ class GraphScreen(LineScreen):
         self.load_entry()
         self.refresh_bindings()
 
-    def on_resize(self) -> None:
+    def redraw(self) -> None:
         """Draw the columns for the new width."""
-        super().on_resize()
-        self.call_after_refresh(self._redraw)
-
-    def _redraw(self) -> None:
-        line = self.line_list.line
-        self._show(line.id if line is not None else "")
+        self._show(self.line_list.current_id)
 
     def placeholder(self, line: Line | None) -> tuple[str, ...]:
         """Return the entity of a line."""
@@ -160,8 +146,7 @@ class GraphScreen(LineScreen):
             super().action_read()
 
     def _go_to(self, key: str) -> None:
-        line = self.line_list.line
-        self._before.append((self.start, line.id if line is not None else ""))
+        self._before.append((self.start, self.line_list.current_id))
         self._draw(key, "", opens=True)  # the keys that follow are about the new drawing
 
     def action_graph_into(self) -> None:

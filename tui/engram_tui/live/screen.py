@@ -56,7 +56,6 @@ class LiveScreen(LineScreen, JudgeScreen):
         self.last: int | None = None  # the number of the newest event; None: not read yet
         self.only = 0  # which of the choices is shown
         self.unseen = 0  # events that came while it did not follow
-        self._polling = False
 
     def compose_above(self) -> Iterator[Widget]:
         """Yield the line about what is shown, and whether it follows."""
@@ -80,24 +79,15 @@ class LiveScreen(LineScreen, JudgeScreen):
     # Reading
 
     def poll(self) -> None:
-        """Read new events, unless that runs already or another screen is open."""
-        if self._polling or self.shell.current is not self:
-            return
-        self._polling = True
-        self.ask(
-            "live",
-            partial(self._news, self.last, dict(self.titles)),
-            self._take,
-            failed=self._handle_failure,
-            exclusive=False,
-        )
+        """Read new events, unless another screen is open."""
+        if self.shell.current is self:
+            self.ask_if_idle("live", partial(self._news, self.last, dict(self.titles)), self._take)
 
     @staticmethod
     def _news(since: int | None, known: dict[str, str], store: Engram) -> News:
         return read_news(store, since, known)
 
     def _take(self, news: News) -> None:
-        self._polling = False
         first, self.last = self.last is None, news.events[-1].number if news.events else self.last or 0
         if first:
             self.shell.note_shown(self)
@@ -110,10 +100,6 @@ class LiveScreen(LineScreen, JudgeScreen):
         self.unseen = 0 if follows else self.unseen + len(news.events)
         self.show_error("")
         self._show(follow=follows)
-
-    def _handle_failure(self, line: str) -> None:
-        self._polling = False
-        self.show_error(line)
 
     def store_changed(self) -> None:
         """Read the titles anew: entries may be changed or gone."""
@@ -133,7 +119,6 @@ class LiveScreen(LineScreen, JudgeScreen):
     # Showing
 
     def _show(self, *, follow: bool) -> None:
-        chosen = self.line_list.line
         shown = [*filter(CHOICES[self.only][1], self.events)]
         cells = who_cells(shown, self.person, self.app.size.width)
         lines = [
@@ -142,7 +127,7 @@ class LiveScreen(LineScreen, JudgeScreen):
             for line in lines_of(event, self.titles, self.person, self.is_narrow, cells)
         ]
         self.line_list.set_placeholder(*self._placeholder_lines())
-        self.line_list.show_lines(lines, keep=chosen.id if chosen else "")
+        self.line_list.show_lines(lines, keep=self.line_list.current_id)
         if follow:
             self.line_list.action_edge(True)
         self._show_state()
@@ -182,12 +167,8 @@ class LiveScreen(LineScreen, JudgeScreen):
         if self.last is not None:
             self._show_state()
 
-    def on_resize(self) -> None:
+    def redraw(self) -> None:
         """Draw the columns for the new width."""
-        super().on_resize()
-        self.call_after_refresh(self._redraw)
-
-    def _redraw(self) -> None:
         if self.last is not None:
             self._show(follow=self.follows())
 

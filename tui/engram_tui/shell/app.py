@@ -68,7 +68,6 @@ class ShellApp(App[None]):
         self._key_queue = KeyQueue(self, super().on_event, move_keys(self.own_keys).__contains__)
         self._garbage = IdleCollection()
         self._token: object = None
-        self._polling = False
         if not plain:
             self._use_theme(self._first_theme())  # before the first style sheet is read, or it is read twice
 
@@ -213,13 +212,10 @@ class ShellApp(App[None]):
 
     def _poll(self) -> None:
         """Ask whether somebody else changed the store."""
-        if self._polling or self.current is None or self._token is None:
-            return
-        self._polling = True
-        self.current.ask("look", poll_changes, self._handle_poll, failed=self._poll_failed, exclusive=False)
+        if self.current is not None and self._token is not None:
+            self.current.ask_if_idle("look", poll_changes, self._handle_poll)
 
     def _handle_poll(self, token: object) -> None:
-        self._polling = False
         if token is None or token == self._token:
             return
         self._token = token
@@ -229,11 +225,6 @@ class ShellApp(App[None]):
         if self.current is not None:
             self.current.store_changed()
             self.refresh_heading(self.current)
-
-    def _poll_failed(self, line: str) -> None:
-        self._polling = False
-        if self.current is not None:
-            self.current.show_error(line)
 
     # Undo
 

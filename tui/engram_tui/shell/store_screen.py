@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from textual.screen import Screen
 from textual.worker import get_current_worker
@@ -37,6 +38,7 @@ class StoreScreen(Screen[None]):
         self.store = store
         self.stale = False  # the store changed while another screen was open
         self._debounced: dict[str, Timer] = {}
+        self._unanswered: set[str] = set()  # groups of questions asked by `ask_if_idle`
 
     def now(self) -> float:
         """Return the present moment by the store's clock, in Unix seconds."""
@@ -85,6 +87,20 @@ class StoreScreen(Screen[None]):
                     self.call_later(release, opened)
 
         self.run_worker(run, thread=True, exclusive=exclusive, group=group, exit_on_error=False)
+
+    def ask_if_idle(self, group: str, question: Callable[[Engram], T], answer: Callable[[T], None]) -> None:
+        """Ask as `ask` does, unless a question of this group is still to be answered."""
+        if group in self._unanswered:
+            return
+        self._unanswered.add(group)
+
+        def take(show: Callable[[Any], None], found: object) -> None:
+            self._unanswered.discard(group)
+            show(found)
+
+        self.ask(
+            group, question, partial(take, answer), failed=partial(take, self.show_error), exclusive=False
+        )
 
     def debounce(self, name: str, seconds: float, work: Callable[[], object]) -> None:
         """Do this work once it was not asked for by the same name for so many seconds."""

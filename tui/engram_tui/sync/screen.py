@@ -107,7 +107,7 @@ class SyncScreen(LineScreen):
 
     def _take_view(self, view: View) -> None:
         self.view = view
-        self._show()
+        self.redraw()
         self.shell.note_shown(self)
 
     def _no_view(self, line: str) -> None:
@@ -118,8 +118,9 @@ class SyncScreen(LineScreen):
         self.shell.note_shown(self)
         self.refresh_bindings()
 
-    def _show(self) -> None:
-        view, chosen = self.view, self.line_list.line
+    def redraw(self) -> None:
+        """Draw what was read."""
+        view = self.view
         if view is None:
             return
         self.query_one("#where", Static).update(safe_line(where_line(view)))
@@ -134,14 +135,9 @@ class SyncScreen(LineScreen):
             self._unsaid = ()
         self.line_list.set_placeholder(*empty_lines(view))
         self.line_list.show_lines(
-            lines_of(view, self.result, self.now(), self.app.size.width), keep=chosen.id if chosen else ""
+            lines_of(view, self.result, self.now(), self.app.size.width), keep=self.line_list.current_id
         )
         self.refresh_bindings()
-
-    def on_resize(self) -> None:
-        """Draw the columns for the new width."""
-        super().on_resize()
-        self.call_after_refresh(self._show)
 
     def change_note(self, line: Line) -> str:
         """Return what happened to the entry, in a line."""

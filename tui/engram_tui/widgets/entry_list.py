@@ -109,6 +109,11 @@ class EntryList(ScrollView, can_focus=True):
         """The row under the cursor."""
         return self.rows[self.cursor] if self.cursor < len(self.rows) else None
 
+    @property
+    def current_id(self) -> str:
+        """The id of the row under the cursor; "" where there is none."""
+        return self.current.id if self.current is not None else ""
+
     def show(self, rows: Sequence[Row], *, keep: str = "") -> None:
         """Show other rows, the cursor on the entry with the id `keep` and on its line of the screen, or at the top.
 

@@ -59,6 +59,9 @@ class LineScreen(ShellScreen):
     def line_chosen(self) -> None:
         """Do what another line under the cursor needs."""
 
+    def redraw(self) -> None:
+        """Draw what depends on the width of the terminal."""
+
     def change_note(self, line: Line) -> str:  # noqa: ARG002
         """Return a line to stand above the entry that a line is about."""
         return ""
@@ -127,5 +130,6 @@ class LineScreen(ShellScreen):
             self.preview.show_message("This entry does not exist any more.", error)
 
     def on_resize(self) -> None:
-        """Show the entry on a terminal that became wide."""
+        """Draw for the new width, and show the entry on a terminal that became wide."""
+        self.call_after_refresh(self.redraw)
         self.call_after_refresh(self.load_entry)
