@@ -64,33 +64,9 @@ class DecidingScreen(ShellScreen):
         """Return whether an action can decide about the item; what it can do to marked ones is said when it is tried."""
         return self.item is not None and bool(self.item_list.marked or decision_of(self.item, action))
 
-    def may_accept(self) -> bool:
-        """Return whether it can be accepted or kept."""
-        return self.may("accept")
-
-    def may_take(self) -> bool:
-        """Return whether there is another version, or a newer entry."""
-        return self.may("take")
-
-    def may_keep_both(self) -> bool:
-        """Return whether both can stay."""
-        return self.may("both")
-
-    def may_merge(self) -> bool:
-        """Return whether there are two texts to merge."""
-        return self.may("merge")
-
     def may_edit(self) -> bool:
         """Return whether it has a file to edit."""
         return self.item is not None and bool(self.item.paths) and self.item.kind not in PAIRS
-
-    def may_archive(self) -> bool:
-        """Return whether it can be archived."""
-        return self.may("put_away")
-
-    def may_reject(self) -> bool:
-        """Return whether it can be deleted."""
-        return self.may("reject")
 
     def title_of(self, action: Action) -> str:
         """Return what an action does to the item under the cursor, in a word or two."""
@@ -251,7 +227,7 @@ class DecidingScreen(ShellScreen):
         from engram_tui.inbox.versions import read_merge_source
 
         item = self.item
-        if item is not None and self.may_merge():
+        if item is not None and self.may("merge"):
             self.ask("versions", lambda store: read_merge_source(store, item), then, opens=True)
 
     def _merge(self, source: MergeSource) -> None:

@@ -19,8 +19,8 @@ class Action(NamedTuple):
     """An action: its name (also in `[app.keys]`), Textual's names of its keys, a title and a sentence.
 
     It runs the method `action_<name>` of the screen, or `run` where that is given, on the widget `target`.
-    `footer` is its place in the footer (0: not there). `when` names an attribute or method of the screen that
-    tells whether it is enabled. `command` does the same on the command line.
+    `footer` is its place in the footer (0: not there). `when` names an attribute or method of the screen,
+    with arguments if need be, that tells whether it is enabled. `command` does the same on the command line.
     """
 
     name: str

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import on
+from textual.actions import parse
 from textual.containers import Container
 from textual.widgets import Input, Static
 
@@ -190,8 +191,11 @@ class ShellScreen(StoreScreen):
 
     def enabled(self, action: Action) -> bool:
         """Return whether an action makes sense now."""
-        condition = getattr(self, action.when) if action.when else True
-        return bool(condition() if callable(condition) else condition)
+        if not action.when:
+            return True
+        _, name, arguments = parse(action.when)
+        condition = getattr(self, name)
+        return bool(condition(*arguments) if callable(condition) else condition)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
         """Disable keys while one types, otherwise as the table of actions says."""
