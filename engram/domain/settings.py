@@ -7,7 +7,10 @@ from collections.abc import Mapping
 from engram.domain.admission.trust import HOLDS
 from engram.domain.entry.categories import TYPES, fold
 from engram.domain.errors import ConfigError
-from engram.domain.typed import NamedTuple
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from typing import Any
 
 PLACEMENTS = ("dedicated", "branch", "in-tree")
 PROVIDERS = ("bundled", "neural", "path", "onnx", "endpoint", "none")
@@ -147,6 +150,18 @@ class Settings:
         """Return the value of a number key."""
         value = self.get(name)
         assert isinstance(value, int | float)
+        return value
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        """Return the value of a list key."""
+        value = self.get(name)
+        assert isinstance(value, list)
+        return tuple(map(str, value))
+
+    def table(self, name: str) -> dict[str, Any]:
+        """Return the value of a table key."""
+        value = self.get(name)
+        assert isinstance(value, dict)
         return value
 
     def flag(self, name: str) -> bool:

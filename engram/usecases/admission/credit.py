@@ -233,8 +233,7 @@ def _with_vouched(store: Store, ids: Sequence[str], limits: list[Limit]) -> list
 
 def _accepted_names(store: Store) -> frozenset[str]:
     """Return the sources, keys and addresses that `trust.accept` names."""
-    listed = store.settings.get("trust.accept")
-    return frozenset(map(str, listed)) - {""} if isinstance(listed, list) else frozenset()
+    return frozenset(store.settings.texts("trust.accept")) - {""}
 
 
 def _notes(store: Store, ids: Sequence[str]) -> Mapping[str, Confirmation]:

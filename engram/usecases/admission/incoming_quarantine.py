@@ -104,8 +104,7 @@ def _quarantine_rows(
     store: Store, hold: str, arrivals: Iterable[_Arrival], now: float
 ) -> Iterable[QuarantinedText]:
     arrivals = list(arrivals)
-    listed = store.settings.get("trust.accept")
-    accepted = frozenset(map(str, listed)) if isinstance(listed, list) else frozenset[str]()
+    accepted = store.settings.texts("trust.accept")
     known = _signatures(store, [oid for one in arrivals for oid in one.commits])
     for one in arrivals:
         signatures = [known[oid] for oid in one.commits if oid in known]

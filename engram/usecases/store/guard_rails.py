@@ -15,20 +15,16 @@ def check(store: Store, deed: str, category: str) -> None:
 
     Without a category it is about what is no lore: agents, entities, settings.
     """
-    members, policies = _table(store, "team.members"), _table(store, "team.policies")
     who = store.caller.who
-    named = {_category(store, name): names for name, names in policies.items()}
-    why = why_not(members, named, who, deed, category)
+    policies = {
+        _category(store, name): names for name, names in store.settings.table("team.policies").items()
+    }
+    why = why_not(store.settings.table("team.members"), policies, who, deed, category)
     if why:
         raise NotAllowedError(
             " ".join([who, "may not", deed, *([category] if category else []), f"in this store: {why}."]),
             "Ask somebody with that permission, or have the store's `.engram.toml` changed.",
         )
-
-
-def _table(store: Store, key: str) -> dict[str, list[str]]:
-    found = store.settings.get(key)
-    return found if isinstance(found, dict) else {}
 
 
 def _category(store: Store, name: str) -> str:

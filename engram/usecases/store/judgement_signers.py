@@ -63,8 +63,7 @@ def signers_of(store: Store, lore: Lore, entries: Sequence[str]) -> Mapping[str,
 
 def _signers(store: Store, commits: Iterable[str]) -> dict[str, str]:
     """Return who signed these commits by a key that is known to be theirs, or that the settings name."""
-    listed = store.settings.get("trust.accept")
-    accepted = frozenset(map(str, listed)) if isinstance(listed, list) else frozenset[str]()
+    accepted = store.settings.texts("trust.accept")
     return {
         oid: one.signer if one.state == GOOD and one.signer else one.key
         for oid, one in signatures_of(store, commits).items()

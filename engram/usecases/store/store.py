@@ -19,7 +19,6 @@ from engram.domain.entry import ulid
 from engram.domain.entry.categories import Categories
 from engram.domain.entry.lore import HUMAN
 from engram.domain.entry.named_files import home_of
-from engram.domain.errors import StoreError
 from engram.domain.scopes import scope_named
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
@@ -284,9 +283,7 @@ class Store:
         self.clock = clock
         self.caller = caller
         self.lock = RLock()  # what threading.RLock gives, without its import
-        self.categories = Categories(
-            _text_table(settings.get("store.categories")), in_place=not places.folder
-        )
+        self.categories = Categories(settings.table("store.categories"), in_place=not places.folder)
         self.files = LoreFolder(places.root, places.state, journaled=places.owns_branch)
         self.own_writes: dict[str, str] = {}
         self.degraded: list[str] = []
@@ -426,8 +423,7 @@ class Store:
     @property
     def allowed_secrets(self) -> tuple[str, ...]:
         """What looks like a secret and is none, by the settings."""
-        listed = self.settings.get("secrets.allow")
-        return tuple(map(str, listed)) if isinstance(listed, list) else ()
+        return self.settings.texts("secrets.allow")
 
     @property
     def source_id(self) -> str:
@@ -518,16 +514,3 @@ class Store:
                     self.degraded.append("the id of this clone could not be read, and it has a new one")
                 self.write_source(found)
         return found
-
-
-def _text_table(value: object) -> dict[str, str]:
-    if not isinstance(value, dict):
-        return {}
-    from engram.domain.entry.categories import TYPES
-
-    for name, kind in value.items():
-        if kind not in TYPES:
-            raise StoreError(
-                f"store.categories: '{name}' has the type '{kind}'.", f"Valid types: {', '.join(TYPES)}."
-            )
-    return {str(name): str(kind) for name, kind in value.items()}

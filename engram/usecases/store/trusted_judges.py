@@ -17,9 +17,8 @@ OWN_NAME = "name"  # the note of the cache that has the name of this clone's per
 
 def own_sources(store: Store) -> frozenset[str]:
     """Return the sources of this clone's person: itself, and the other machines that `trust.mine` names."""
-    listed = store.settings.get("trust.mine")
     source = (store.original or store).known_source_id
-    return frozenset([*([source] if source else ()), *(map(str, listed) if isinstance(listed, list) else ())])
+    return frozenset([*([source] if source else ()), *store.settings.texts("trust.mine")])
 
 
 def of_clone(home: Store) -> Belief:
@@ -47,5 +46,4 @@ def signature_rule(store: Store) -> str:
     """Return whose signatures count here, in place of people's names; "" where none are demanded."""
     if store.settings.text("trust.hold") != UNSIGNED:
         return ""
-    listed = store.settings.get("trust.accept")
-    return " ".join([" signed", *(sorted(map(str, listed)) if isinstance(listed, list) else ())])
+    return " ".join([" signed", *sorted(store.settings.texts("trust.accept"))])

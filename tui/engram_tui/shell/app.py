@@ -62,8 +62,7 @@ class ShellApp(App[None]):
         self.last_command: Command | None = None
         self.command_log = CommandLog()
         self.saved = SavedState(store)
-        keys = store.store.settings.get("app.keys")
-        self.own_keys: dict[str, str] = dict(keys) if isinstance(keys, dict) else {}
+        self.own_keys: dict[str, str] = store.store.settings.table("app.keys")
         self.can_undo = store.store.places.owns_branch
         self._key_queue = KeyQueue(self, super().on_event, move_keys(self.own_keys).__contains__)
         self._garbage = IdleCollection()
