@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 def anew(store: Store) -> Rows:
     """What a table holds that is made from nothing."""
-    with HistoryTable(history_table.MEMORY) as table:
+    with closing(HistoryTable(history_table.MEMORY)) as table:
         update(store, table)
         return rows(table)
 
@@ -173,7 +174,7 @@ def test_a_file_keeps_its_history_when_it_gets_an_id_and_not_when_it_gets_anothe
     )
     person_commits(root, "another entry")
     assert kinds(engram, "01M806ZZWH03EWHXWBG1FA47RA") == ["added"]
-    with HistoryTable(str(path_of(engram))) as table:
+    with closing(HistoryTable(str(path_of(engram)))) as table:
         assert table.of_lore(lore.lore.id, "", 1)[0][1].kind == "removed"
 
 
@@ -198,7 +199,7 @@ def test_in_a_code_repository_only_the_folder_counts_and_only_when_asked(tmp_pat
 
 def test_the_background_keeps_the_table_of_a_store_of_its_own_fed(engram: Engram) -> None:
     tidy(engram.store)
-    with HistoryTable(str(path_of(engram))) as table:
+    with closing(HistoryTable(str(path_of(engram)))) as table:
         assert table.meta()["head"] == git(Path(engram.path), "rev-parse", "HEAD")
 
 

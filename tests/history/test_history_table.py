@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -76,7 +77,7 @@ def test_a_damaged_table_is_made_anew(engram: Engram, damage: str) -> None:
         path.unlink()
         path.mkdir()
     else:
-        with HistoryTable(str(path)) as table:
+        with closing(HistoryTable(str(path))) as table:
             table._connection.execute(
                 "PRAGMA user_version=99" if damage == "version" else "DROP TABLE events"
             )

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 
 from engram.domain.errors import StoreError
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Any, TypeVar
 
     T = TypeVar("T")
@@ -67,8 +67,13 @@ class StateConnection:
 
     def run_many(self, query: str, rows: Sequence[Sequence[object]]) -> None:
         """Execute one statement for each row, in one transaction. Raises StoreError."""
+
+        def work(connection: sqlite3.Connection) -> None:
+            with transaction(connection):
+                connection.executemany(query, rows)
+
         if rows:
-            self.work(lambda connection: _execute_many(connection, query, rows))
+            self.work(work)
 
     def work(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Return what `work` does with the connection, which may be called again on a new file. Raises StoreError."""
@@ -86,7 +91,7 @@ class StateConnection:
                 if any(word in str(error) for word in _UNWRITABLE):
                     break
         self.is_on_disk = False
-        self._connection = self._connect(":memory:")
+        self._connection = connect(":memory:", self._prepare)
         self._report(
             f"{self.path} cannot be written: session refs and the activity log end with this process"
         )
@@ -99,7 +104,7 @@ class StateConnection:
             self._connection = None
 
     def _open(self) -> sqlite3.Connection:
-        return self._connect(self.path)
+        return connect(self.path, self._prepare)
 
     def _begin_anew(self) -> sqlite3.Connection:
         """Rename the damaged file and begin a new one. Raises sqlite3.Error."""
@@ -115,16 +120,30 @@ class StateConnection:
             )
         return connection
 
-    def _connect(self, path: str) -> sqlite3.Connection:
-        """Connect and make the tables; closes the connection where that fails."""
-        keep_private(path)
-        connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=5.0)
-        try:
-            self._prepare(connection)
-        except sqlite3.Error:
-            connection.close()
-            raise
-        return connection
+
+def connect(path: str, prepare: Callable[[sqlite3.Connection], object]) -> sqlite3.Connection:
+    """Connect to a file that nobody else may read, and have `prepare` make its tables. Raises sqlite3.Error."""
+    _keep_private(path)
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=5.0)
+    try:
+        prepare(connection)
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """Commit what is done within this, or roll it back where that fails. Raises sqlite3.Error."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
 
 
 def rename_damaged(path: str) -> None:
@@ -154,18 +173,7 @@ def use_write_ahead_log(connection: sqlite3.Connection) -> None:
             time.sleep(_PAUSE_SECONDS)  # SQLite does not wait here, and tells nobody when it can
 
 
-def _execute_many(connection: sqlite3.Connection, query: str, rows: Sequence[Sequence[object]]) -> None:
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        connection.executemany(query, rows)
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
-
-
-def keep_private(path: str) -> None:
+def _keep_private(path: str) -> None:
     """Make the file if there is none, and take the rights of others from one that is there; where that fails, go on.
 
     A database is not opened for that: to close a second handle would give up the locks of the first.

@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from engram.adapters.state import activity_table
 from engram.adapters.state.activity_table import QUERY, LiveEntry, LiveTable
-from engram.adapters.state.connection import StateConnection, busy_error, use_write_ahead_log
+from engram.adapters.state.connection import StateConnection, busy_error, transaction, use_write_ahead_log
 from engram.domain.entry.confidence import Vote
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
@@ -179,22 +179,21 @@ def _prepare(connection: sqlite3.Connection) -> None:
         return
     use_write_ahead_log(connection)
     path, is_whole = str(connection.execute("PRAGMA database_list").fetchone()[2]), False
-    connection.execute("BEGIN IMMEDIATE")
-    if (version := _version(connection)) < _FORMAT:  # no other process was faster
-        for statement in _schema().split(";"):
-            connection.execute(statement)
-        # Earlier versions knew one scope only.
-        if all(row[1] != "scope" for row in connection.execute("PRAGMA table_info(refs)")):
-            connection.execute("ALTER TABLE refs ADD COLUMN scope TEXT NOT NULL DEFAULT ''")
-        activity_table.add_columns(connection)
-        if all(row[1] != "claims" for row in connection.execute("PRAGMA table_info(confirmed)")):
-            for statement in trust_tables.ADD_CLAIMS:
+    with transaction(connection):
+        if (version := _version(connection)) < _FORMAT:  # no other process was faster
+            for statement in _schema().split(";"):
                 connection.execute(statement)
-        if 0 < version < 6:
-            connection.execute(trust_tables.FROM_VOTES)
-        is_whole = salvage.take_back(connection, path, _prepare)
-        connection.execute(f"PRAGMA user_version={_FORMAT}")
-    connection.execute("COMMIT")
+            # Earlier versions knew one scope only.
+            if all(row[1] != "scope" for row in connection.execute("PRAGMA table_info(refs)")):
+                connection.execute("ALTER TABLE refs ADD COLUMN scope TEXT NOT NULL DEFAULT ''")
+            activity_table.add_columns(connection)
+            if all(row[1] != "claims" for row in connection.execute("PRAGMA table_info(confirmed)")):
+                for statement in trust_tables.ADD_CLAIMS:
+                    connection.execute(statement)
+            if 0 < version < 6:
+                connection.execute(trust_tables.FROM_VOTES)
+            is_whole = salvage.take_back(connection, path, _prepare)
+            connection.execute(f"PRAGMA user_version={_FORMAT}")
     if is_whole:
         with suppress(OSError):
             salvage.discard(path)
@@ -218,8 +217,7 @@ def _surface(
     now: float,
     scopes: Mapping[str, str],
 ) -> dict[str, str]:
-    connection.execute("BEGIN IMMEDIATE")
-    try:
+    with transaction(connection):
         _begin_if_idle(connection, session, now)
         marks = ",".join("?" * len(shown))
         # Named, since SQLite goes through all refs of the session otherwise.
@@ -241,11 +239,6 @@ def _surface(
         ]
         connection.executemany(_ADD_REF, values)
         known |= {lore_id: number for _, number, lore_id, *_ in values}
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
     return {lore_id: f"L{known[lore_id]}" for lore_id, _ in shown}
 
 

@@ -6,7 +6,7 @@ import os
 import sqlite3
 
 from engram.adapters.state import judgement_cache
-from engram.adapters.state.connection import keep_private, rename_damaged, use_write_ahead_log
+from engram.adapters.state.connection import connect, rename_damaged, transaction, use_write_ahead_log
 from engram.domain.errors import StoreError
 from engram.domain.typed import TYPE_CHECKING
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-_WAIT_SECONDS = 5.0
 KEYS, FEED = "keys.db", "feed.db"
 
 
@@ -80,32 +79,15 @@ class DurableDatabase:
             self._connection = None
 
     def _transact(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        connection = self._open()
-        connection.execute("BEGIN IMMEDIATE")
-        try:
-            result = work(connection)
-            connection.execute("COMMIT")
-        except BaseException:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            raise
-        return result
-
-    def _open(self) -> sqlite3.Connection:
         if self._connection is None:
-            keep_private(self.path)
-            connection = sqlite3.connect(
-                self.path, isolation_level=None, check_same_thread=False, timeout=_WAIT_SECONDS
-            )
-            try:
-                use_write_ahead_log(connection)
-                connection.execute("PRAGMA synchronous=FULL")
-                connection.executescript(self._schema)
-            except sqlite3.Error:
-                connection.close()
-                raise
-            self._connection = connection
-        return self._connection
+            self._connection = connect(self.path, self._prepare)
+        with transaction(self._connection):
+            return work(self._connection)
+
+    def _prepare(self, connection: sqlite3.Connection) -> None:
+        use_write_ahead_log(connection)
+        connection.execute("PRAGMA synchronous=FULL")
+        connection.executescript(self._schema)
 
     def _rename_damaged(self) -> None:
         try:

@@ -10,13 +10,12 @@ import json
 import os
 import sqlite3
 
-from engram.adapters.state.connection import keep_private, use_write_ahead_log
+from engram.adapters.state.connection import connect, transaction, use_write_ahead_log
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from types import TracebackType
-    from typing import Any, Self
+    from typing import Any
 
 TableError = sqlite3.Error
 MEMORY = ":memory:"
@@ -81,29 +80,7 @@ class HistoryTable:
     def __init__(self, path: str) -> None:
         """Open (or make) the table at `path`; MEMORY for one that nobody else sees. Raises TableError."""
         self.is_private = path == MEMORY
-        keep_private(path)
-        self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=5.0)
-        try:
-            self._prepare()
-        except sqlite3.Error:
-            self._connection.close()
-            raise
-
-    def _prepare(self) -> None:
-        run = self._connection.execute
-        run("PRAGMA synchronous=OFF")  # git has all of it
-        found = run("PRAGMA user_version").fetchone()[0]
-        if found == _FORMAT:
-            return
-        if found:
-            raise sqlite3.DatabaseError(f"a table of another version ({found})")
-        use_write_ahead_log(self._connection)
-        run("BEGIN IMMEDIATE")
-        if run("PRAGMA user_version").fetchone()[0] == 0:
-            for statement in _SCHEMA.split(";"):
-                run(statement)
-            run(f"PRAGMA user_version={_FORMAT}")
-        run("COMMIT")
+        self._connection = connect(path, _prepare)
 
     def meta(self) -> dict[str, str]:
         """Return what is noted about the whole table: `head`, the commit whose history it holds, and others."""
@@ -138,9 +115,9 @@ class HistoryTable:
     def add(self, rows: Sequence[tuple[CommitRow, Sequence[EventRow]]]) -> None:
         """Add commits with their events, all or none; parents first."""
         marks = ",".join("?" * (len(EventRow._fields) + 1))
-        with self._connection_at_work() as run:
+        with transaction(self._connection):
             for commit, events in rows:
-                number = run.execute(
+                number = self._connection.execute(
                     f"INSERT INTO commits ({', '.join(commit._fields)}) VALUES ({','.join('?' * len(commit))})",  # noqa: S608 - fixed names
                     commit,
                 ).lastrowid
@@ -148,15 +125,15 @@ class HistoryTable:
                     (number, *event._replace(before=" ".join(event.before), fields=" ".join(event.fields)))  # type: ignore[arg-type]
                     for event in events
                 ]
-                run.executemany(f"INSERT INTO events VALUES ({marks})", values)  # noqa: S608 - marks only
+                self._connection.executemany(f"INSERT INTO events VALUES ({marks})", values)  # noqa: S608 - marks only
 
     def remove(self, oids: Iterable[str]) -> None:
         """Forget commits."""
         names = [(oid,) for oid in oids]
         where = "number IN (SELECT number FROM commits WHERE oid = ?)"
-        with self._connection_at_work() as run:
-            run.executemany(f"DELETE FROM events WHERE {where}", names)  # noqa: S608 - fixed text
-            run.executemany("DELETE FROM commits WHERE oid = ?", names)
+        with transaction(self._connection):
+            self._connection.executemany(f"DELETE FROM events WHERE {where}", names)  # noqa: S608 - fixed text
+            self._connection.executemany("DELETE FROM commits WHERE oid = ?", names)
 
     def of_lore(
         self, lore_id: str, path: str, limit: int, earlier: Sequence[tuple[str, str]] = ()
@@ -235,25 +212,21 @@ class HistoryTable:
         """Close the file."""
         self._connection.close()
 
-    def __enter__(self) -> Self:
-        return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    @contextlib.contextmanager
-    def _connection_at_work(self) -> Any:
-        """The connection in a transaction that is taken back where it fails."""
-        self._connection.execute("BEGIN IMMEDIATE")
-        try:
-            yield self._connection
-            self._connection.execute("COMMIT")
-        except BaseException:
-            if self._connection.in_transaction:
-                self._connection.execute("ROLLBACK")
-            raise
+def _prepare(connection: sqlite3.Connection) -> None:
+    run = connection.execute
+    run("PRAGMA synchronous=OFF")  # git has all of it
+    found = run("PRAGMA user_version").fetchone()[0]
+    if found == _FORMAT:
+        return
+    if found:
+        raise sqlite3.DatabaseError(f"a table of another version ({found})")
+    use_write_ahead_log(connection)
+    with transaction(connection):
+        if run("PRAGMA user_version").fetchone()[0] == 0:
+            for statement in _SCHEMA.split(";"):
+                run(statement)
+            run(f"PRAGMA user_version={_FORMAT}")
 
 
 def table_path(state: str) -> str:

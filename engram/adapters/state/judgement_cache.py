@@ -10,7 +10,7 @@ import os
 from collections import defaultdict
 from itertools import repeat
 
-from engram.adapters.state.connection import StateConnection, use_write_ahead_log
+from engram.adapters.state.connection import StateConnection, transaction, use_write_ahead_log
 from engram.domain.entry import ulid
 from engram.domain.entry.confidence import Vote
 from engram.domain.judgements import ledger
@@ -237,12 +237,11 @@ class JudgementCache:
         """Keep the sums of entries (id, key, sums), unless anything was said since `version` of the cache."""
 
         def keep(connection: sqlite3.Connection) -> None:
-            connection.execute("BEGIN IMMEDIATE")
-            row = connection.execute("SELECT value FROM meta WHERE key = ?", (VERSION,)).fetchone()
-            if (row[0] if row else "") == version:
-                rows = sorted([(entry, key, *sums) for entry, key, sums in found])
-                connection.executemany("INSERT OR REPLACE INTO sums VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
-            connection.execute("COMMIT")
+            with transaction(connection):
+                row = connection.execute("SELECT value FROM meta WHERE key = ?", (VERSION,)).fetchone()
+                if (row[0] if row else "") == version:
+                    rows = sorted([(entry, key, *sums) for entry, key, sums in found])
+                    connection.executemany("INSERT OR REPLACE INTO sums VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
 
         self._state.work(keep)
 
@@ -319,12 +318,11 @@ def _prepare(connection: sqlite3.Connection) -> None:
     if connection.execute("PRAGMA user_version").fetchone()[0] == _FORMAT:
         return
     use_write_ahead_log(connection)
-    connection.execute("BEGIN IMMEDIATE")
-    if connection.execute("PRAGMA user_version").fetchone()[0] != _FORMAT:  # no other process was faster
-        for statement in (*(f"DROP TABLE IF EXISTS {table}" for table in _TABLES), *_SCHEMA.split(";")):
-            connection.execute(statement)
-        connection.execute(f"PRAGMA user_version={_FORMAT}")
-    connection.execute("COMMIT")
+    with transaction(connection):
+        if connection.execute("PRAGMA user_version").fetchone()[0] != _FORMAT:  # no other process was faster
+            for statement in (*(f"DROP TABLE IF EXISTS {table}" for table in _TABLES), *_SCHEMA.split(";")):
+                connection.execute(statement)
+            connection.execute(f"PRAGMA user_version={_FORMAT}")
 
 
 class _Batch:
@@ -365,14 +363,8 @@ class _Batch:
 
     def write(self, connection: sqlite3.Connection) -> None:
         """Write all of it, and note which entries changed. Raises OvertakenError."""
-        connection.execute("BEGIN IMMEDIATE")
-        try:
+        with transaction(connection):
             self._write(connection)
-            connection.execute("COMMIT")
-        except BaseException:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            raise
 
     def _write(self, connection: sqlite3.Connection) -> None:
         query = "SELECT size, mark FROM ledgers WHERE path = ?"

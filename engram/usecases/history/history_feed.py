@@ -47,7 +47,7 @@ def with_history(store: Store, read: Callable[[HistoryTable], T], step: Step | N
     path = history_table.table_path(store.places.state)
     for attempt in (path, path, history_table.MEMORY):
         try:
-            with HistoryTable(attempt) as table:
+            with contextlib.closing(HistoryTable(attempt)) as table:
                 update(store, table, step)
                 return read(table)
         except TableError as error:

@@ -153,7 +153,7 @@ def _in_history(store: Store, read: Callable[[HistoryTable], dict[str, str]]) ->
     if not os.path.exists(path):
         return {}
     try:
-        with HistoryTable(path) as table:
+        with contextlib.closing(HistoryTable(path)) as table:
             return read(table)
     except sqlite3.Error:
         return {}
