@@ -5,25 +5,15 @@ They lie in the state database of the store and not in its folder, so that no co
 
 from __future__ import annotations
 
-from engram.domain.typed import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from engram.adapters.state.connection import StateConnection
-
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS captured (id TEXT PRIMARY KEY, raw TEXT NOT NULL, expires_at REAL NOT NULL) WITHOUT ROWID
-"""
+from engram.adapters.state.connection import StateTable
 
 
-class CapturedTable:
+class CapturedTable(StateTable):
     """Captured entries as files of lore (`raw`), by id, until they expire (Unix seconds)."""
 
-    def __init__(self, state: StateConnection) -> None:
-        """Nothing is opened yet."""
-        self._state = state
+    SCHEMA = """
+    CREATE TABLE IF NOT EXISTS captured (id TEXT PRIMARY KEY, raw TEXT NOT NULL, expires_at REAL NOT NULL) WITHOUT ROWID
+    """
 
     def add(self, lore_id: str, raw: str, expires_at: float, most: int) -> None:
         """Keep an entry; of more than `most` the oldest go."""
@@ -47,6 +37,3 @@ class CapturedTable:
     def remove(self, lore_id: str) -> bool:
         """Delete one; False where it was gone."""
         return bool(self._run("DELETE FROM captured WHERE id = ? RETURNING 1", (lore_id,)))
-
-    def _run(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        return self._state.run_with_table(_SCHEMA, query, values)

@@ -56,15 +56,6 @@ class StateConnection:
         """Execute one statement and return its rows. Raises StoreError."""
         return self.work(lambda connection: connection.execute(query, values).fetchall())
 
-    def run_with_table(self, schema: str, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        """Execute a statement on a table that few stores have, made by `schema` where it is missing. Raises StoreError."""
-
-        def work(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
-            connection.execute(schema)
-            return connection.execute(query, values).fetchall()
-
-        return self.work(work)
-
     def run_many(self, query: str, rows: Sequence[Sequence[object]]) -> None:
         """Execute one statement for each row, in one transaction. Raises StoreError."""
 
@@ -119,6 +110,25 @@ class StateConnection:
                 f" ({self.path}.damaged)"
             )
         return connection
+
+
+class StateTable:
+    """A table of the state database that few stores have: made where it is missing."""
+
+    SCHEMA: str
+
+    def __init__(self, state: StateConnection) -> None:
+        """Nothing is opened yet."""
+        self._state = state
+
+    def _run(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """Execute a statement. Raises StoreError."""
+
+        def work(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
+            connection.execute(self.SCHEMA)
+            return connection.execute(query, values).fetchall()
+
+        return self._state.work(work)
 
 
 def connect(path: str, prepare: Callable[[sqlite3.Connection], object]) -> sqlite3.Connection:

@@ -5,13 +5,7 @@ A table of marks in the state database of the store.
 
 from __future__ import annotations
 
-from engram.domain.typed import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from engram.adapters.state.connection import StateConnection
+from engram.adapters.state.connection import StateTable
 
 ANSWERED, SHOWN, RECALLED, ASKED, CAPTURED = "answered", "shown", "recalled", "asked", "captured"
 FAILED = "failed"  # the key is what was run, and the id of the captured entry
@@ -22,19 +16,16 @@ MOMENT = "moment"  # shown because an event fitted `when`
 NAMED = "named"  # shown before an agent, or named to it, because an event was about a file of the entry
 AT = "at"  # the key is the id of an entry that was shown, and a moment that its event fits
 TRANSCRIPT = "transcript"  # the key is its path
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS hook_marks (
-    kind TEXT NOT NULL, session TEXT NOT NULL, key TEXT NOT NULL, at REAL NOT NULL,
-    PRIMARY KEY (kind, session, key)) WITHOUT ROWID
-"""
 
 
-class HookMemory:
+class HookMemory(StateTable):
     """Marks by kind, session and key, each with the moment it was made (Unix seconds)."""
 
-    def __init__(self, state: StateConnection) -> None:
-        """Nothing is opened yet."""
-        self._state = state
+    SCHEMA = """
+    CREATE TABLE IF NOT EXISTS hook_marks (
+        kind TEXT NOT NULL, session TEXT NOT NULL, key TEXT NOT NULL, at REAL NOT NULL,
+        PRIMARY KEY (kind, session, key)) WITHOUT ROWID
+    """
 
     def mark(self, kind: str, session: str, key: str, now: float, *, anew_after: float = -1.0) -> bool:
         """Make a mark; False where it was there. One older than `anew_after` seconds counts as none.
@@ -84,6 +75,3 @@ class HookMemory:
         """Return whether these marks are durable, so that the next process sees them."""
         self._run("SELECT 1")
         return self._state.is_on_disk
-
-    def _run(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        return self._state.run_with_table(_SCHEMA, query, values)

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
+from engram.adapters.state.connection import StateTable
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from typing import Any
+    from collections.abc import Iterable
 
-    from engram.adapters.state.connection import StateConnection
 
 MOST = 4  # of an entry: those learned last
 _SECONDS = 180 * 86_400.0  # since it was learned last, until it is forgotten
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS learned_moments (
-    id TEXT NOT NULL, line TEXT NOT NULL, at REAL NOT NULL, PRIMARY KEY (id, line)) WITHOUT ROWID
-"""
 _LEARN = "INSERT OR REPLACE INTO learned_moments (id, line, at) VALUES (?, ?, ?)"
 
 
-class LearnedMoments:
+class LearnedMoments(StateTable):
     """Moments by entry, each a line as in `when:`."""
 
-    def __init__(self, state: StateConnection) -> None:
-        """Nothing is opened yet."""
-        self._state = state
+    SCHEMA = """
+    CREATE TABLE IF NOT EXISTS learned_moments (
+        id TEXT NOT NULL, line TEXT NOT NULL, at REAL NOT NULL, PRIMARY KEY (id, line)) WITHOUT ROWID
+    """
 
     def learn(self, lore_id: str, lines: Iterable[str], now: float) -> None:
         """Keep moments of an entry for half a year; of more than four the oldest go. Raises StoreError."""
@@ -49,6 +45,3 @@ class LearnedMoments:
     def forget(self, lore_id: str) -> None:
         """Take an entry's moments away. Raises StoreError."""
         self._run("DELETE FROM learned_moments WHERE id = ?", (lore_id,))
-
-    def _run(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        return self._state.run_with_table(_SCHEMA, query, values)

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
+from engram.adapters.state.connection import StateTable
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Sequence
 
-    from engram.adapters.state.connection import StateConnection
-
 FEWEST = 500  # events, before a moment can be too common
 TOO_COMMON = 20  # one in so many
 _ALL = ""  # the line that counts all events
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS moment_counts (
-    line TEXT PRIMARY KEY, before INTEGER NOT NULL, fitted INTEGER NOT NULL) WITHOUT ROWID
-"""
 _COUNT = (
     "INSERT INTO moment_counts (line, before, fitted) VALUES (?, ?, 1)"
     " ON CONFLICT DO UPDATE SET fitted = fitted + 1"
@@ -36,18 +31,19 @@ class Common(NamedTuple):
     events: int
 
 
-class MomentCounts:
+class MomentCounts(StateTable):
     """Events by the moments that they fitted."""
 
-    def __init__(self, state: StateConnection) -> None:
-        """Nothing is opened yet."""
-        self._state = state
+    SCHEMA = """
+    CREATE TABLE IF NOT EXISTS moment_counts (
+        line TEXT PRIMARY KEY, before INTEGER NOT NULL, fitted INTEGER NOT NULL) WITHOUT ROWID
+    """
 
     def count(self, lines: Sequence[str], *, is_new: bool) -> None:
         """Count an event that fits these moments; `is_new` says that it was not counted for another kind of moment."""
 
         def work(connection: sqlite3.Connection) -> None:
-            connection.execute(_SCHEMA)
+            connection.execute(self.SCHEMA)
             if is_new:
                 connection.execute(_COUNT, (_ALL, 0))
             if lines:
@@ -60,4 +56,4 @@ class MomentCounts:
 
     def common(self) -> list[Common]:
         """Return the moments that more than one in twenty events fit."""
-        return [Common(*row) for row in self._state.run_with_table(_SCHEMA, _COMMON)]
+        return [Common(*row) for row in self._run(_COMMON)]
