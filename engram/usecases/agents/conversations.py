@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 
 from engram.adapters.files.frontmatter import further_keys
-from engram.domain.admission.secrets import find_secrets, refuse
 from engram.domain.entry.lore import ACTIVE, check_content
 from engram.domain.errors import EngramError, ValidationError
 from engram.domain.graph.team import SUMMARY, SessionKeys, goes_on
@@ -58,10 +57,7 @@ def summarize(
     """
     content = recording.tidy(summary)
     check_content(content)
-    for text in (content, *participants, *files):
-        findings = find_secrets(text, store.allowed_secrets)
-        if findings:
-            raise refuse(findings, "the summary")
+    entry_writer.refuse_secrets(store, "the summary", content, *participants, *files)
     with store.lock:
         latest = latest_of(store, store.caller.session)
         here = tuple(dict.fromkeys(name for name in (store.caller.agent, *participants) if name))

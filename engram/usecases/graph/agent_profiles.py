@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 from engram.adapters.files.durable import atomic
-from engram.adapters.files.durable.write import Change, Operation
+from engram.adapters.files.durable.write import Change
 from engram.adapters.files.scan import stamp
 from engram.domain.entry import times
 from engram.domain.entry.lore import HUMAN
@@ -49,7 +49,8 @@ def register_agent(store: Store, profile: AgentProfile) -> AgentProfile:
     profile = checked_profile(profile)
     if profile.default_scope:
         check_scope(store.settings, profile.default_scope)
-    _refuse_secrets(store, profile)
+    texts = [profile.name, profile.text, *profile.capabilities, *(value for _, value in profile.settings)]
+    entry_writer.refuse_secrets(store, "the agent's profile", *texts)
     with store.lock:
         entry_writer.check_writable(store)
         entry_writer.check_allowed(store, "record")
@@ -60,7 +61,9 @@ def register_agent(store: Store, profile: AgentProfile) -> AgentProfile:
             stamp = times.after(store.clock.now(), known.updated_at or NEVER)
             content = agent_file.rewrite(before or b"", path, wanted._replace(updated_at=stamp))
             written = Change(path, content, None if before is None else atomic.digest(before))
-            entry_writer.write(store, [_operation(store, wanted.record, written, new=before is None)])
+            subject = f"{'register' if before is None else 'change'} agent: {profile.id}"
+            about = [("Engram-Profile", profile.id)]
+            entry_writer.write(store, [entry_writer.operation(store, subject, [written], about)])
     return _profile(wanted)
 
 
@@ -202,24 +205,6 @@ def _merge(known: FileContents, new: AgentProfile) -> FileContents:
     if new.settings:
         changed["settings"] = tuple((dict(before.settings) | dict(new.settings)).items())
     return known._replace(record=before._replace(**changed), conflicts=left)
-
-
-def _operation(store: Store, profile: AgentProfile, written: Change, *, new: bool) -> Operation:
-    pairs = [("Engram-Profile", profile.id), ("Engram-Agent", store.caller.who)]
-    pairs += [("Engram-Session", store.caller.session), ("Engram-Source", store.source)]
-    trailers = tuple((key, value) for key, value in pairs if value)
-    subject = f"{'register' if new else 'change'} agent: {profile.id}"
-    return Operation(store.clock.new_id(), int(store.clock.now().timestamp()), subject, trailers, (written,))
-
-
-def _refuse_secrets(store: Store, profile: AgentProfile) -> None:
-    from engram.domain.admission.secrets import find_secrets, refuse
-
-    texts = [profile.name, profile.text, *profile.capabilities, *(value for _, value in profile.settings)]
-    for text in texts:
-        findings = find_secrets(text, store.allowed_secrets)
-        if findings:
-            raise refuse(findings, "the agent's profile")
 
 
 def _read_last_seen(store: Store) -> dict[str, float]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from engram.adapters.files.durable import atomic
 from engram.adapters.files.durable.write import Change
 from engram.adapters.files.frontmatter import entity_file
-from engram.domain.admission.secrets import find_secrets, refuse
 from engram.domain.entry import times
 from engram.domain.errors import EngramError, LoreFileError, ValidationError
 from engram.domain.merge.entity_versions import take_version
@@ -13,7 +12,6 @@ from engram.domain.review import review
 from engram.domain.review.review import Item, describe_conflicts, item_id
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.graph.entities import load, read_entities
-from engram.usecases.graph.link_entity import operation_about
 from engram.usecases.store import entry_writer
 
 if TYPE_CHECKING:
@@ -47,7 +45,10 @@ def apply_decision(store: Store, item: Item, decision: str) -> dict[str, Entity 
     edited = Change(path, content, atomic.digest(file.raw))
     decided = (("Engram-Decision", f"{item.kind} {decision}"),)
     subject = f"review: {decision} {item.kind}: {item.title}"
-    entry_writer.write(store, [operation_about(store, subject, [file.entity.slug], [edited], decided)])
+    entry_writer.write(
+        store,
+        [entry_writer.operation(store, subject, [edited], [("Engram-Entity", file.entity.slug), *decided])],
+    )
     return {file.entity.slug: entity}
 
 
@@ -62,14 +63,14 @@ def rewrite(store: Store, path: str, before: bytes, after: bytes) -> Entity:
         where = f"line {error.line}: " if error.line else ""
         message = f"The edited text is not an entity: {where}{error.reason}."
         raise ValidationError("file", message, error.hint) from None
-    findings = find_secrets(after.decode(), store.allowed_secrets)
-    if findings:
-        raise refuse(findings, "the edited entity")
+    entry_writer.refuse_secrets(store, "the edited entity", after.decode())
     with store.lock:
         content = entity_file.rewrite(file, file.entity, _stamp(store, file))
         edited = Change(path, content, atomic.digest(before))
         subject = f"edit: {file.entity.name}"
-        entry_writer.write(store, [operation_about(store, subject, [file.entity.slug], [edited])])
+        entry_writer.write(
+            store, [entry_writer.operation(store, subject, [edited], [("Engram-Entity", file.entity.slug)])]
+        )
     return file.entity
 
 

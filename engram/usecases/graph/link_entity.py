@@ -8,9 +8,8 @@ from __future__ import annotations
 from types import MappingProxyType
 
 from engram.adapters.files.durable import atomic
-from engram.adapters.files.durable.write import Change, Operation
+from engram.adapters.files.durable.write import Change
 from engram.adapters.files.frontmatter import entity_file
-from engram.domain.admission.secrets import find_secrets, refuse
 from engram.domain.entry import times
 from engram.domain.errors import ConflictError, NotFoundError, StoreError, UsageError, ValidationError
 from engram.domain.graph.entity import Entity, Relationship
@@ -102,26 +101,6 @@ def find_entity(store: Store, name: str) -> Entity | None:
     return the_one(read_entities(store).entities, name.strip())
 
 
-def operation_about(
-    store: Store,
-    subject: str,
-    slugs: Sequence[str],
-    changes: Sequence[Change],
-    details: Sequence[tuple[str, str]] = (),
-) -> Operation:
-    """Make the operation that changes files of these entities; `details` are further commit trailers."""
-    caller = (("Engram-Agent", store.caller.who), ("Engram-Session", store.caller.session))
-    trailers = [
-        *[("Engram-Entity", slug) for slug in slugs],
-        *details,
-        *caller,
-        ("Engram-Source", store.source),
-    ]
-    clean = tuple((key, value) for key, value in trailers if value)
-    moment = int(store.clock.now().timestamp())
-    return Operation(store.clock.new_id(), moment, subject, clean, tuple(changes))
-
-
 def _check(store: Store, wanted: LinkRequest) -> None:
     if not wanted.name.strip():
         raise ValidationError("name", "No entity was named.", "Give its name, its slug or an alias.")
@@ -132,10 +111,7 @@ def _check(store: Store, wanted: LinkRequest) -> None:
     for key in wanted.metadata:
         check_metadata_key(key)
     texts = (wanted.name, *wanted.aliases, wanted.to, wanted.text, *wanted.metadata.values())
-    for text in texts:
-        findings = find_secrets(text, store.allowed_secrets)
-        if findings:
-            raise refuse(findings, "the entity")
+    entry_writer.refuse_secrets(store, "the entity", *texts)
 
 
 class _Attempt:
@@ -193,10 +169,8 @@ class _Attempt:
         verb = "unlink" if self._wanted.remove else "link"
         names = [*self._slugs, done.other if done.other not in self._slugs else "", done.lore]
         subject = f"{verb}: {', '.join([one for one in names if one]) or done.entity.slug}"
-        lore = (("Engram-Lore", done.lore),)
-        entry_writer.write(
-            self._store, [operation_about(self._store, subject, self._slugs, self._changes, lore)]
-        )
+        about = [*[("Engram-Entity", slug) for slug in self._slugs], ("Engram-Lore", done.lore)]
+        entry_writer.write(self._store, [entry_writer.operation(self._store, subject, self._changes, about)])
 
     def _existing(self, name: str) -> Entity:
         found = the_one(self._known.entities, name.strip())

@@ -5,7 +5,6 @@ from __future__ import annotations
 from engram.adapters.files.durable import atomic
 from engram.adapters.files.durable.write import Change
 from engram.adapters.files.frontmatter import codec
-from engram.domain.admission.secrets import find_secrets, refuse
 from engram.domain.entry import times
 from engram.domain.errors import NotFoundError
 from engram.domain.judgements.tally import accounts_of, without_accounts
@@ -61,9 +60,7 @@ def restore(store: Store, name: str, at: str) -> Restored:
 
 
 def _restore(store: Store, path: str, then: LoreFile, commit: str) -> Restored:
-    findings = find_secrets(then.raw.decode(), store.allowed_secrets)
-    if findings:
-        raise refuse(findings, "that version of the entry")
+    entry_writer.refuse_secrets(store, "that version of the entry", then.raw.decode())
     now = _current(store, path)
     judgements.keep_accounts(store, accounts_of(then.lore))
     lore = _with_merged(then.lore, now.lore if now else None)

@@ -269,16 +269,11 @@ def _undone(store: Store, targets: Sequence[OwnCommit], found: Reversed, kept: t
 
 def _write(store: Store, subject: str, trailers: Sequence[tuple[str, str]], found: Reversed) -> bool:
     """Write the reversal; False if a file changed meanwhile."""
-    from engram.adapters.files.durable.write import Operation
     from engram.usecases.store import entry_writer as change
 
     lines = [("Engram-Lore", lore_id) for lore_id in found.lore]
-    lines += [("Engram-Agent", store.caller.who), ("Engram-Session", store.caller.session)]
-    lines += [("Engram-Source", store.source), *trailers]
-    clean = tuple((key, " ".join(value.split())) for key, value in lines if value)
-    moment = int(store.clock.now().timestamp())
     try:
-        change.write(store, [Operation(store.clock.new_id(), moment, subject, clean, found.changes)])
+        change.write(store, [change.operation(store, subject, found.changes, lines, trailers)])
     except ConflictError:
         return False
     accounts = [LegacyAccount(lore_id, store.source, vote) for lore_id, vote in found.accounts.items()]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from engram.adapters.files.durable import atomic
 from engram.adapters.files.durable.write import Change
 from engram.adapters.files.frontmatter import codec
-from engram.domain.admission.secrets import find_secrets, refuse
 from engram.domain.entry import times
 from engram.domain.entry.categories import parse_types
 from engram.domain.entry.lore import Relation, check, check_fraction, limit_after
@@ -111,8 +110,7 @@ def edit(store: Store, name: str, wanted: Edit, digest: str = "") -> Shown:
     """
     if wanted.is_empty:
         raise UsageError("No change was given.", "Give a field; with none, your editor opens at a terminal.")
-    for text in _texts(wanted):
-        _refuse_secrets(store, text)
+    entry_writer.refuse_secrets(store, "the edited lore", *_texts(wanted))
     with store.lock:
         found = resolve(store, name)
         shown = edit_resolved(found, wanted, digest)
@@ -163,7 +161,7 @@ def rewrite(store: Store, path: str, lore_id: str, before: bytes, after: bytes) 
     lore_id = lore_id or file.lore.id
     if (file.adopted or _has_id(store, path, before)) and file.lore.id != lore_id:
         raise ValidationError("id", "The id of an entry never changes.", f"Put `id: {lore_id}` back.")
-    _refuse_secrets(store, after.decode())
+    entry_writer.refuse_secrets(store, "the edited lore", after.decode())
     with store.lock:
         if is_known:
             entry_writer.check_allowed(store, "record", path=path)
@@ -276,9 +274,3 @@ def _texts(wanted: Edit) -> list[str]:
         wanted.add_when,
     )
     return [wanted.content or "", *[text for some in lists for text in some or ()]]
-
-
-def _refuse_secrets(store: Store, text: str) -> None:
-    findings = find_secrets(text, store.allowed_secrets)
-    if findings:
-        raise refuse(findings, "the edited lore")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from engram.domain.admission.secrets import find_secrets, refuse
 from engram.domain.errors import UsageError
 from engram.domain.typed import TYPE_CHECKING
+from engram.usecases.store import entry_writer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,7 +37,4 @@ def with_result(
 def refuse_secrets(store: Store, lore: Lore) -> None:
     """Raise SecretFoundError where a text that people write has a secret in it."""
     texts = (lore.content, *lore.context, *lore.tags, *lore.files, *lore.entities, *lore.when)
-    for text in texts:
-        findings = find_secrets(text, store.allowed_secrets)
-        if findings:
-            raise refuse(findings, "the edited lore")
+    entry_writer.refuse_secrets(store, "the edited lore", *texts)

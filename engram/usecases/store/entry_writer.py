@@ -162,6 +162,16 @@ def check_allowed(store: Store, deed: str, category: str = "", *, path: str = ""
         check(store, deed, load(store, path).lore.category if path and not category else category)
 
 
+def refuse_secrets(store: Store, what: str, *texts: str) -> None:
+    """Raise SecretFoundError, which says `what` ("the entity"), where one of these texts has a secret in it."""
+    from engram.domain.admission.secrets import find_secrets, refuse
+
+    for text in texts:
+        findings = find_secrets(text, store.allowed_secrets)
+        if findings:
+            raise refuse(findings, what)
+
+
 def check_writable(store: Store) -> None:
     """Raise StoreError for a scope that is configured to be read-only."""
     if store.scope.readonly:
@@ -219,10 +229,20 @@ def operation_for(
     changes: Sequence[Change],
     details: Sequence[tuple[str, str]] = (),
 ) -> Operation:
-    """Return one operation with its commit subject and trailers."""
-    agent = store.caller.who
-    trailers = [("Engram-Lore", lore.id), ("Engram-Agent", agent)]
-    trailers += [("Engram-Session", store.caller.session), ("Engram-Source", store.source)]
-    trailers += [("Engram-Machine", people.published_machine(store)), *details]
+    """Return one operation on entries, `lore` the first, with its commit subject and trailers."""
+    details = [("Engram-Machine", people.published_machine(store)), *details]
+    return operation(store, subject, changes, [("Engram-Lore", lore.id)], details)
+
+
+def operation(
+    store: Store,
+    subject: str,
+    changes: Sequence[Change],
+    about: Sequence[tuple[str, str]] = (),
+    details: Sequence[tuple[str, str]] = (),
+) -> Operation:
+    """Return one operation with its commit subject and trailers: what it is about, who asked for it, and further ones."""
+    caller = [("Engram-Agent", store.caller.who), ("Engram-Session", store.caller.session)]
+    trailers = [*about, *caller, ("Engram-Source", store.source), *details]
     clean = tuple((key, " ".join(value.split())) for key, value in trailers if value)
     return Operation(store.clock.new_id(), int(store.clock.now().timestamp()), subject, clean, tuple(changes))

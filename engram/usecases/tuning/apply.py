@@ -9,13 +9,13 @@ import stat
 
 from engram.adapters.files import config_file, places
 from engram.adapters.files.durable import atomic
-from engram.adapters.files.durable.write import Change, Operation
+from engram.adapters.files.durable.write import Change
 from engram.domain.errors import ConflictError, NotFoundError, UsageError
 from engram.domain.scopes import scope_named
 from engram.domain.tuning.evolution import Evolution, is_of_scope
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.store.accepted_settings import in_force
-from engram.usecases.store.entry_writer import check_allowed, check_writable
+from engram.usecases.store.entry_writer import check_allowed, check_writable, operation
 from engram.usecases.tuning.evolve import evolve
 
 if TYPE_CHECKING:
@@ -104,13 +104,9 @@ def _write(store: Store, path: str, before: bytes | None, after: bytes | None, s
     if os.path.dirname(path) == store.places.root:
         check_writable(store)
         check_allowed(store, "record")
-        trailers = [("Engram-Agent", store.caller.who), ("Engram-Session", store.caller.session)]
-        trailers += [("Engram-Source", store.source)]
-        clean = tuple((key, " ".join(value.split())) for key, value in trailers if value)
         known = None if before is None else atomic.digest(before)
         change = Change(places.CONFIG_NAME, after, known)
-        moment = int(store.clock.now().timestamp())
-        store.files.apply([Operation(store.clock.new_id(), moment, subject, clean, (change,))])
+        store.files.apply([operation(store, subject, [change])])
     elif after is None:
         atomic.remove(path)
     else:
