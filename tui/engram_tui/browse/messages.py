@@ -9,7 +9,7 @@ from engram_tui.widgets.format import count, entries
 
 if TYPE_CHECKING:
     from engram_tui.browse.queries import Matches
-    from engram_tui.shell.picker import Picker
+    from engram_tui.shell.picker import Choice
 
 FIRST_STEPS = (
     (
@@ -57,9 +57,8 @@ def empty_store() -> tuple[str, ...]:
     )
 
 
-def first_steps_picker() -> Picker:
-    """Ask which of the commands to copy."""
-    from engram_tui.shell.picker import Choice, Picker
+def first_steps() -> list[Choice]:
+    """Return the commands to choose from."""
+    from engram_tui.shell.picker import Choice
 
-    steps = [Choice(command, command.split(" ")[1], after=what) for command, what in FIRST_STEPS]
-    return Picker("Fill the store: enter copies the command", steps)
+    return [Choice(command, command.split(" ")[1], after=what) for command, what in FIRST_STEPS]

@@ -372,9 +372,7 @@ class BrowseScreen(EntryActionsScreen):
         if row is not None:
             self.shell.open_entry(row.id, ids_of(self.entry_list.rows))
         elif self.store_is_empty():
-            self.app.push_screen(
-                messages.first_steps_picker(), lambda command: self.copy(command) if command else None
-            )
+            self.pick("Fill the store: enter copies the command", messages.first_steps(), self.copy)
 
     def returned_from(self, entry_id: str) -> None:
         """Move the cursor to the entry that was open."""
@@ -473,32 +471,29 @@ class BrowseScreen(EntryActionsScreen):
 
     def action_facet(self) -> None:
         """Choose what to filter by, then the value."""
-        from engram_tui.shell.picker import Choice, Picker
+        from engram_tui.shell.picker import Choice
 
         choices = [
             Choice(name, name, after=value or "all") for name, value in zip(NAMES, self.facets, strict=True)
         ]
-        self.app.push_screen(Picker("Filter by", choices, hint="scope, category, tag …"), self._facet_picked)
+        self.pick("Filter by", choices, self._facet_picked, "scope, category, tag …")
 
-    def _facet_picked(self, name: str | None) -> None:
-        if name:
-            self.ask(
-                "facet", lambda store: values_of(store, name), partial(self._pick_value, name), opens=True
-            )
+    def _facet_picked(self, name: str) -> None:
+        self.ask("facet", lambda store: values_of(store, name), partial(self._pick_value, name), opens=True)
 
     def _pick_value(self, name: str, values: list[tuple[str, str]]) -> None:
-        from engram_tui.shell.picker import Choice, Picker
+        from engram_tui.shell.picker import Choice
 
         choices = [
             Choice("", "all", after="no filter"),
             *(Choice(value, safe_line(label(name, value)), after=note) for value, note in values),
         ]
-        picker = Picker(f"Filter by {name}", choices, hint=f"which {name} …")
-        self.app.push_screen(picker, partial(self._value_picked, name))
-
-    def _value_picked(self, name: str, value: str | None) -> None:
-        if value is not None:
-            self.filter_by(self.facets._replace(**{name: value}))
+        self.pick(
+            f"Filter by {name}",
+            choices,
+            lambda value: self.filter_by(self.facets._replace(**{name: value})),
+            f"which {name} …",
+        )
 
 
 def _step(name: str, names: list[str], by: int) -> str:

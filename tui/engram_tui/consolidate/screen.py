@@ -335,8 +335,6 @@ class ConsolidateScreen(ShellScreen):
 
     def action_apply_plan(self) -> None:
         """Apply the plan; where undo cannot help, say what will happen and ask."""
-        from engram_tui.shell.prompts import Confirm
-
         if self.doing or not self.choices.is_rehearsed:
             self.toast("Apply", "This choice is still being rehearsed; press y again in a moment.")
             return
@@ -345,9 +343,7 @@ class ConsolidateScreen(ShellScreen):
             self._apply(plan)
         elif plan is not None and steps:
             question = f"{what_happens(steps)}\n\n{plan.rehearsal.sentence}"
-            self.app.push_screen(
-                Confirm("Apply the plan", question), lambda yes: self._apply(plan) if yes else None
-            )
+            self.confirm("Apply the plan", question, lambda: self._apply(plan))
 
     def _apply(self, plan: Plan) -> None:
         self.doing = "applying the plan"

@@ -60,8 +60,6 @@ class EntryActionsScreen(JudgeScreen):
 
     def action_forget(self) -> None:
         """Delete them; where undo cannot help, only after a question."""
-        from engram_tui.shell.prompts import Confirm
-
         ids = self.selected_ids()
         if self.shell.can_undo:
             self.execute(commands.forget(), ids)
@@ -69,25 +67,20 @@ class EntryActionsScreen(JudgeScreen):
         question = (
             f"Delete {entries(len(ids))}? Engram does not commit here, so it cannot restore them; git may."
         )
-        self.app.push_screen(
-            Confirm("Forget", question), lambda yes: self.execute(commands.forget(), ids) if yes else None
-        )
+        self.confirm("Forget", question, lambda: self.execute(commands.forget(), ids))
 
     def action_tags(self) -> None:
         """Ask for tags to add and to remove."""
-        from engram_tui.shell.prompts import Prompt
-
         ids = self.selected_ids()
-        prompt = Prompt(
+        explain = "A word adds a tag, -word removes one."
+        self.prompt(
             f"Tags of {entries(len(ids))}",
+            partial(self._tags_typed, ids),
             hint="queue kafka -old",
-            explain="A word adds a tag, -word removes one.",
+            explain=explain,
         )
-        self.app.push_screen(prompt, partial(self._tags_typed, ids))
 
-    def _tags_typed(self, ids: tuple[str, ...], text: str | None) -> None:
-        if text is None:
-            return
+    def _tags_typed(self, ids: tuple[str, ...], text: str) -> None:
         try:
             self.execute(commands.tag(text), ids)
         except EngramError as error:
@@ -95,13 +88,12 @@ class EntryActionsScreen(JudgeScreen):
 
     def action_category(self) -> None:
         """Pick another category."""
-        from engram_tui.shell.picker import Picker, category_choices
+        from engram_tui.shell.picker import category_choices
 
         ids = self.selected_ids()
         choices = category_choices(self.store.store.categories)
-        self.app.push_screen(
-            Picker("Category", choices, hint="which category …"),
-            lambda name: self.execute(commands.categorise(name), ids) if name else None,
+        self.pick(
+            "Category", choices, lambda name: self.execute(commands.categorise(name), ids), "which category …"
         )
 
     # Files
@@ -138,7 +130,7 @@ class EntryActionsScreen(JudgeScreen):
         return root_of(self.store.store, shown.scope or self.store.store.places.scope)
 
     def _choose_file(self, shown: Shown) -> None:
-        from engram_tui.shell.picker import Choice, Picker
+        from engram_tui.shell.picker import Choice
 
         root = self._root(shown)
         candidates = [os.path.join(base, name) for name in shown.lore.files for base in (os.getcwd(), root)]
@@ -148,7 +140,7 @@ class EntryActionsScreen(JudgeScreen):
             self._open(own)
             return
         choices = [Choice(path, safe_line(path)) for path in [*found, own]]
-        self.app.push_screen(Picker("Open", choices), lambda path: self._open(path) if path else None)
+        self.pick("Open", choices, self._open)
 
     def _open(self, path: str) -> None:
         if not own_editor():

@@ -175,16 +175,14 @@ class GraphScreen(LineScreen):
         self.ask("names", lambda store: store.search_graph(limit=1000), self._pick_entity, opens=True)
 
     def _pick_entity(self, found: Neighbourhood) -> None:
-        from engram_tui.shell.picker import Choice, Picker
+        from engram_tui.shell.picker import Choice
 
         choices = [
             Choice(one.reached.node.key, one.reached.node.name, one.reached.node.type)
             for one in found.entities
         ]
-        self.app.push_screen(
-            Picker("Which entity", choices, hint="letters of its name …"), self._entity_picked
-        )
+        self.pick("Which entity", choices, self._entity_picked, "letters of its name …")
 
-    def _entity_picked(self, key: str | None) -> None:
-        if key and key != self.start:
+    def _entity_picked(self, key: str) -> None:
+        if key != self.start:
             self._go_to(key)

@@ -119,15 +119,11 @@ class DecidingScreen(ShellScreen):
         if any(decision_of(item, action) != decision for item in items) or not decision:
             self.toast("Inbox", "The marked items are of several kinds: y decides each as proposed.")
         elif decision == REJECT and not self.shell.can_undo:
-            from engram_tui.shell.prompts import Confirm
-
             question = (
                 f"Delete {safe_line(items[0].title) if len(items) == 1 else f'{len(items):,} entries'}?"
                 " Engram does not commit here, so it cannot restore it; git may."
             )
-            self.app.push_screen(
-                Confirm("Forget", question), lambda yes: self.decide(items, decision) if yes else None
-            )
+            self.confirm("Forget", question, lambda: self.decide(items, decision))
         else:
             self.decide(items, decision)
 
@@ -170,7 +166,7 @@ class DecidingScreen(ShellScreen):
 
     def action_decide_all(self) -> None:
         """Make one decision about many; each choice says how many."""
-        from engram_tui.shell.picker import Choice, Picker
+        from engram_tui.shell.picker import Choice
 
         item = self.item
         if item is None:
@@ -184,15 +180,11 @@ class DecidingScreen(ShellScreen):
             if name != EDIT and name in effects
             for group, (label, _) in groups.items()
         ]
-        self.app.push_screen(
-            Picker("Decide about many at once", choices, hint="which decision …"),
-            partial(self._decide_many, item),
-        )
+        self.pick("Decide about many at once", choices, partial(self._decide_many, item), "which decision …")
 
-    def _decide_many(self, current: Item, picked: str | None) -> None:
-        if picked:
-            decision, _, group = picked.partition(" ")
-            self.decide(list(Items(commands.batches(self.queue.listed, current)[group][1])), decision)
+    def _decide_many(self, current: Item, picked: str) -> None:
+        decision, _, group = picked.partition(" ")
+        self.decide(list(Items(commands.batches(self.queue.listed, current)[group][1])), decision)
 
     # Editing and merging
 

@@ -540,7 +540,7 @@ class InboxScreen(DecidingScreen):
 
     def action_kind(self) -> None:
         """Filter by a kind, or by who recorded it."""
-        from engram_tui.shell.picker import Choice, Picker
+        from engram_tui.shell.picker import Choice
 
         people = dict.fromkeys(
             one.who
@@ -555,13 +555,12 @@ class InboxScreen(DecidingScreen):
             ),
             *(Choice(f"who {name}", safe_line(name), after="who wrote it") for name in people),
         ]
-        self.app.push_screen(Picker("Show only", choices, hint="a kind, a name …"), self._handle_facet)
+        self.pick("Show only", choices, self._handle_facet, "a kind, a name …")
 
-    def _handle_facet(self, picked: str | None) -> None:
-        if picked:
-            name, _, value = picked.partition(" ")
-            wanted = self.queue.wanted
-            self.filter_by(wanted._replace(**{name: value}) if value else wanted._replace(kind="", who=""))
+    def _handle_facet(self, picked: str) -> None:
+        name, _, value = picked.partition(" ")
+        wanted = self.queue.wanted
+        self.filter_by(wanted._replace(**{name: value}) if value else wanted._replace(kind="", who=""))
 
     def action_sort(self) -> None:
         """Sort by the next order."""

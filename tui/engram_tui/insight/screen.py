@@ -134,17 +134,16 @@ class InsightScreen(ShellScreen):
 
     def action_read(self) -> None:
         """Pick one of the entries that a chart names."""
-        from engram_tui.shell.picker import Choice, Picker
+        from engram_tui.shell.picker import Choice
 
         if self.found is None or not self.can_read():
             return
         choices = [Choice(one.id, one.title, f"✓{one.helpful}") for one in self.found.useful]
         choices += [Choice(one.id, one.title, "unused") for one in self.found.unused]
-        self.app.push_screen(Picker("Which entry", choices, hint="words of its title …"), self._handle_entry)
+        self.pick("Which entry", choices, self._read_entry, "words of its title …")
 
-    def _handle_entry(self, entry_id: str | None) -> None:
-        if entry_id:
-            self.ask("entry", lambda store: store.get(entry_id), self._show_entry)
+    def _read_entry(self, entry_id: str) -> None:
+        self.ask("entry", lambda store: store.get(entry_id), self._show_entry)
 
     def _show_entry(self, shown: Shown) -> None:
         self.preview.show(shown, self.now())

@@ -211,27 +211,21 @@ class ProposalScreen(ShellScreen):
 
     def action_reject_entry(self) -> None:
         """Ask for the reason, then reject."""
-        from engram_tui.shell.prompts import Prompt
-
         one = self.entry
         if one is None:
             return
 
-        def reasoned(reason: str | None) -> None:
-            if reason is None:
-                return
+        def reasoned(reason: str) -> None:
             if reason.strip():
                 self._decide([one], REJECT, reason)
             else:
                 self.toast("Reject", "Rejecting an entry needs a reason: nothing was decided.")
 
         explain = f"Why reject “{one.title}”? Whoever proposed it will read this."
-        self.app.push_screen(Prompt("Reject", one.reason, hint="the reason", explain=explain), reasoned)
+        self.prompt("Reject", reasoned, one.reason, hint="the reason", explain=explain)
 
     def action_bring_in(self) -> None:
         """Ask, then end the review: this is pushed."""
-        from engram_tui.shell.prompts import Confirm
-
         if self.proposal is None:
             return
         found = self.proposal
@@ -241,7 +235,7 @@ class ProposalScreen(ShellScreen):
             f"{counted(len(found.entries) - rejected, 'entry comes', 'entries come')} into the lore{back}."
             f" It is pushed to {found.about.remote}; u removes the accepted entries again, by a new commit."
         )
-        self.app.push_screen(Confirm("End the review", question), lambda yes: self._finish() if yes else None)
+        self.confirm("End the review", question, self._finish)
 
     def _finish(self) -> None:
         self.finishing = True

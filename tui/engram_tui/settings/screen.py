@@ -120,33 +120,27 @@ class SettingsScreen(ShellScreen):
 
     def action_change(self) -> None:
         """Pick or type the value."""
-        from engram_tui.shell.picker import Choice, Picker
-        from engram_tui.shell.prompts import Prompt
+        from engram_tui.shell.picker import Choice
 
         one = self.current
         if one is None or not self.can_change():
             return
-        changed = partial(self._change, one)
+        changed = partial(self._configure, one)
         choices = one.key.choices or (("true", "false") if isinstance(one.key.default, bool) else ())
         if choices:
             picked = [
                 Choice(name, name, after="set now" if name == value_text(one.value) else "")
                 for name in choices
             ]
-            self.app.push_screen(Picker(one.key.name, picked, hint="which …"), changed)
+            self.pick(one.key.name, picked, changed, "which …")
         else:
             before = "" if one.key.secret else value_text(one.value)
-            prompt = Prompt(one.key.name, before, explain=one.key.doc)
-            self.app.push_screen(prompt, changed)
+            self.prompt(one.key.name, changed, before, explain=one.key.doc)
 
     def action_unset(self) -> None:
         """Remove it from the user's own file: the store's value or the default applies again."""
         if self.current is not None:
             self._configure(self.current, None)
-
-    def _change(self, one: Setting, text: str | None) -> None:
-        if text is not None:
-            self._configure(one, text)
 
     def _configure(self, one: Setting, text: str | None) -> None:
         self.execute(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from textual import on
 from textual.actions import parse
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from engram.app import Engram
     from engram_tui.shell.app import ShellApp
+    from engram_tui.shell.picker import Choice
 
 
 class ShellScreen(StoreScreen):
@@ -228,7 +229,7 @@ class ShellScreen(StoreScreen):
         self._pick("Actions", [*here, *(known for name, known in elsewhere.items() if name not in names)])
 
     def _pick(self, title: str, actions: Sequence[Action]) -> None:
-        from engram_tui.shell.picker import Choice, Picker
+        from engram_tui.shell.picker import Choice
 
         own = {key_label(self.keys_of(known)) for known in self.OWN_ACTIONS if self.enabled(known)}
         choices = [
@@ -236,16 +237,43 @@ class ShellScreen(StoreScreen):
             for known in actions
             if (label := key_label(self.keys_of(known))) not in own or known not in MOVES
         ]
-        self.app.push_screen(Picker(title, choices, hint="which one …"), self._handle_pick)
+        self.pick(title, choices, self._handle_pick, "which one …")
 
-    async def _handle_pick(self, name: str | None) -> None:
+    async def _handle_pick(self, name: str) -> None:
         here = {action.name: action for action in self.actions()}
         if name in here:
             await self.run(here[name])
-        elif name:
+        else:
             self.shell.go(
                 next(tab.name for tab in self.shell.TABS if name in [a.name for a in tab.actions()])
             )
+
+    # Dialogs
+
+    def confirm(self, title: str, question: str, then: Callable[[], Any]) -> None:
+        """Ask a question, and go on after a yes."""
+        from engram_tui.shell.prompts import Confirm
+
+        self.app.push_screen(Confirm(title, question), lambda yes: then() if yes else None)
+
+    def pick(self, title: str, choices: Sequence[Choice], then: Callable[[str], Any], hint: str = "") -> None:
+        """Have one of these picked, and go on with its value."""
+        from engram_tui.shell.picker import Picker
+
+        self.app.push_screen(
+            Picker(title, choices, hint=hint), lambda value: None if value is None else then(value)
+        )
+
+    def prompt(
+        self, title: str, then: Callable[[str], Any], value: str = "", *, hint: str = "", explain: str = ""
+    ) -> None:
+        """Have a line typed, and go on with it."""
+        from engram_tui.shell.prompts import Prompt
+
+        self.app.push_screen(
+            Prompt(title, value, hint=hint, explain=explain),
+            lambda line: None if line is None else then(line),
+        )
 
     # Commands
 
@@ -299,7 +327,7 @@ class ShellScreen(StoreScreen):
 
     def action_undo_list(self) -> None:
         """List what can be undone, the newest first; the one that is picked is undone, what came after it stays."""
-        from engram_tui.shell.picker import Choice, Picker
+        from engram_tui.shell.picker import Choice
 
         done = self.shell.undo_stack.done
         if not done:
@@ -309,8 +337,7 @@ class ShellScreen(StoreScreen):
             Choice(str(at), step.message, f"{time.strftime('%H:%M', time.localtime(step.at))}  {step.screen}")
             for at, step in reversed([*enumerate(done)])
         ]
-        picker = Picker("Undo which", choices, hint="when, where, what …")
-        self.app.push_screen(picker, lambda at: self.shell.undo(self, int(at)) if at else None)
+        self.pick("Undo which", choices, lambda at: self.shell.undo(self, int(at)), "when, where, what …")
 
     def action_redo(self) -> None:
         """Redo it."""

@@ -191,14 +191,10 @@ class SyncScreen(LineScreen):
             start(options)
 
     def _confirm_first(self, remote: str, number: int, then: Callable[[], None]) -> None:
-        from engram_tui.shell.prompts import Confirm
-
         assert self.view is not None
         url = next((one.url for one in self.view.remotes if one.name == remote), remote)
         question = f"{entries(number)} will be pushed to\n{url}\nWhoever can read it can read them; undo cannot take them back."
-        self.app.push_screen(
-            Confirm("The first sync with this remote", question), lambda yes: then() if yes else None
-        )
+        self.confirm("The first sync with this remote", question, then)
 
     def _start(self, options: Options, *, command: str, dry_run: bool) -> None:
         cancel = self.cancel = Event()
@@ -269,17 +265,13 @@ class SyncScreen(LineScreen):
 
     def action_add_remote(self) -> None:
         """Ask for the address of a remote."""
-        from engram_tui.shell.prompts import Prompt
-
         name = "" if self.has_remotes() else "origin "
         explain = "A name and the address of a git repository: https, ssh or a folder."
-        self.app.push_screen(
-            Prompt("Add a remote", name, hint="origin git@example.org:team/lore.git", explain=explain),
-            self._remote_typed,
-        )
+        hint = "origin git@example.org:team/lore.git"
+        self.prompt("Add a remote", self._remote_typed, name, hint=hint, explain=explain)
 
-    def _remote_typed(self, text: str | None) -> None:
-        given = (text or "").split(maxsplit=1)
+    def _remote_typed(self, text: str) -> None:
+        given = text.split(maxsplit=1)
         if not given:
             return
         name, url = given if len(given) == 2 else ("origin", given[0])
@@ -302,8 +294,8 @@ class SyncScreen(LineScreen):
         self.store_changed()
 
     def _pick_remote(self, title: str, then: Callable[[str], None]) -> None:
-        from engram_tui.shell.picker import Choice, Picker
+        from engram_tui.shell.picker import Choice
 
         known = self.view.remotes if self.view else ()
         choices = [Choice(one.name, one.name, after=one.url) for one in known]
-        self.app.push_screen(Picker(title, choices), lambda name: then(name) if name else None)
+        self.pick(title, choices, then)
