@@ -103,10 +103,7 @@ def _select(store: Store, where: str, values: Sequence[object]) -> list[Hit]:
 def _may_say(store: Store, hit: Hit, session: str) -> bool:
     """Return whether a file has a part of a session's name that is written as it is in every way of quoting; most have not."""
     part = max(re.findall("[A-Za-z0-9]+", session), key=len, default="")
-    try:
-        return part.encode() in store.files.read(hit.path)
-    except EngramError:
-        return False
+    return part.encode() in (store.files.read_if_possible(hit.path) or b"")
 
 
 def _load_all(store: Store, hits: Sequence[Hit]) -> Iterator[Conversation]:

@@ -150,9 +150,9 @@ def _mark_taken_over(lore: Lore) -> Lore:
 def _read(store: Store, path: str) -> list[Handoff]:
     from engram.usecases.store import entry_writer
 
-    try:
-        lore = entry_writer.load(store, path).lore
-    except EngramError:
+    file = entry_writer.load_readable(store, path)
+    if file is None:
         return []
+    lore = file.lore
     still = lore.status == ACTIVE and HANDOFF in lore.tags and TAKEN_OVER not in lore.tags
     return [Handoff(lore, path, lore.agent, receiver(lore), store.places.scope)] if still else []

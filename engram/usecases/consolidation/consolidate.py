@@ -163,7 +163,7 @@ def _undo_on_copy(survey: Survey, replayer: Replayer, steps: Sequence[Step]) -> 
             files |= {path: survey.store.files.read(path) for path in step.paths}
         elif step.session:
             files |= {
-                change.path: _read(survey.store, change.path)
+                change.path: survey.store.files.read_if_there(change.path)
                 for change in planned_changes(survey.store, step)
             }
     replayer.write(files)
@@ -278,7 +278,7 @@ def planned_changes(store: Store, step: Step) -> list[Change]:
     if step.kind == PROMOTE:
         return _changes_of_promotion(store, step) if step.session else []
     try:
-        raws = [_read(store, path) for path in step.paths]
+        raws = [store.files.read_if_there(path) for path in step.paths]
         as_planned = [raw is not None and atomic.digest(raw) for raw in raws] == [*step.digests]
         if as_planned:
             return [*_changes_of(store, step)]
@@ -321,13 +321,6 @@ def _was_done(store: Store, step: Step, raws: Sequence[bytes | None]) -> bool:
     if step.kind == MERGE:
         return all(raw is None for raw in raws[1:]) and {*step.lore[1:]} <= {*lore.merged_from}
     return lore.status == _STATUS[step.kind]
-
-
-def _read(store: Store, path: str) -> bytes | None:
-    try:
-        return store.files.read(path)
-    except NotFoundError:
-        return None
 
 
 def _write(store: Store, steps: Sequence[Step], changes: Sequence[Change]) -> None:

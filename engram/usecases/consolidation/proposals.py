@@ -272,12 +272,9 @@ def promotion_from_session(store: Store, step: Step) -> promote.Step | None:
 
 def _used_lore(session: Store, used: set[str]) -> Iterator[tuple[str, Lore]]:
     for path in sorted(scan.scan(session.places.root, session.places.folder).files):
-        try:
-            lore = entry_writer.load(session, path).lore
-        except EngramError:
-            continue
-        if lore.id in used and lore.status == ACTIVE:
-            yield path, lore
+        file = entry_writer.load_readable(session, path)
+        if file is not None and file.lore.id in used and file.lore.status == ACTIVE:
+            yield path, file.lore
 
 
 def _from_session(survey: Survey, session: Store, path: str, lore: Lore) -> Step | None:

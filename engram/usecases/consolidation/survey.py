@@ -94,12 +94,8 @@ class Survey:
 
     def file(self, lore_id: str) -> LoreFile | None:
         """Load the file of an entry; None if it cannot be read or differs from the catalog."""
-        hit = self.hits[lore_id]
-        try:
-            file = entry_writer.load(self.store, hit.path)
-        except EngramError:
-            return None
-        return file if file.lore.id == lore_id and file.lore.status == ACTIVE else None
+        file = entry_writer.load_readable(self.store, self.hits[lore_id].path)
+        return file if file and file.lore.id == lore_id and file.lore.status == ACTIVE else None
 
     def uses(self, *lore_ids: str) -> list[datetime]:
         """Return when these were used on this machine, including entries merged into them, and when those were recorded."""

@@ -140,11 +140,8 @@ class Present:
 
     def says(self, path: str, content: str) -> bool:
         """Return whether the lore at `path` says the same as a text."""
-        try:
-            said = entry_writer.load(self._store, path).lore.content
-        except EngramError:
-            return False
-        return compare(content, said).kind == SAME
+        file = entry_writer.load_readable(self._store, path)
+        return file is not None and compare(content, file.lore.content).kind == SAME
 
     def _load(self, paths: Iterable[str]) -> Iterator[tuple[str, LoreFile]]:
         """Yield the entries at these paths that can be read."""

@@ -54,7 +54,8 @@ def register_agent(store: Store, profile: AgentProfile) -> AgentProfile:
     with store.lock:
         entry_writer.check_writable(store)
         entry_writer.check_allowed(store, "record")
-        before, path = _raw(store, profile.id), _path(store, profile.id)
+        path = _path(store, profile.id)
+        before = store.files.read_if_there(path)
         known = agent_file.read(before or b"", path)
         wanted = _merge(known, profile)
         if wanted != known or before is None:
@@ -164,13 +165,6 @@ def _path(store: Store, agent_id: str) -> str:
     return f"{store.places.home}/{AGENTS}/{agent_id}{_SUFFIX}"
 
 
-def _raw(store: Store, agent_id: str) -> bytes | None:
-    try:
-        return store.files.read(_path(store, agent_id))
-    except NotFoundError:
-        return None
-
-
 def _ids(store: Store) -> list[str]:
     try:
         names = sorted(os.listdir(store.files.absolute(f"{store.places.home}/{AGENTS}")))
@@ -182,7 +176,8 @@ def _ids(store: Store) -> list[str]:
 def _read_file(store: Store, agent_id: str) -> FileContents:
     from engram.adapters.files.frontmatter import agent_file
 
-    raw, path = _raw(store, agent_id), _path(store, agent_id)
+    path = _path(store, agent_id)
+    raw = store.files.read_if_there(path)
     if raw is None:
         raise NotFoundError(
             f"No agent '{agent_id}' is registered here.", "`engram team` lists those that are."

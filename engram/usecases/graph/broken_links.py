@@ -90,9 +90,8 @@ def _of_entity(store: Store, path: str, entity: Entity, targets: _Targets) -> It
     gone = [way for way in entity.relationships if way.to not in targets.entities.paths]
     if not gone and not any(mark in entity.content for mark in ("[[", "](")):
         return
-    try:
-        raw = store.files.read(path)
-    except EngramError:
+    raw = store.files.read_if_possible(path)
+    if raw is None:
         return
     line = _line_of(raw, "relationships:")
     for way in gone:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from engram.domain.errors import EngramError
 from engram.domain.graph.graph import LORE, MENTIONS
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.graph.graph_building import graph_of
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from engram.adapters.index.catalog import Hit
-    from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
 
 FOLDED = "merged_from"
@@ -70,18 +68,11 @@ def _titles(store: Store, ids: Sequence[str]) -> dict[str, str]:
 
 def _backlinks(store: Store, lore_id: str) -> Iterator[Link]:
     for path in _paths_with(store, lore_id):
-        lore = _load(store, path)
-        if lore is not None and lore.id != lore_id:
-            for relation in lore.relations:
+        file = entry_writer.load_readable(store, path)
+        if file is not None and file.lore.id != lore_id:
+            for relation in file.lore.relations:
                 if relation.id == lore_id:
-                    yield Link(relation.kind, lore.id, lore.title, True)
-
-
-def _load(store: Store, path: str) -> Lore | None:
-    try:
-        return entry_writer.load(store, path).lore
-    except EngramError:
-        return None
+                    yield Link(relation.kind, file.lore.id, file.lore.title, True)
 
 
 def _paths_with(store: Store, text: str) -> list[str]:
@@ -104,7 +95,4 @@ def _all(store: Store) -> list[Hit]:
 
 
 def _holds(store: Store, path: str, text: str) -> bool:
-    try:
-        return text.encode() in store.files.read(path)
-    except EngramError:
-        return False
+    return text.encode() in (store.files.read_if_possible(path) or b"")

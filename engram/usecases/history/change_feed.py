@@ -15,7 +15,7 @@ from engram.adapters.state.durable import FEED, DurableDatabase
 from engram.adapters.state.feed_table import GONE, SCHEMA, Feed, Seen, differences
 from engram.domain.entry import times, ulid
 from engram.domain.entry.lore import STATUSES
-from engram.domain.errors import CursorGoneError, EngramError, UsageError, ValidationError
+from engram.domain.errors import CursorGoneError, UsageError, ValidationError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.index.index_query import consult
 from engram.usecases.lookup.listing import Shown
@@ -141,11 +141,8 @@ def _report_later(store: Store, ids: Collection[str]) -> None:
 
 def _read(store: Store, places: Sequence[tuple[str, str]]) -> Iterator[Shown]:
     for lore_id, path in places:
-        try:
-            file = entry_writer.load(store, path)
-        except EngramError:  # gone or broken meanwhile
-            continue
-        if file.lore.id == lore_id:
+        file = entry_writer.load_readable(store, path)
+        if file is not None and file.lore.id == lore_id:  # else gone or broken meanwhile
             [lore] = with_authors(store, [file.lore])
             yield Shown(lore, path, "", store.places.scope, digest(file.raw))
 

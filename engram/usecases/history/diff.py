@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engram.domain.entry.named_files import WHOLE, below
-from engram.domain.errors import NotFoundError, StoreError, UsageError
+from engram.domain.errors import NotFoundError, UsageError
 from engram.domain.sync.sync_plan import is_by_fields
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.history import past_versions
@@ -152,10 +152,7 @@ def _uncommitted_paths(store: Store) -> list[str]:
 
 
 def _file(store: Store, name: str) -> bytes | None:
-    try:
-        return store.files.read(in_store(store, name))
-    except (NotFoundError, StoreError):  # gone, or not a regular file
-        return None
+    return store.files.read_if_possible(in_store(store, name))
 
 
 def _difference(store: Store, name: str, before: bytes | None, after: bytes | None) -> Difference:

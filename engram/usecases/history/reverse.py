@@ -9,7 +9,7 @@ from engram.domain.entry import times
 from engram.domain.entry.confidence import MERGE_GAIN, Vote
 from engram.domain.entry.disputes import DELETED
 from engram.domain.entry.named_files import is_named
-from engram.domain.errors import LoreFileError, NotFoundError
+from engram.domain.errors import LoreFileError
 from engram.domain.judgements.tally import without_accounts
 from engram.domain.merge.merge import union_of
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -175,10 +175,7 @@ class _Reversal:
 
     def _read(self, path: str) -> bytes | None:
         if path not in self._now:
-            try:
-                self._found[path] = self._now[path] = self._store.files.read(path)
-            except NotFoundError:
-                self._found[path] = self._now[path] = None
+            self._found[path] = self._now[path] = self._store.files.read_if_there(path)
         return self._now[path]
 
     def _file(self, path: str, raw: bytes | None) -> codec.LoreFile | None:

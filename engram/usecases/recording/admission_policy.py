@@ -5,7 +5,7 @@ from __future__ import annotations
 from engram.domain.admission.junk import why_junk
 from engram.domain.entry.confidence import state
 from engram.domain.entry.lore import ACTIVE, HUMAN, PENDING, Lore
-from engram.domain.errors import EngramError, ValidationError
+from engram.domain.errors import ValidationError
 from engram.domain.similarity.equivalence import CONTRADICTION, compare
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.store import entry_writer
@@ -94,8 +94,5 @@ def _junk(store: Store, content: str) -> str:
 
 
 def _load_twin(store: Store, twin: Similar) -> LoreFile | None:
-    try:
-        file = entry_writer.load(store, twin.path)
-    except EngramError:
-        return None
-    return file if file.lore.id == twin.id and file.adopted else None
+    file = entry_writer.load_readable(store, twin.path)
+    return file if file and file.lore.id == twin.id and file.adopted else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from engram.adapters.files.durable import atomic
 from engram.adapters.files.durable.write import Change
 from engram.adapters.files.frontmatter.further_keys import with_keys
-from engram.domain.errors import EngramError, NotFoundError, UsageError
+from engram.domain.errors import NotFoundError, UsageError
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.index.refresh import refresh
 from engram.usecases.lookup.listing import Shown
@@ -53,9 +53,8 @@ def add_aliases(store: Store) -> list[str]:
         refresh(store)
         generation = store.index.look()
         for hit in generation.catalog.select("1") if generation is not None else []:
-            try:
-                file = entry_writer.load(store, hit.path)
-            except EngramError:
+            file = entry_writer.load_readable(store, hit.path)
+            if file is None:
                 continue  # `engram doctor` reports it
             if not file.adopted or not hit.path.endswith(f"--{hit.id}.md") or file.lore.title in file.aliases:
                 continue

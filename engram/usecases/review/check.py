@@ -10,7 +10,7 @@ import os
 
 from engram.adapters.files import scan as walk
 from engram.adapters.files.places import CONFIG_NAME
-from engram.domain.errors import EngramError, UsageError
+from engram.domain.errors import UsageError
 from engram.domain.similarity.equivalence import CONTRADICTION
 from engram.domain.sync.sync_plan import REGULAR
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -288,10 +288,7 @@ def bytes_of(store: Store, path: str) -> bytes | None:
     stamp = walk.stamp(store.files.absolute(path))
     if stamp is None or stamp.size > LARGEST:
         return None
-    try:
-        return store.files.read(path)
-    except EngramError:
-        return None
+    return store.files.read_if_possible(path)
 
 
 def _ids_of(store: Store, repository: Repository, oids: Sequence[str]) -> frozenset[str]:

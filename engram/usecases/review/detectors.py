@@ -15,7 +15,6 @@ from engram.domain.entry import times
 from engram.domain.entry.confidence import two_decimals
 from engram.domain.entry.disputes import difference_lines, names_of
 from engram.domain.entry.people import byline
-from engram.domain.errors import EngramError
 from engram.domain.recall.budget import tokens
 from engram.domain.review import priority, review
 from engram.domain.review.code_changes import CHANGED
@@ -396,10 +395,8 @@ def _importance(hit: Hit) -> float:
 
 
 def _load(store: Store, hit: Hit) -> Lore | None:
-    try:
-        return entry_writer.load(store, hit.path).lore
-    except EngramError:
-        return None
+    file = entry_writer.load_readable(store, hit.path)
+    return file.lore if file else None
 
 
 def _day(stamp: float | None) -> str:

@@ -250,10 +250,7 @@ class _Code:
 
     def _text_of(self, hit: Hit) -> str:
         """Read the text of an entry from its file."""
-        try:
-            raw = self._store.files.read(hit.path)
-        except EngramError:
-            return ""
+        raw = self._store.files.read_if_possible(hit.path) or b""
         if raw.startswith(b"---"):
             raw = raw[max(0, raw.find(b"\n---", 3) + 4) :]
         return raw.decode("utf-8", "replace")

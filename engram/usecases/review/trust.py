@@ -6,7 +6,7 @@ import json
 
 from engram.domain.admission import trust
 from engram.domain.entry.lore import ACTIVE
-from engram.domain.errors import EngramError, NotFoundError, UsageError
+from engram.domain.errors import NotFoundError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.admission import credit
 from engram.usecases.index.index_query import consult
@@ -47,11 +47,10 @@ def list_quarantined(store: Store) -> list[QuarantinedEntry]:
     known = signatures_of(store, [row.commit for row, _ in pairs if row.commit])
     found = []
     for row, hit in pairs:
-        try:
-            [lore] = people.with_authors(store, [entry_writer.load(store, hit.path).lore])
-        except EngramError:
-            continue
-        found.append(QuarantinedEntry(lore, hit.path, row.commit, known.get(row.commit), row.why, row.at))
+        file = entry_writer.load_readable(store, hit.path)
+        if file is not None:
+            [lore] = people.with_authors(store, [file.lore])
+            found.append(QuarantinedEntry(lore, hit.path, row.commit, known.get(row.commit), row.why, row.at))
     return found
 
 

@@ -72,10 +72,8 @@ def arrivals(store: Store, *, others_alone: bool = False) -> list[str]:
 
 
 def _is_of_others(store: Store, path: str) -> bool:
-    try:
-        return entry_writer.load(store, path).lore.source_id != store.source_id
-    except EngramError:
-        return False
+    file = entry_writer.load_readable(store, path)
+    return file is not None and file.lore.source_id != store.source_id
 
 
 def fold_arrivals(store: Store, paths: Sequence[str]) -> Folded:

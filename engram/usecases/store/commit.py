@@ -152,7 +152,7 @@ def _commit_outside(store: Store) -> int:
     waiting = {change.path for operation in store.files.journal.waiting() for change in operation.changes}
     record_outside_changes(store, [found.path for found in differing if found.path in waiting])
     edited = [found for found in differing if found.path not in waiting]
-    read = {found.path: _content(store, found.path) for found in edited if not found.deleted}
+    read = {found.path: store.files.read_if_possible(found.path) for found in edited if not found.deleted}
     refused = excluded_files.refused_files(store, read)
     contents = {path: raw for path, raw in read.items() if raw is not None and path not in refused}
     contents |= _date_edits(store, contents)
@@ -175,14 +175,6 @@ def _commit_outside(store: Store) -> int:
     excluded_files.note_stays(store, excluded_files.stays_as_links(store) | refused)
     atomic.discard(listed + _TAKEN)
     return len(changes)
-
-
-def _content(store: Store, path: str) -> bytes | None:
-    """Return the bytes of a file that was edited by hand; None where it cannot be read, or is gone."""
-    try:
-        return store.files.read(path)
-    except EngramError:
-        return None
 
 
 def _date_edits(store: Store, contents: dict[str, bytes]) -> dict[str, bytes]:

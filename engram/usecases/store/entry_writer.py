@@ -11,7 +11,14 @@ from engram.adapters.files.frontmatter import codec
 from engram.adapters.git.run.author import environment_author
 from engram.domain.entry import times, ulid
 from engram.domain.entry.lore import check, limit_after, slug
-from engram.domain.errors import ConflictError, LoreFileError, NotFoundError, StaleError, StoreError
+from engram.domain.errors import (
+    ConflictError,
+    EngramError,
+    LoreFileError,
+    NotFoundError,
+    StaleError,
+    StoreError,
+)
 from engram.domain.judgements.tally import accounts_of, without_accounts
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.store import judgements, people
@@ -45,6 +52,14 @@ def load(store: Store, path: str) -> LoreFile:
     modified = datetime.fromtimestamp(stamp.mtime_ns / 1e9, UTC) if stamp else store.clock.now()
     file = codec.read(raw, path, store.categories, modified, store.parsed, store.first_seen(path))
     return file._replace(lore=judgements.with_tally(store, file.lore))
+
+
+def load_readable(store: Store, path: str) -> LoreFile | None:
+    """Return the same; None where the file is gone or cannot be read as lore."""
+    try:
+        return load(store, path)
+    except EngramError:
+        return None
 
 
 def rewrite(store: Store, file: LoreFile, lore: Lore) -> bytes:

@@ -7,7 +7,7 @@ import sqlite3
 
 from engram.domain.admission.trust import NONE
 from engram.domain.entry.lore import ACTIVE
-from engram.domain.errors import EngramError, StoreError
+from engram.domain.errors import StoreError
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -59,10 +59,7 @@ def load_active(store: Store, paths: Sequence[str]) -> list[Lore]:
 
     found, quarantined = [], quarantined_texts(store)
     for path in paths:
-        try:
-            lore = entry_writer.load(store, path).lore
-        except EngramError:
-            continue
-        if lore.status == ACTIVE and not in_quarantine(quarantined, lore):
-            found.append(lore)
+        file = entry_writer.load_readable(store, path)
+        if file is not None and file.lore.status == ACTIVE and not in_quarantine(quarantined, file.lore):
+            found.append(file.lore)
     return found

@@ -215,11 +215,8 @@ def _change(
 
     changes, lore = [], []
     for hit in hits[: _most(store)]:
-        try:
-            file = entry_writer.load(store, hit.path)
-        except EngramError:
-            continue
-        if file.lore.id != hit.id or file.lore.conflicts:
+        file = entry_writer.load_readable(store, hit.path)
+        if file is None or file.lore.id != hit.id or file.lore.conflicts:
             continue  # a person must resolve it first
         content = None if compute is None else entry_writer.rewrite(store, file, compute(store, file.lore))
         changes.append(Change(hit.path, content, atomic.digest(file.raw)))

@@ -13,7 +13,7 @@ from itertools import accumulate
 
 from engram.adapters.files.durable import atomic
 from engram.adapters.files.durable.lock import FileLock
-from engram.domain.errors import StoreError
+from engram.domain.errors import EngramError, NotFoundError, StoreError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -264,6 +264,20 @@ class LoreFolder:
     def read(self, path: str) -> bytes:
         """Return the bytes of a store file. Raises NotFoundError, StoreError."""
         return atomic.read(self.absolute(path))
+
+    def read_if_there(self, path: str) -> bytes | None:
+        """Return the same; None where there is no file. Raises StoreError."""
+        try:
+            return self.read(path)
+        except NotFoundError:
+            return None
+
+    def read_if_possible(self, path: str) -> bytes | None:
+        """Return the same; None where there is no file, or none that can be read."""
+        try:
+            return self.read(path)
+        except EngramError:
+            return None
 
     def apply(self, operations: Sequence[Operation]) -> None:
         """Carry out the operations in order; returns when they are durable.
