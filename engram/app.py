@@ -119,19 +119,14 @@ class Engram(
         if key:
             from engram.usecases.recording.idempotent_writes import record_once
 
-            recorded = record_once(self.store, draft, key)
-        else:
-            recorded = recording.record(self.store, draft)
-        self._schedule_commit()
-        return recorded
+            return self._written(record_once(self.store, draft, key))
+        return self._written(recording.record(self.store, draft))
 
     def record_all(self, drafts: Sequence[recording.Draft]) -> builtins.list[Ingested]:
         """Record many drafts, each on its own: `.outcome` is accepted, merged (known to the letter) or rejected (`.error`)."""
         from engram.usecases.recording.ingest import ingest
 
-        done = ingest(self.store, drafts)
-        self._schedule_commit()
-        return done
+        return self._written(ingest(self.store, drafts))
 
     def query(
         self,
@@ -183,15 +178,10 @@ class Engram(
         Raises NotFoundError, AmbiguousError, UsageError.
         """
         judged = feedback(
-            self.store,
-            helpful=words(helpful),
-            not_relevant=words(not_relevant),
-            incorrect=words(incorrect),
-            scope=scope,
-            again=again,
-        )
-        self._schedule_commit()
-        return judged
+            self.store, helpful=words(helpful), not_relevant=words(not_relevant), incorrect=words(incorrect),
+            scope=scope, again=again,
+        )  # fmt: skip
+        return self._written(judged)
 
     def get(self, name: str) -> Shown:
         """The lore of a ref, id, id prefix or some words. Raises NotFoundError, AmbiguousError."""
@@ -224,9 +214,7 @@ class Engram(
         """Change fields of an entry. Raises NotFoundError, ValidationError, SecretFoundError, StaleError (see `Putting`)."""
         from engram.usecases.recording.edit import edit
 
-        shown = edit(self.store, name, wanted, digest)
-        self._schedule_commit()
-        return shown
+        return self._written(edit(self.store, name, wanted, digest))
 
     def edited(self) -> None:
         """Have committed what a use case wrote that has no method here."""
@@ -237,11 +225,9 @@ class Engram(
         from engram.usecases.recording.forget import forget
         from engram.usecases.recording.idempotent_writes import forget_once
 
-        gone = (
+        return self._written(
             forget_once(self.store, names, key, digest=digest) if key else forget(self.store, names, digest)
         )
-        self._schedule_commit()
-        return gone
 
     def import_markdown(
         self,
@@ -260,9 +246,7 @@ class Engram(
         from engram.usecases.exchange.import_lore import Options, import_lore
 
         options = Options(category, words(tags), redact=redact, dry_run=dry_run, kind=kind)
-        done = import_lore(self.store, os.path.expanduser(folder), options)
-        self._schedule_commit()
-        return done
+        return self._written(import_lore(self.store, os.path.expanduser(folder), options))
 
     def refresh(self, progress: Callable[[int, int], None] | None = None) -> Refreshed:
         """Bring the index up to date with every file, at once.

@@ -41,9 +41,7 @@ class Teaming(Part):
         from engram.usecases.graph.agent_profiles import register_agent
 
         profile = AgentProfile(id, name, words(capabilities), default_scope, tuple(settings.items()), text)
-        registered = register_agent(self.store, profile)
-        self._schedule_commit()
-        return registered
+        return self._written(register_agent(self.store, profile))
 
     def team(self) -> list[KnownAgent]:
         """The registered agents, and those that were seen here: `.profile`, `.registered`, `.seen_at` (Unix seconds)."""
@@ -69,9 +67,7 @@ class Teaming(Part):
         from engram.usecases.graph.agent_profiles import store_of_agent
 
         where = store_of_agent(self.store, agent or self.store.caller.agent, scope)
-        done = handoff(where, summary, to=to, giver=agent, topic=topic, files=words(files))
-        self._schedule_commit()
-        return done
+        return self._written(handoff(where, summary, to=to, giver=agent, topic=topic, files=words(files)))
 
     def handoffs(self, agent: str | None = None) -> list[Handoff]:
         """What is handed over and not taken, the oldest first; `agent`: only what is for that one, or for anybody."""
@@ -93,9 +89,9 @@ class Teaming(Part):
         """
         from engram.usecases.agents.conversations import summarize
 
-        done = summarize(self.store, summary, participants=words(participants), files=words(files), new=new)
-        self._schedule_commit()
-        return done
+        return self._written(
+            summarize(self.store, summary, participants=words(participants), files=words(files), new=new)
+        )
 
     def conversations(self, limit: int = 10) -> list[Conversation]:
         """The latest summaries of sessions, newest first: `.lore`, and `.keys` with session, parent, participants."""
@@ -128,8 +124,7 @@ class Teaming(Part):
             self.store, topic, max_tokens, agent=agent, scope=scope, take=take, most=most, sessions=sessions,
             entities=entities,
         )  # fmt: skip
-        self._schedule_commit()
-        return found
+        return self._written(found)
 
     def observe(self, text: str, *, agent: str = "", files: Words = (), scope: str = "") -> Observed:
         """Keep a text durably, at once; later it becomes pending lore, if there is something in it.
@@ -169,6 +164,4 @@ class Teaming(Part):
         """The periodic work: observations, migration, archive, garbage, old sessions, git's objects; `.steps` say what."""
         from engram.usecases.upkeep.maintain import maintain
 
-        done = maintain(self.store, dry_run=dry_run)
-        self._schedule_commit()
-        return done
+        return self._written(maintain(self.store, dry_run=dry_run))

@@ -8,7 +8,11 @@ from collections.abc import Sequence
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from typing import TypeVar
+
     from engram.usecases.store.store import Store
+
+    T = TypeVar("T")
 
 Words = str | Sequence[str]
 
@@ -21,6 +25,11 @@ class Part(ABC):
     @abstractmethod
     def _schedule_commit(self) -> None:
         """Have committed what was written."""
+
+    def _written(self, result: T) -> T:
+        """Return what a use case wrote, and have it committed."""
+        self._schedule_commit()
+        return result
 
 
 def words(value: Words) -> tuple[str, ...]:

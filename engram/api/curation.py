@@ -65,9 +65,7 @@ class Curating(Part):
         wanted = find_item(self.store, item) if isinstance(item, str) else item
         if dry_run:
             return preview(self.store, wanted, decision)
-        done = decide(self.store, wanted, decision, days=days, result=result)
-        self._schedule_commit()
-        return done
+        return self._written(decide(self.store, wanted, decision, days=days, result=result))
 
     def ask_again(self, done: Decided) -> None:
         """Take back a decision that changed no file (a snooze, \"both stay\", letting in); `undo` takes the others back."""
@@ -85,9 +83,7 @@ class Curating(Part):
         from engram.usecases.agents.extract import extract_lore
 
         raw = text.encode() if isinstance(text, str) else text
-        found = extract_lore(self.store, raw, name, most=limit, dry_run=dry_run)
-        self._schedule_commit()
-        return found
+        return self._written(extract_lore(self.store, raw, name, most=limit, dry_run=dry_run))
 
     def consolidate(
         self,
@@ -122,9 +118,7 @@ class Curating(Part):
         """
         from engram.usecases.consolidation.consolidate import apply
 
-        done = apply(self.store, plan)
-        self._schedule_commit()
-        return done
+        return self._written(apply(self.store, plan))
 
     def worth(self, *names: str, limit: int | None = 20, sort: str = "importance") -> UsefulnessList:
         """How often entries were shown and helpful, what they cost, and which past queries they answer alone.

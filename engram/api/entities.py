@@ -53,6 +53,4 @@ class Linking(Part):
         from engram.usecases.graph.link_entity import LinkRequest, link_entity
 
         wanted = LinkRequest(name, type, words(aliases), to, kind, since, lore, text, metadata, remove)
-        linked = link_entity(self.store, wanted)
-        self._schedule_commit()
-        return linked
+        return self._written(link_entity(self.store, wanted))

@@ -140,9 +140,7 @@ class Sharing(Part):
         """
         from engram.usecases.recording.promote import promote
 
-        done = promote(self.store, names, to, dry_run=dry_run)
-        self._schedule_commit()
-        return done
+        return self._written(promote(self.store, names, to, dry_run=dry_run))
 
     def move(self, placement: str, path: str = "", *, dry_run: bool = False) -> Plan:
         """Move the store to `placement` (dedicated, branch or in-tree) at `path`, with its history; what was done.
@@ -168,18 +166,14 @@ class Sharing(Part):
         from engram.usecases.history.undo import undo
         from engram.usecases.opening.scopes import reach
 
-        done = undo(reach(self.store, scope), count, deed)
-        self._schedule_commit()
-        return done
+        return self._written(undo(reach(self.store, scope), count, deed))
 
     def redo(self, *, scope: str = "") -> Undone:
         """Bring back what the last undo took back. Raises NotFoundError, StoreError, GitError."""
         from engram.usecases.history.undo import redo
         from engram.usecases.opening.scopes import reach
 
-        done = redo(reach(self.store, scope))
-        self._schedule_commit()
-        return done
+        return self._written(redo(reach(self.store, scope)))
 
     def restore(self, name: str, at: str) -> Restored:
         """Bring an entry back as it was at a commit or date, also one that was forgotten; votes since then stay.
@@ -188,9 +182,7 @@ class Sharing(Part):
         """
         from engram.usecases.history.restore import restore
 
-        done = restore(self.store, name, at)
-        self._schedule_commit()
-        return done
+        return self._written(restore(self.store, name, at))
 
     @abstractmethod
     def _stop_committers(self, patience: float = 60.0) -> None:

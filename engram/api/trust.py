@@ -40,9 +40,7 @@ class Trusting(Part):
         """Archive quarantined entries, or delete them. Raises NotFoundError, UsageError, StoreError."""
         from engram.usecases.review import trust
 
-        rejected = trust.reject(self.store, names, everything=everything, delete=delete)
-        self._schedule_commit()
-        return rejected
+        return self._written(trust.reject(self.store, names, everything=everything, delete=delete))
 
     def ignore(self, *sources: str) -> int:
         """Set aside what sources say of entries, in this clone alone; how many are new. Raises UsageError, StoreError."""

@@ -63,13 +63,10 @@ class Putting(Part):
         if key:
             from engram.usecases.recording.idempotent_writes import put_once
 
-            done = put_once(self.store, lore_id, draft, key, digest=digest, new=new)
-        else:
-            from engram.usecases.recording.upsert import put
+            return self._written(put_once(self.store, lore_id, draft, key, digest=digest, new=new))
+        from engram.usecases.recording.upsert import put
 
-            done = put(self.store, lore_id, draft, digest=digest, new=new)
-        self._schedule_commit()
-        return done
+        return self._written(put(self.store, lore_id, draft, digest=digest, new=new))
 
     def patch(self, name: str, changes: Mapping[str, object], *, digest: str = "", key: str = "") -> Shown:
         """Change the fields of an entry that are named; None takes a field's value away, lists are replaced whole.
@@ -81,11 +78,8 @@ class Putting(Part):
         if key:
             from engram.usecases.recording.idempotent_writes import edit_once
 
-            shown = edit_once(self.store, name, edit_of(changes), key, digest=digest)
-        else:
-            shown = patch(self.store, name, changes, digest)
-        self._schedule_commit()
-        return shown
+            return self._written(edit_once(self.store, name, edit_of(changes), key, digest=digest))
+        return self._written(patch(self.store, name, changes, digest))
 
     def delta(self, since: datetime | str = "", limit: int | None = None) -> Delta:
         """What changed here since a cursor or a time: `.lore`, `.created_ids`, `.deleted_ids`, the next `.cursor`, `.more`.
