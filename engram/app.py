@@ -16,7 +16,6 @@ from contextlib import contextmanager
 from engram.api.agents import Teaming
 from engram.api.api_base import Words, words
 from engram.api.curation import Curating
-from engram.api.entities import Linking
 from engram.api.explore import Exploring
 from engram.api.graph import Graphing
 from engram.api.lookup import Looking
@@ -54,7 +53,7 @@ _VECTORS_LOOK_NS = 60_000_000_000
 
 
 class Engram(
-    Curating, Evolving, Exploring, Graphing, Linking, Looking, Proposing, Putting, Sharing, Teaming, Trusting
+    Curating, Evolving, Exploring, Graphing, Looking, Proposing, Putting, Sharing, Teaming, Trusting
 ):
     """An open store. Close it (or use `with`): what waits for git is committed then.
 
