@@ -24,6 +24,7 @@ from engram.usecases.sync.sync import Options, sync
 if TYPE_CHECKING:
     from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
+    from engram.usecases.sync.sync import Synced
 
 HUB = "hub.git"
 ADA, BOB = "ada", "bob"
@@ -110,7 +111,7 @@ class _Demonstration:
     def _agree(self) -> Lore:
         """Ada records something and syncs; Bob clones it."""
         hub = os.path.join(self._root, HUB)
-        _make_hub(hub)
+        make_hub(hub)
         ada = os.path.join(self._root, ADA)
         init(ada, placement=DEDICATED)
         store = self._open(ADA)
@@ -177,11 +178,7 @@ class _Demonstration:
         self._did(who, f"engram edit L1 --add-tag {tag} --content …", result)
 
     def _sync(self, who: str) -> None:
-        store = self._stores[who]
-        commit_pending(store, wait=SECONDS)
-        done = sync(store, Options(timeout=SECONDS))
-        if done.errors:
-            raise done.errors[0]
+        done = sync_fully(self._stores[who])
         parts = [(done.pulled, "in"), (done.pushed, "out"), (done.conflicts, "conflict")]
         self._did(who, "engram sync", ", ".join(f"{count} {what}" for count, what in parts if count))
 
@@ -189,7 +186,17 @@ class _Demonstration:
         self._steps.append(Did(who, command, result))
 
 
-def _make_hub(path: str) -> None:
+def sync_fully(store: Store) -> Synced:
+    """Commit what waits, and sync. Raises the first of its errors."""
+    commit_pending(store, wait=SECONDS)
+    done = sync(store, Options(timeout=SECONDS))
+    if done.errors:
+        raise done.errors[0]
+    return done
+
+
+def make_hub(path: str) -> None:
+    """Make an empty bare repository that clones of a store share."""
     from engram.adapters.git.run.runner import run
 
     run(os.path.dirname(path), "init", "--quiet", "--bare", "--template=", "--initial-branch=main", path)

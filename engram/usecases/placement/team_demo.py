@@ -16,6 +16,7 @@ from engram.usecases.graph.link_entity import LinkRequest, link_entity
 from engram.usecases.opening.init import init
 from engram.usecases.opening.open_store import open_store
 from engram.usecases.placement.clone import clone
+from engram.usecases.placement.demo import HUB, SECONDS, make_hub, sync_fully
 from engram.usecases.recording.edit import Edit, edit
 from engram.usecases.recording.feedback import feedback
 from engram.usecases.recording.record import Draft, record
@@ -23,7 +24,7 @@ from engram.usecases.store import remote
 from engram.usecases.store.commit import commit_pending
 from engram.usecases.store.store import DEDICATED, Caller, Clock
 from engram.usecases.sync.propose import propose
-from engram.usecases.sync.sync import Options, sync
+from engram.usecases.sync.sync import Options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,9 +32,7 @@ if TYPE_CHECKING:
     from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
 
-HUB = "hub.git"
 ADA, BOB, CLEO = "Ada Lovelace", "Bob Kahn", "Cleo Wade"
-SECONDS = 30.0
 PROPOSAL = "Search: what the load test showed"
 _AUTHOR = ("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL")
 
@@ -162,7 +161,7 @@ class _Team:
         """Make everything."""
         try:
             hub = os.path.join(self._root, HUB)
-            run(self._root, "init", "--quiet", "--bare", "--template=", "--initial-branch=main", hub)
+            make_hub(hub)
             first = os.path.join(self._root, "ada")
             run(self._root, "init", "--quiet", "--template=", "--initial-branch=main", first)
             _name(first, ADA)
@@ -172,11 +171,11 @@ class _Team:
             for wanted in ENTITIES:
                 link_entity(ada, wanted)
             known = {line.content: self._record(ada, line) for line in ADAS}
-            self._sync("ada")
+            sync_fully(self._stores["ada"])
             clone(hub, os.path.join(self._root, "bob"))
             self._settle(known)
             self._propose(known[UPLOADS].id)
-            self._sync("ada")
+            sync_fully(self._stores["ada"])
             return first
         finally:
             for store in self._stores.values():
@@ -198,7 +197,7 @@ class _Team:
         ada.clock = Clock()
         edit(ada, known[CACHE].id, Edit(content=CACHE_ADA))
         for who in ("bob", "ada", "bob"):
-            self._sync(who)
+            sync_fully(self._stores[who])
 
     def _propose(self, upload: str) -> None:
         bob = self._stores["bob"]
@@ -213,8 +212,7 @@ class _Team:
         if name in self._stores:
             self._stores.pop(name).close()
         root = os.path.join(self._root, name)
-        run(root, "config", "user.name", person)
-        run(root, "config", "user.email", f"{person.split(maxsplit=1)[0].lower()}@example.org")
+        _name(root, person)
         store = open_store(root, Caller("demo", ""), clock=Earlier(ago))
         self._stores[name] = store
         return store
@@ -228,10 +226,3 @@ class _Team:
             created_at=at, expires_at=ends,
         )  # fmt: skip
         return record(store, draft, again=again).lore
-
-    def _sync(self, name: str) -> None:
-        store = self._stores[name]
-        commit_pending(store, wait=SECONDS)
-        done = sync(store, Options(timeout=SECONDS))
-        if done.errors:
-            raise done.errors[0]
