@@ -11,7 +11,7 @@ ACTIONS = (
     Action("filter", "slash", "search", "search as you type, by words and meaning", 2, "is_listing"),
     Action("open", "enter", "open", "the whole entry: its fields, links, history and queries", 1, "can_open"),
     Action("read", "tab", "read", "into the text beside the list; esc goes back", 0, "can_read"),
-    Action("edit", "e", "edit", "in $EDITOR, or here if none is set", 6, "has_entry", command="engram edit"),
+    Action("edit", "e", "edit", "in $EDITOR, or here if none is set", 6, "selected_ids", command="engram edit"),
     Action("mark", "space", "mark", "mark this entry; actions then apply to all marked ones", 7, "can_read"),
     Action("mark_all", "asterisk", "mark all", "mark all that are listed, or none", 0, "is_listing"),
     Action("clear", "escape", "clear", "clear the marks, then the search, then the filters", 0, "can_clear"),

@@ -149,10 +149,6 @@ class BrowseScreen(EntryActionsScreen):
         """Return whether a filter is on."""
         return any(self.facets)
 
-    def has_entry(self) -> bool:
-        """Return whether there is an entry to act on."""
-        return bool(self.selected_ids())
-
     def can_read(self) -> bool:
         """Return whether there is a row to read or mark."""
         return self.is_listing() and self.row is not None

@@ -10,7 +10,7 @@ ACTIONS = (
     Action("leave_lore", "escape", "back", "to the entry before, else to the screen before", 1),
     Action("next_part", "tab", "next part", "text, facts, links, history, queries", 3),
     Action("previous_part", "shift+tab", "previous part", "the part before"),
-    Action("edit", "e", "edit", "in $EDITOR, or here if none is set", 7, "has_entry", command="engram edit"),
+    Action("edit", "e", "edit", "in $EDITOR, or here if none is set", 7, "selected_ids", command="engram edit"),
     Action("links", "l", "links", "the entries that it links to and that link to it; enter opens one", 8),
     Action("history", "v", "history", "its versions; enter shows what one changed", 9),
     Action("open_line", "enter", "open", "the entry of a link, the changes of a version, the results of a query", 2, "in_lines"),

@@ -137,10 +137,6 @@ class EntryScreen(EntryActionsScreen):
         """Return the id of this entry."""
         return (self.entry_id,) if self.shown else ()
 
-    def has_entry(self) -> bool:
-        """Return whether it exists."""
-        return self.shown is not None
-
     def has_around(self) -> bool:
         """Return whether there is a list to go through."""
         return len(self.around) > 1

@@ -62,11 +62,6 @@ class MergeDraft:
         self.choices[row] = choice
         return True
 
-    def choose_all(self, choice: str) -> None:
-        """Choose the same for every row that allows it."""
-        for row in range(len(self.rows)):
-            self.choose(row, choice)
-
     def text_of(self, part: Part) -> str:
         """Return the merged text of a paragraph."""
         choice = self.choice_of(part) or LEFT

@@ -150,10 +150,6 @@ class InboxScreen(DecidingScreen):
 
     # Conditions of the actions
 
-    def has_item(self) -> bool:
-        """Return whether there is an item."""
-        return self.item is not None
-
     def has_any(self) -> bool:
         """Return whether anything waits at all."""
         return bool(self.queue.every)

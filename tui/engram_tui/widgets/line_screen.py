@@ -81,10 +81,6 @@ class LineScreen(ShellScreen):
         line = self.line_list.line
         return (line.entry_id,) if line is not None and line.entry_id else ()
 
-    def has_entry(self) -> bool:
-        """Return whether the line is about an entry."""
-        return bool(self.selected_ids())
-
     def can_read(self) -> bool:
         """Return whether there is something to open."""
         line = self.line_list.line
