@@ -259,13 +259,13 @@ def test_the_retrieval_log_keeps_what_was_asked_and_answered(tmp_path: Path) -> 
 def test_the_user_can_turn_the_retrieval_log_off_and_a_store_cannot(tmp_path: Path, home: Path) -> None:
     with opened(tmp_path, settings="[recall]\nlog = false\n") as store:
         store.query("anything")
-        assert store.store.state.count_retrievals() == 1
+        assert len(store.store.state.retrievals()) == 1
     user = home / ".config" / "engram"
     user.mkdir(parents=True)
     (user / "config.toml").write_text("[recall]\nlog = false\n", "utf-8")
     with opened(tmp_path) as store:
         store.query("anything else")
-        assert store.store.state.count_retrievals() == 1
+        assert len(store.store.state.retrievals()) == 1
 
 
 def test_settings_set_the_limit_and_the_minimum_confidence(tmp_path: Path) -> None:

@@ -158,11 +158,6 @@ class LiveTable:
         where, values = ("WHERE action = ? ", [action]) if action else ("", [])
         return _read(self._flush().run(f"{_SELECT} {where}ORDER BY number DESC LIMIT ?", (*values, limit)))
 
-    def count(self, action: str) -> int:
-        """Return how many entries there are of an action."""
-        query = "SELECT count(*) FROM retrievals WHERE action = ?"
-        return int(self._flush().run(query, (action,))[0][0])
-
     def shown_since(self, moment: float) -> set[str]:
         """Return the ids of the entries that were put before somebody since then (Unix seconds)."""
         query = (

@@ -143,10 +143,6 @@ class StateDatabase(StateConnection):
         """Snooze an item until then (None: for as long as its mark is the same)."""
         self.run("INSERT OR REPLACE INTO set_aside (item, mark, until) VALUES (?, ?, ?)", (item, mark, until))
 
-    def count_retrievals(self) -> int:
-        """Count the logged queries."""
-        return self.live.count(QUERY)
-
     def copy_to(self, folder: str) -> None:
         """Copy everything into the database of another state folder, replacing what is there.
 
