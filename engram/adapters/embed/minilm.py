@@ -66,11 +66,8 @@ class MiniLmEncoder:
         if self._encoder is None:
             _check(self._weights)
             folder = OnnxFolder(self._weights, "", MEAN, LONGEST, WEIGHTS_SHA256)
-            self._encoder = OnnxEncoder(folder, self._tokenizer, _THREADS)
+            self._encoder = OnnxEncoder(folder, lambda: read_tokenizer(self._bundled_folder), _THREADS)
         return self._encoder.encode(texts, patient=patient)
-
-    def _tokenizer(self) -> Any:
-        return read_tokenizer(self._bundled_folder)
 
 
 def read_tokenizer(bundled_folder: str) -> Any:

@@ -57,10 +57,12 @@ class OnnxFolder(NamedTuple):
 def read_folder(folder: str) -> OnnxFolder:
     """Read a folder. Raises EmbeddingError if it is not a sentence transformer in ONNX."""
     found = [
-        path for path in (os.path.join(folder, *name.split("/")) for name in _MODEL_FILES) if _is_file(path)
+        path
+        for path in (os.path.join(folder, *name.split("/")) for name in _MODEL_FILES)
+        if os.path.isfile(path)
     ]
     tokenizer = os.path.join(folder, TOKENIZER_FILE)
-    if not found or not _is_file(tokenizer):
+    if not found or not os.path.isfile(tokenizer):
         missing = TOKENIZER_FILE if found else _MODEL_FILES[0]
         raise EmbeddingError(f"The model folder {folder} has no {missing}.", HINT)
     pooling, longest = _pooling(folder), _longest(folder)
@@ -126,7 +128,3 @@ def _digests(model: str, tokenizer: str, more: str) -> tuple[str, str]:
     except OSError as error:
         raise EmbeddingError(f"The model {model} cannot be read: {error.strerror}.", HINT) from error
     return digest.hexdigest(), weights.hexdigest()
-
-
-def _is_file(path: str) -> bool:
-    return os.path.isfile(path)

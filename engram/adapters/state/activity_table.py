@@ -262,15 +262,10 @@ def add_columns(connection: sqlite3.Connection) -> None:
 
 
 def _read(rows: Sequence[tuple[Any, ...]]) -> list[LiveEntry]:
-    return [
-        LiveEntry._make((*row[:5], *_parse_lists(row), *row[7:12], *_parse_details(row), row[14]))
-        for row in rows
-    ]
-
-
-def _parse_lists(row: tuple[Any, ...]) -> tuple[object, object]:
-    return tuple(json.loads(row[5])), tuple(json.loads(row[6]))
-
-
-def _parse_details(row: tuple[Any, ...]) -> tuple[object, object]:
-    return tuple(Withheld(why, tuple(ids)) for why, ids in json.loads(row[12])), json.loads(row[13])
+    found = []
+    for row in rows:
+        ids, scores, withheld, details = (json.loads(row[at]) for at in (5, 6, 12, 13))
+        reasons = tuple(Withheld(why, tuple(of)) for why, of in withheld)
+        facts = (*row[:5], tuple(ids), tuple(scores), *row[7:12], reasons, details, row[14])
+        found.append(LiveEntry._make(facts))
+    return found

@@ -48,7 +48,7 @@ def check(sql: str) -> None:
             "Send long values as parameters.",
         )
     tokens = _tokens(sql)
-    if any(one[0] in "$@:#" and len(one) > 1 and after == "(" for one, after in _pairs(tokens)):
+    if any(one[0] in "$@:#" and len(one) > 1 and after == "(" for one, after in pairwise(tokens)):
         raise UsageError("A parameter cannot be followed by a bracket.", "Parameters look like :name.")
     if _copies(tokens) > MOST_COPIES:
         raise UsageError(
@@ -177,7 +177,3 @@ def _signs(tokens: Sequence[str]) -> int:
     while len(selects) > 1:
         selects[-2].close(selects.pop())
     return selects[0].size()
-
-
-def _pairs(tokens: Sequence[str]) -> list[tuple[str, str]]:
-    return list(pairwise(tokens))

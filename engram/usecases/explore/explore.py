@@ -90,7 +90,9 @@ def _level(
         if depth == KINDS:
             return guarded.ask("kinds", _KINDS, (), LIMITS), _tables(guarded, views)
         if depth == FIELDS:
-            return (_fields(guarded, views[0]),) if one else tuple(map(_describe_view, views))
+            if one:
+                return (_fields(guarded, views[0]),)
+            return tuple(Table(view.name, ("field", "type", "what"), view.columns) for view in views)
         return (_samples(guarded, views[0], sample_size),)
 
 
@@ -136,10 +138,6 @@ def _count(guarded: Guarded, view: View) -> Cell:
     if view.name == "history":
         return None
     return guarded.ask(view.name, f"SELECT count(*) FROM {view.name}", (), LIMITS).rows[0][0]  # noqa: S608 - fixed names
-
-
-def _describe_view(view: View) -> Table:
-    return Table(view.name, ("field", "type", "what"), view.columns)
 
 
 def _fields(guarded: Guarded, view: View) -> Table:

@@ -13,7 +13,6 @@ from engram.usecases.store import entry_writer
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from engram.adapters.index.catalog import Hit
     from engram.usecases.store.store import Store
 
 FOLDED = "merged_from"
@@ -78,7 +77,8 @@ def _backlinks(store: Store, lore_id: str) -> Iterator[Link]:
 def _paths_with(store: Store, text: str) -> list[str]:
     """Find the files that contain a text: committed files by git, uncommitted ones by reading."""
     if store.places.repository is None:
-        return [hit.path for hit in _all(store) if _holds(store, hit.path, text)]
+        hits = consult(store, lambda generation: generation.catalog.select("1"))
+        return [hit.path for hit in hits if _holds(store, hit.path, text)]
     from engram.adapters.git.read.word_search import files_with
     from engram.usecases.store.version_paths import in_git, in_store
 
@@ -88,10 +88,6 @@ def _paths_with(store: Store, text: str) -> list[str]:
     found = files_with(repository, "HEAD", in_git(store, store.places.folder), text)
     uncommitted = [path for path in waiting if _holds(store, path, text)]
     return list(dict.fromkeys([*(in_store(store, name) for name in found), *uncommitted]))
-
-
-def _all(store: Store) -> list[Hit]:
-    return consult(store, lambda generation: generation.catalog.select("1"))
 
 
 def _holds(store: Store, path: str, text: str) -> bool:

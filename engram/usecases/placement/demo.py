@@ -153,7 +153,7 @@ class _Demonstration:
             for who in (ADA, BOB)
             if (vote := file.lore.accounts.get(self._stores[who].source))
         )
-        heads = [_head(store) for store in (ada, bob)]
+        heads = [read_head(store.repository).oid or "" for store in (ada, bob)]
         equal = heads[0] == heads[1] and _tree(ada) == _tree(bob)
         return Demo(
             self._root, tuple(self._steps), path, file.raw.decode(), lore.thousandths, shares,
@@ -200,10 +200,6 @@ def make_hub(path: str) -> None:
     from engram.adapters.git.run.runner import run
 
     run(os.path.dirname(path), "init", "--quiet", "--bare", "--template=", "--initial-branch=main", path)
-
-
-def _head(store: Store) -> str:
-    return read_head(store.repository).oid or ""
 
 
 def _tree(store: Store) -> dict[str, bytes]:

@@ -93,7 +93,7 @@ def plan(store: Store, placement: str, path: str = "") -> Plan:
         _count(store),
         commits,
         _steps(store, end, commits),
-        _describe_kept(store),
+        _what_stays(source.left_by(store.places)),
     )
 
 
@@ -214,10 +214,6 @@ def _steps(store: Store, end: End, commits: int) -> tuple[str, ...]:
     if places.placement == BRANCH:
         return (*first, "remove the hidden work tree")
     return (*first, f"leave {places.root} as it is, for you to delete")
-
-
-def _describe_kept(store: Store) -> str:
-    return _what_stays(source.left_by(store.places))
 
 
 def _what_stays(left: source.Left) -> str:

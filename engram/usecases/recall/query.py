@@ -258,7 +258,10 @@ def _select(
     An entry that several scopes have is shown from the one that ranks it highest.
     """
     found = [(scope, hit) for scope, one in searches.items() for hit in one.candidates]
-    weightings = {scope: _weighting(one.store) for scope, one in searches.items()}
+    weightings = {
+        scope: Weighting(one.store.scope.weight, one.store.settings.number(ranking.THRESHOLD_KEY))
+        for scope, one in searches.items()
+    }
     best = best_first(found, weightings)
     read: dict[str, tuple[str, Candidate, Lore]] = {}
     twins: dict[str, tuple[str, ...]] = {}
@@ -324,10 +327,6 @@ def best_first(found: Sequence[Found], weightings: Mapping[str, Weighting]) -> S
     if len(weightings) > 1:  # those of one scope are in order
         strong.sort(key=lambda one: (-round(one[1].score.total * weightings[one[0]].weight, 6), one[1].id))
     return strong
-
-
-def _weighting(store: Store) -> Weighting:
-    return Weighting(store.scope.weight, store.settings.number(ranking.THRESHOLD_KEY))
 
 
 def _weakest_strategy(searches: Mapping[str, Search], shown: Sequence[Recalled]) -> str:

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from engram.adapters.git.read.objects import Entry
     from engram.adapters.git.run.layout import Repository
     from engram.adapters.index.index import Generation
-    from engram.domain.admission.secrets import Finding
     from engram.usecases.store.store import Store
 
 ERROR, WARNING = "error", "warning"
@@ -136,11 +135,8 @@ def _secrets(store: Store, paths: Sequence[str], base: str) -> Iterator[Remark]:
     for path in paths:
         raw = bytes_of(store, path)
         for found in new_secrets(store, base or None, prefix + path, raw) if raw else ():
-            yield Remark(ERROR, SECRET, path, found.line, _describe(found), _ROTATE)
-
-
-def _describe(found: Finding) -> str:
-    return f"this looks like a secret ({found.rule} {found.preview})"
+            message = f"this looks like a secret ({found.rule} {found.preview})"
+            yield Remark(ERROR, SECRET, path, found.line, message, _ROTATE)
 
 
 def _duplicate_ids(generation: Generation, paths: set[str]) -> Iterator[Remark]:

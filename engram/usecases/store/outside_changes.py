@@ -25,7 +25,13 @@ def record_outside_changes(store: Store, paths: Sequence[str]) -> None:
         note = f"{error.message} {error.hint}"
         store.degraded[:] = [*[one for one in store.degraded if one != note], note]
     waiting = {change.path: change for operation in operations for change in operation.changes}
-    mine = {path for path, change in waiting.items() if _is_own(store, change.path, change.content)}
+    mine = {
+        path
+        for path, change in waiting.items()
+        if atomic.holds(
+            store.files.absolute(path), None if change.content is None else atomic.digest(change.content)
+        )
+    }
     lines = "".join(f"{path}\n" for path in paths if path not in mine and "\n" not in path)
     if not lines:
         return
@@ -34,7 +40,3 @@ def record_outside_changes(store: Store, paths: Sequence[str]) -> None:
             file.write(lines)
     except OSError:
         return
-
-
-def _is_own(store: Store, path: str, content: bytes | None) -> bool:
-    return atomic.holds(store.files.absolute(path), None if content is None else atomic.digest(content))
