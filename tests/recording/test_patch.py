@@ -15,15 +15,15 @@ def test_each_field_is_taken_in_the_forms_that_json_has() -> None:
     relations = [{"kind": "refines", "id": "01A"}, ["see_also", "01B"]]
     changes = {"content": "Text", "confidence": 1, "pinned": False, "tags": "one", "files": ["a", "b"],
                "relations": relations, "expires_at": "2027-01-31T10:00:00Z"}  # fmt: skip
-    assert vars(edit_of(changes)) == vars(Edit(
+    assert edit_of(changes) == Edit(
         content="Text", confidence=1.0, pinned=False, tags=("one",), files=("a", "b"),
         relations=(("refines", "01A"), ("see_also", "01B")), expires_at=datetime(2027, 1, 31, 10, tzinfo=UTC),
-    ))  # fmt: skip
+    )  # fmt: skip
 
 
 def test_null_empties_a_list_takes_away_what_may_be_missing_and_is_refused_for_what_may_not() -> None:
     found = edit_of({"tags": None, "expires_at": None})
-    assert vars(found) == vars(Edit(tags=(), unset=("expires_at",)))
+    assert found == Edit(tags=(), unset=("expires_at",))
     for needed in ("content", "category", "confidence"):
         with pytest.raises(ValidationError, match=f"needs a value for {needed}"):
             edit_of({needed: None})

@@ -10,7 +10,7 @@ from engram.domain.entry.categories import parse_types
 from engram.domain.entry.lore import Relation, check, check_fraction, limit_after
 from engram.domain.entry.moments import parse_moments
 from engram.domain.errors import LoreFileError, UsageError, ValidationError
-from engram.domain.typed import TYPE_CHECKING
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.admission import credit
 from engram.usecases.lookup.listing import Shown
 from engram.usecases.lookup.resolve import resolve
@@ -22,76 +22,47 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import TypeVar
 
+    from engram.adapters.files.frontmatter.codec import LoreFile
     from engram.domain.entry.lore import Lore
     from engram.usecases.lookup.resolve import Found
     from engram.usecases.store.store import Store
 
     T = TypeVar("T")
 
-_ADDED = (
-    "add_tags",
-    "remove_tags",
-    "add_when",
-    "remove_when",
-    "unset",
-)  # of which nothing given is nothing to do
+_ADDED = ("add_tags", "remove_tags", "add_when", "remove_when", "unset")  # nothing given is nothing to do
 
 
-class Edit:
-    """What to change; None leaves a field as it is."""
+class Edit(NamedTuple):
+    """What to change; None leaves a field as it is.
 
-    def __init__(
-        self,
-        *,
-        content: str | None = None,
-        category: str | None = None,
-        context: tuple[str, ...] | None = None,
-        confidence: float | None = None,
-        status: str | None = None,
-        add_tags: tuple[str, ...] = (),
-        remove_tags: tuple[str, ...] = (),
-        files: tuple[str, ...] | None = None,
-        pinned: bool | None = None,
-        tags: tuple[str, ...] | None = None,
-        entities: tuple[str, ...] | None = None,
-        relations: tuple[tuple[str, str], ...] | None = None,
-        type: str | None = None,  # noqa: A002
-        importance: float | None = None,
-        expires_at: datetime | None = None,
-        unset: tuple[str, ...] = (),
-        when: tuple[str, ...] | None = None,
-        add_when: tuple[str, ...] = (),
-        remove_when: tuple[str, ...] = (),
-    ) -> None:
-        """`confidence` is 0..1 and states it anew; judgements stay. `tags` are all tags, to which those to add are added,
-        and so is `when`.
+    `confidence` is 0..1 and states it anew; judgements stay. `tags` are all tags, to which those to add are added,
+    and so is `when`. `unset` names those of `importance` and `expires_at` that it is not to have any more.
+    """
 
-        `unset` names those of `importance` and `expires_at` that it is not to have any more.
-        """
-        self.content = content
-        self.category = category
-        self.context = context
-        self.confidence = confidence
-        self.status = status
-        self.add_tags = add_tags
-        self.remove_tags = remove_tags
-        self.files = files
-        self.pinned = pinned
-        self.tags = tags
-        self.entities = entities
-        self.relations = relations
-        self.type = type
-        self.importance = importance
-        self.expires_at = expires_at
-        self.unset = unset
-        self.when = when
-        self.add_when = add_when
-        self.remove_when = remove_when
+    content: str | None = None
+    category: str | None = None
+    context: tuple[str, ...] | None = None
+    confidence: float | None = None
+    status: str | None = None
+    add_tags: tuple[str, ...] = ()
+    remove_tags: tuple[str, ...] = ()
+    files: tuple[str, ...] | None = None
+    pinned: bool | None = None
+    tags: tuple[str, ...] | None = None
+    entities: tuple[str, ...] | None = None
+    relations: tuple[tuple[str, str], ...] | None = None
+    type: str | None = None
+    importance: float | None = None
+    expires_at: datetime | None = None
+    unset: tuple[str, ...] = ()
+    when: tuple[str, ...] | None = None
+    add_when: tuple[str, ...] = ()
+    remove_when: tuple[str, ...] = ()
 
     @property
     def fields(self) -> list[str]:
         """The names of what is to change."""
-        given = vars(self).items()
+        given = self._asdict().items()
         return sorted(
             name for name, value in given if value is not None and (value != () or name not in _ADDED)
         )
@@ -157,9 +128,9 @@ def rewrite(store: Store, path: str, lore_id: str, before: bytes, after: bytes) 
         raise ValidationError(
             "file", f"The edited text is not a valid entry: {where}{error.reason}.", error.hint
         ) from None
-    is_known = bool(lore_id)
+    is_known, old = bool(lore_id), _parse(store, path, before)
     lore_id = lore_id or file.lore.id
-    if (file.adopted or _has_id(store, path, before)) and file.lore.id != lore_id:
+    if (file.adopted or (old and old.adopted)) and file.lore.id != lore_id:
         raise ValidationError("id", "The id of an entry never changes.", f"Put `id: {lore_id}` back.")
     entry_writer.refuse_secrets(store, "the edited lore", after.decode())
     with store.lock:
@@ -171,27 +142,15 @@ def rewrite(store: Store, path: str, lore_id: str, before: bytes, after: bytes) 
         content = entry_writer.rewrite(store, file, lore)
         edited = Change(path, content, atomic.digest(before))
         entry_writer.write(store, [entry_writer.operation_for(store, lore, f"edit: {lore.title}", [edited])])
-        old = _read_before(store, path, before) if is_known else None
-        if old is not None:
-            is_claimed = _claims(old) != _claims(lore)
-            credit.confirm_by_edit(store, old, lore, is_claimed=is_claimed)
+        if is_known and old is not None:
+            is_claimed = _claims(old.lore) != _claims(lore)
+            credit.confirm_by_edit(store, old.lore, lore, is_claimed=is_claimed)
     return Shown(judgements.with_tally(store, lore), path, "", store.places.scope)
 
 
-def _has_id(store: Store, path: str, raw: bytes) -> bool:
+def _parse(store: Store, path: str, raw: bytes) -> LoreFile | None:
     try:
-        return codec.read(
-            raw, path, store.categories, store.clock.now(), first_seen=store.first_seen(path)
-        ).adopted
-    except LoreFileError:
-        return False
-
-
-def _read_before(store: Store, path: str, raw: bytes) -> Lore | None:
-    try:
-        return codec.read(
-            raw, path, store.categories, store.clock.now(), first_seen=store.first_seen(path)
-        ).lore
+        return codec.read(raw, path, store.categories, store.clock.now(), first_seen=store.first_seen(path))
     except LoreFileError:
         return None
 

@@ -61,7 +61,7 @@ def put_once(
 
 def edit_once(store: Store, name: str, wanted: Edit, key: str, *, digest: str = "") -> Shown:
     """`edit`, once for this key. Raises as that and as `once`."""
-    request = ["edit", name, vars(wanted), digest]
+    request = ["edit", name, wanted._asdict(), digest]
     found = once(store, key, request, lambda _: _pack(store, edit.edit(store, name, wanted, digest)))
     return _unpack(store, found.answer)
 
