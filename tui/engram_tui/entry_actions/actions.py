@@ -9,9 +9,9 @@ from engram_tui.shell.action import Action
 def judging(helpful: int, incorrect: int, not_relevant: int) -> tuple[Action, ...]:
     """Return the actions that judge an entry, with their places in the footer."""
     return (
-        Action("helpful", "h", "helpful", "this was helpful: confidence +0.08", helpful, "selected_ids", command="engram feedback --helpful"),
-        Action("incorrect", "x", "incorrect", "this is incorrect: confidence −0.15", incorrect, "selected_ids", command="engram feedback --incorrect"),
-        Action("not_relevant", "n", "not relevant", "not relevant here: confidence stays", not_relevant, "selected_ids", command="engram feedback --not-relevant"),
+        Action("helpful", "h", "helpful", "this was helpful: confidence +0.08", helpful, "selected_ids", run="judge('helpful')", command="engram feedback --helpful"),
+        Action("incorrect", "x", "incorrect", "this is incorrect: confidence −0.15", incorrect, "selected_ids", run="judge('incorrect')", command="engram feedback --incorrect"),
+        Action("not_relevant", "n", "not relevant", "not relevant here: confidence stays", not_relevant, "selected_ids", run="judge('not_relevant')", command="engram feedback --not-relevant"),
     )  # fmt: skip
 
 

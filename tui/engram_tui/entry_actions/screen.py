@@ -7,7 +7,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from engram.domain.entry.confidence import HELPFUL, INCORRECT, NOT_RELEVANT
 from engram.domain.entry.lore import ARCHIVED
 from engram.domain.errors import EngramError, UsageError
 from engram.usecases.recording.editor import open_editor, own_editor
@@ -26,17 +25,9 @@ if TYPE_CHECKING:
 class JudgeScreen(ShellScreen):
     """A screen on which entries can be judged."""
 
-    def action_helpful(self) -> None:
-        """Judge the selected entries helpful."""
-        self.execute(commands.judge(HELPFUL), self.selected_ids())
-
-    def action_incorrect(self) -> None:
-        """Judge them incorrect."""
-        self.execute(commands.judge(INCORRECT), self.selected_ids())
-
-    def action_not_relevant(self) -> None:
-        """Judge them not relevant here."""
-        self.execute(commands.judge(NOT_RELEVANT), self.selected_ids())
+    def action_judge(self, kind: str) -> None:
+        """Judge the selected entries helpful, incorrect or not relevant here."""
+        self.execute(commands.judge(kind), self.selected_ids())
 
 
 class EntryActionsScreen(JudgeScreen):

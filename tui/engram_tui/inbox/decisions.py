@@ -110,7 +110,7 @@ class DecidingScreen(ShellScreen):
         self.last_succeeded = bool(outcome.message)
         super().command_done(command, ids, outcome)
 
-    def _decide(self, action: str) -> None:
+    def action_decide(self, action: str) -> None:
         """Decide about the marked items, else the one under the cursor."""
         items = self.items_of(self.selected_ids())
         if not items:
@@ -139,30 +139,6 @@ class DecidingScreen(ShellScreen):
             )
         else:
             self.decide(items, "")
-
-    def action_accept(self) -> None:
-        """Let it in, or keep it."""
-        self._decide("accept")
-
-    def action_reject(self) -> None:
-        """Delete its entry."""
-        self._decide("reject")
-
-    def action_take(self) -> None:
-        """Take the other version, or the newer entry."""
-        self._decide("take")
-
-    def action_both(self) -> None:
-        """Let both stay."""
-        self._decide("both")
-
-    def action_put_away(self) -> None:
-        """Archive its entry."""
-        self._decide("put_away")
-
-    def action_snooze(self) -> None:
-        """Ask again in a week."""
-        self._decide("snooze")
 
     def action_decide_all(self) -> None:
         """Make one decision about many; each choice says how many."""

@@ -198,14 +198,14 @@ class ShellScreen(StoreScreen):
         condition = getattr(self, name)
         return bool(condition(*arguments) if callable(condition) else condition)
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Disable keys while one types, otherwise as the table of actions says."""
-        own = [known for known in self.actions() if known.call.partition("(")[0] == action]
+        own = [known for known in self.actions() if parse(known.call)[1:] == (action, parameters)]
         if not own or not self.is_mounted:
             return True
         if takes_letters(self.focused) and action != "palette":
             return False
-        return True if action == "go" else any(self.enabled(known) for known in own)
+        return any(self.enabled(known) for known in own)
 
     @on(KeyLine.Pressed)
     async def key_pressed(self, event: KeyLine.Pressed) -> None:
