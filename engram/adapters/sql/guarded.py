@@ -174,7 +174,6 @@ class Guarded:
         return Table(name, columns, tuple(rows))
 
     def _statement_error(self, error: Exception) -> UsageError:
-        """Return the error for a failed statement."""
         if self._why:
             return UsageError(self._why, _LESS)
         message = (self._bounded.why or str(error)).replace(f" {self._token}", "").rstrip(".")

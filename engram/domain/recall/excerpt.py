@@ -155,7 +155,6 @@ def _spans_of_lines(text: str, start: int, end: int) -> list[tuple[int, int]]:
 
 
 def _spans_between(bounds: Sequence[int], end: int) -> Iterator[tuple[int, int]]:
-    """Yield the spans between bounds, in order."""
     each = sorted({*bounds, end})
     yield from pairwise(each)
 

@@ -271,7 +271,6 @@ def _refs(store: Store, found: Sequence[Lore], elsewhere: Mapping[str, str]) -> 
 def _refs_and_titles(
     store: Store, found: Sequence[Lore], elsewhere: Mapping[str, str]
 ) -> list[tuple[str, str]]:
-    """Return the refs and titles of entries."""
     refs = _refs(store, found, elsewhere)
     return [(refs[lore.id], name_of(lore.title, is_checked=False)) for lore in found]
 

@@ -104,7 +104,6 @@ class Survey:
         return [datetime.fromtimestamp(at, UTC) for at in found] + [ulid.moment(one) for one in folded]
 
     def _merged_ids(self, lore_id: str) -> Sequence[str]:
-        """Return the ids in `merged_from` of an entry."""
         line = _line(self.raw.get(lore_id, b""), b"merged_from:")
         if line.endswith(b"]") or not line:
             return [found.decode() for found in _ID.findall(line)]

@@ -213,7 +213,6 @@ def _or_else(wanted: Edit, field: str, there: T) -> T | None:
 
 
 def _apply_links(lore: Lore, wanted: Edit) -> Lore:
-    """With what it is linked to."""
     if wanted.entities is not None:
         lore = lore._replace(entities=tuple(dict.fromkeys(wanted.entities)))
     if wanted.relations is not None:

@@ -112,7 +112,6 @@ def merge_base(repository: Repository, since: str) -> str:
 
 
 def _check_files(store: Store, generation: Generation, checked: Checked, base: str) -> list[Remark]:
-    """Check the files themselves."""
     paths = set(checked.paths)
     hits = generation.catalog.select("1")
     secrets = list(_secrets(store, checked.paths, base))

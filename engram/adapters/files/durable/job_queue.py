@@ -103,7 +103,6 @@ class JobQueue:
                 yield name, job
 
     def _remove_done(self) -> None:
-        """Remove the jobs that are done."""
         left = [line for line in _lines_of(self._taken).splitlines(True) if _name_of(line) not in self._done]
         if any(map(_name_of, left)):
             atomic.write(self._taken, b"".join(left), "jobs")
