@@ -116,10 +116,8 @@ TEAM_KEYS = (
     Key("scopes.NAME.retention_days", 0, "As `scopes.project.retention_days`, for the team's lore.", user_only=True, low=0, high=36500),
     Key("scopes.NAME.garbage_days", 0, "As `scopes.project.garbage_days`, for the team's lore.", user_only=True, low=0, high=36500),
 )  # fmt: skip
-ALIASES = {
-    "hooks.sync": "sync.auto",
-    "sync.on_session": "sync.auto",
-}  # older names, which files may still have
+# Older names, which files may still have.
+ALIASES = {"hooks.sync": "sync.auto", "sync.on_session": "sync.auto"}
 SCOPES = "scopes"
 BUILT_IN_SCOPES = ("session", "project", "user")
 _BY_NAME = {key.name: key for key in KEYS}

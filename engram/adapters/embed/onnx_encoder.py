@@ -80,9 +80,8 @@ class OnnxEncoder:
 
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = min(self._threads, _processors())
-        options.add_session_config_entry(
-            "session.intra_op.allow_spinning", "0"
-        )  # spinning threads cost other processes time
+        # Spinning threads cost other processes time.
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         options.log_severity_level = 4
         try:
             tokenizer = (

@@ -167,9 +167,8 @@ class TokenDirections:
 
     def packed(self, ids: NDArray[np.integer]) -> bytes:
         """Pack token ids as an index stores them: two bytes each if the model has few enough, else four."""
-        if (
-            len(ids) > MOST_STORED
-        ):  # each once: only which there are counts, and the end of a long note is not lost
+        # Each once: only which there are counts, and the end of a long note is not lost.
+        if len(ids) > MOST_STORED:
             ids = ids[numpy_module().sort(numpy_module().unique(ids, return_index=True)[1])]
         return ids[:MOST_STORED].astype(self._stored_type).tobytes()
 

@@ -28,9 +28,8 @@ class CapturedTable(StateTable):
     def rows(self, now: float) -> list[tuple[str, str]]:
         """Return id and text of those that have not expired, newest first; the others are deleted."""
         rows = self._run("SELECT id, raw, expires_at FROM captured ORDER BY id DESC")
-        if any(
-            expires_at <= now for _, _, expires_at in rows
-        ):  # no query waits for a lock to write without need
+        # No query waits for a lock to write without need.
+        if any(expires_at <= now for _, _, expires_at in rows):
             self._run("DELETE FROM captured WHERE expires_at <= ?", (now,))
         return [(lore_id, raw) for lore_id, raw, expires_at in rows if expires_at > now]
 

@@ -42,17 +42,8 @@ CREATE TABLE IF NOT EXISTS people (source TEXT PRIMARY KEY, name TEXT NOT NULL) 
 CREATE TABLE IF NOT EXISTS pending (entry TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS unreported (entry TEXT PRIMARY KEY) WITHOUT ROWID;
 """
-_TABLES = (
-    "meta",
-    "ledgers",
-    "lines",
-    "said",
-    "sums",
-    "times",
-    "accounts",
-    "signers",
-    "people",
-)  # made anew with each format
+# Made anew with each format.
+_TABLES = ("meta", "ledgers", "lines", "said", "sums", "times", "accounts", "signers", "people")
 VERSION = "version"  # the note that counts how often lines were written
 _EVERY = "*"  # in place of an entry in `pending` or `unreported`: all of which anything was said
 _AT_ONCE = 400
@@ -60,9 +51,8 @@ _OF_ENTRIES = (
     "SELECT entry, lines, NULL, NULL, NULL, NULL FROM said WHERE entry IN ({marks})"
     " UNION ALL SELECT entry, account, up, down, n, at FROM accounts WHERE entry IN ({marks})"
 )
-_new = (
-    tuple.__new__
-)  # a hundred thousand entries are asked for at once, and this takes half as long as calling the class
+# A hundred thousand entries are asked for at once, and this takes half as long as calling the class.
+_new = tuple.__new__
 
 
 _ENTRY, _LINE = slice(ulid.LENGTH), slice(ulid.LENGTH + 1, None)  # of a line that is filed
@@ -330,9 +320,8 @@ class _Batch:
 
     def __init__(self) -> None:
         self.gone: list[str] = []
-        self._reads: list[
-            tuple[Read, int, int]
-        ] = []  # with the numbers of lines and of those that cannot be read
+        # With the numbers of lines and of those that cannot be read.
+        self._reads: list[tuple[Read, int, int]] = []
         # The lines after the ids of their entries, by the end of these: a million lines are filed under a hundred thousand
         # entries in a third less time if it is a few thousand at once, which a processor's cache holds.
         self._parts = defaultdict[str, list[str]](list)

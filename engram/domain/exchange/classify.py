@@ -58,9 +58,8 @@ _LABELS = {
     ),
 }
 _BY_LABEL = {label: category for category, labels in _LABELS.items() for label in labels}
-_NOT_FOLDERS = frozenset(
-    {"pattern", "insight", "performance", "failure"}
-)  # too broad as the name of a folder
+# Too broad as the name of a folder.
+_NOT_FOLDERS = frozenset({"pattern", "insight", "performance", "failure"})
 
 # Patterns of titles are for titles in lower case: to ignore case takes several times as long.
 _LABEL = re.compile(r"([a-z][a-z -]{2,24}?)(?:[ -]?#?\d+)?\s*[:\u2013\u2014]\s+\S")

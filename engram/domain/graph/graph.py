@@ -12,9 +12,8 @@ if TYPE_CHECKING:
 
 LORE, ENTITY, NAME = KINDS = ("lore", "entity", "name")
 ABOUT, MENTIONS = "about", "mentions"
-SPEAKING = frozenset(
-    {"see_also", "refines", "caused_by", MENTIONS}
-)  # relations that add importance; superseding or contradicting an entry does not
+# Relations that add importance; superseding or contradicting an entry does not.
+SPEAKING = frozenset({"see_also", "refines", "caused_by", MENTIONS})
 _HALF = 4.0  # times the average rank is an importance of 0.5
 
 

@@ -282,9 +282,8 @@ class _Replay:
         self._belief = belief
         author = belief.voice(lore.id, lore.source_id) if lore.source_id else ""
         self._author = belief.person(author) if author else ""
-        self._sums: dict[
-            str, int
-        ] = {}  # of each other voice: how often it spoke for the words less how often against
+        # Of each other voice: how often it spoke for the words less how often against.
+        self._sums: dict[str, int] = {}
         self._spoke: dict[str, str] = {}  # the id of the line in which it last spoke for them
         self._accounts: dict[str, Vote] = {}
         self._lines, self._values = lines, list[int]()  # the confidence after each line that can move it

@@ -43,12 +43,8 @@ _TINY = 1e-9
 _KIN = ("kin", "kin_most")
 _NAMES = ("names_shared", "names_apart", "number_alone", "opposites", "numbers_apart")
 _CLAUSES = ("polarity", "value")
-_AGAINST = (
-    "polarity",
-    "opposites",
-    "value",
-    "numbers_apart",
-)  # these count as far as the two share a subject
+# These count as far as the two share a subject.
+_AGAINST = ("polarity", "opposites", "value", "numbers_apart")
 # Word frequencies are scaled to a store of so many entries: a large store makes no word rarer.
 _NOMINAL = 1000
 

@@ -67,9 +67,8 @@ def record_new(store: Store, draft: Draft) -> tuple[Recorded | None, str]:
     Raises EngramError where it is refused.
     """
     lore, _ = recording.prepare(store, draft)
-    bare = lore._replace(
-        context=(), tags=(), files=(), entities=()
-    )  # somebody may have recorded it without these
+    # Somebody may have recorded it without these.
+    bare = lore._replace(context=(), tags=(), files=(), entities=())
     twins = similar(store, lore) or similar(store, bare)
     there = find_same(store, lore, [twin.path for twin in twins])
     if there is not None and there.lore.status == ACTIVE:

@@ -74,9 +74,8 @@ def _of_entries(store: Store, event: Event, known: Sequence[tuple[Store, Learned
     from engram.domain.agents import fence
     from engram.usecases.agents.auto_recall import fit
 
-    whole = sum(2 * tokens(lore.content) for lore in chosen) + _FRAME * (
-        len(chosen) + 1
-    )  # what is escaped is longer
+    # What is escaped is longer.
+    whole = sum(2 * tokens(lore.content) for lore in chosen) + _FRAME * (len(chosen) + 1)
     budget = max(int(store.settings.number("hooks.recall_budget")), whole)
     framed = fence.frame(fit(store, chosen, fence.room(budget, LEAD), elsewhere).items, LEAD)
     activity_log.note(

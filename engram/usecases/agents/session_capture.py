@@ -181,9 +181,8 @@ def _drafts(store: Store, report: Report) -> list[recording.Draft]:
         for one in extract(turns, _MOST_LOOKED_AT)
         if not _is_a_change(one) and not any(say_alike(one.content, fix.explanation) for fix in solved)
     ]
-    drafts += [
-        _draft(store, report, one.content, one.category, one.files) for one in learned[-MOST:]
-    ]  # what is said last is known best
+    # What is said last is known best.
+    drafts += [_draft(store, report, one.content, one.category, one.files) for one in learned[-MOST:]]
     if report.task and not drafts and len(report.said) >= _LEAST_SAID:
         drafts = [_draft(store, report, _task(report), _RESULT, ())]
     summary = _summary(report, found) if report.whole else ""

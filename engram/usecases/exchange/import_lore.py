@@ -166,9 +166,8 @@ class _Run:
         self.left: list[LeftOut] = []
         self.linked: Collection[str] = ()  # folded names that links in the texts lead to
         self._called: dict[str, str] = {}  # ids by the folded names of what was read
-        self._related: list[
-            tuple[int, Source, Mapping[str, str | tuple[str, ...]]]
-        ] = []  # by place in `_new`
+        # By place in `_new`.
+        self._related: list[tuple[int, Source, Mapping[str, str | tuple[str, ...]]]] = []
 
     def take(self, source: Source) -> None:
         """Turn one document or row into lore, or into a problem."""

@@ -104,9 +104,8 @@ def move(store: Store, wanted: Plan) -> Plan:
             _make(store, wanted.end)
             source.remove_left(source.left_by(store.places), wanted.end.path, _state_at(wanted.end))
     else:
-        describe(
-            wanted.end.path, "project"
-        )  # where the kill came before the hidden work tree was there, it is now
+        # Where the kill came before the hidden work tree was there, it is now.
+        describe(wanted.end.path, "project")
         source.remove_left(wanted.left, wanted.end.path, _state_at(wanted.end))
     repo = layout.repository_at(wanted.end.path)
     if repo is not None:

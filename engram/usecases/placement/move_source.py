@@ -32,14 +32,8 @@ if TYPE_CHECKING:
     from engram.usecases.store.store import Places, Store
 
 _MARK = "moved-from"
-_NEIGHBOURS = {
-    "worktree",
-    "branch",
-    "stores",
-    hidden_tree.NAME,
-    "making.lock",
-    "judgements.lock",
-}  # in the same folder, not of this store
+# In the same folder, not of this store.
+_NEIGHBOURS = {"worktree", "branch", "stores", hidden_tree.NAME, "making.lock", "judgements.lock"}
 
 
 class Left(NamedTuple):

@@ -174,9 +174,8 @@ def _search_stores(
 
 def _search(store: Store, question: Question, limit: int, notes: list[str]) -> Search:
     """Search one store; again if a file about to be shown changed without a trace in its folder."""
-    is_behind = _refresh(
-        store, notes
-    )  # first: what a plain `git pull` brought may have to go into quarantine
+    # First: what a plain `git pull` brought may have to go into quarantine.
+    is_behind = _refresh(store, notes)
     criteria = criteria_for(store, question)
     strategy, found = _find_candidates(store, question, criteria, limit, notes)
     if is_behind and strategy != SCAN:

@@ -122,9 +122,8 @@ def _certainties(store: Store, new: RecentText, others: list[RecentText]) -> dic
     words = _pair_words(store, embedder)
     one = side(new.content, new.category, words)
     sides = [(other, side(other.content, other.category, words)) for other in others]
-    plausible = [
-        (other, two) for other, two in sides if shares_enough(one, two)
-    ]  # the others are no duplicates
+    # The others are no duplicates.
+    plausible = [(other, two) for other, two in sides if shares_enough(one, two)]
     if not plausible:
         return {}
     cosines = embedder.similarities(new.content, [other.content for other, _ in plausible])

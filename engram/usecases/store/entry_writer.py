@@ -99,10 +99,8 @@ def update(
         more = keys
         named_by_us = path.endswith(f"--{lore_id}.md")  # a person's note has the name that they gave it
         if named_by_us and after.title not in (file.lore.title, *file.aliases) and writes_aliases(store):
-            more = {
-                **keys,
-                "aliases": (*file.aliases, after.title),
-            }  # the old ones stay: links go on to lead here
+            # The old ones stay: links go on to lead here.
+            more = {**keys, "aliases": (*file.aliases, after.title)}
         content = _with_keys(rewrite(store, file, after), more)
         operation = operation_for(
             store,

@@ -16,12 +16,8 @@ def own_command() -> tuple[str, ...]:
     Their environment lies in a cache and goes with it, so its Python is no command to write down.
     """
     if not _is_cached(sys.prefix):
-        return (
-            sys.executable,
-            "-P",
-            "-m",
-            "engram",
-        )  # -P: a folder `engram` where the caller stands is not ours
+        # -P: a folder `engram` where the caller stands is not ours.
+        return (sys.executable, "-P", "-m", "engram")
     uv = os.environ.get("UV", "")  # set by uvx
     if uv:
         return uv, "tool", "run", "--quiet", "--from", _source(), "engram"

@@ -133,9 +133,8 @@ def _stamp(store: Store) -> Stamp:
     for file in (path, f"{path}-wal"):
         with contextlib.suppress(OSError):
             at = os.stat(file)
-            found += (
-                [(at.st_mtime_ns, at.st_size)] if at.st_size else []
-            )  # an open table without changes has an empty log
+            # An open table without changes has an empty log.
+            found += [(at.st_mtime_ns, at.st_size)] if at.st_size else []
     return tuple(found)
 
 

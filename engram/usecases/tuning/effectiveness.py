@@ -24,12 +24,8 @@ MOST_ROWS = 20
 GONE = "(gone)"
 NONE = "(none)"
 NOT_SHOWN = "(not shown now)"
-AGES = (
-    ("first hour", 1),
-    ("first day", 24),
-    ("first week", 168),
-    ("first month", 720),
-)  # upper bound in hours
+# With upper bounds in hours.
+AGES = (("first hour", 1), ("first day", 24), ("first week", 168), ("first month", 720))
 OLDER = "older"
 _COLUMNS = ("judged", HELPFUL, NOT_RELEVANT, INCORRECT, "rate")
 

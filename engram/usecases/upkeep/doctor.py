@@ -36,21 +36,11 @@ LINK, CONFLICT, SYNC, HOOK = "link", "conflict", "sync", "hook"
 PRIVATE = "private"
 _NO_STATE = {"worktree", "lore", "as-of"}  # folders in a private one that hold files of other kinds
 _EXTENSIONS = (".db", ".json", ".jsonl", ".lock", ".md", ".npz")
+# Of private files without an extension.
 _NAMES = {
-    *(
-        "author",
-        "dedicated",
-        "folded-up-to",
-        "http-token",
-        "ignored",
-        "lock",
-        "merges-looked-at",
-        "outside",
-        "outside.taken",
-        "source",
-    ),
-    *("sync-consent", "sync-under-way", "sync-waits", "unsigned", "used", "weighed-up-to"),
-}  # of private files without an extension
+    "author", "dedicated", "folded-up-to", "http-token", "ignored", "lock", "merges-looked-at", "outside",
+    "outside.taken", "source", "sync-consent", "sync-under-way", "sync-waits", "unsigned", "used", "weighed-up-to",
+}  # fmt: skip
 _DAMAGED = ".damaged"
 _ASIDE = "`engram doctor --fix` renames it; the file is made anew."
 _ALLOW = "`engram doctor --fix` allows that to its owner."

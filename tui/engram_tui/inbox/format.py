@@ -42,16 +42,8 @@ BAR = 8
 _EFFECTS = {SUPERSEDE: "it supersedes the older", TAKE: "it takes its place", BOTH: "one after the other"}
 EVIDENCE, HANGING = 3, 5  # notes, and cells that a further line of a text begins with
 PAIRS = (CONTRADICTION, DUPLICATE)
-DECIDING = (
-    "accept",
-    "take",
-    "both",
-    "merge",
-    "edit_first",
-    "put_away",
-    "reject",
-    "snooze",
-)  # actions, in this order
+# The actions, in this order.
+DECIDING = ("accept", "take", "both", "merge", "edit_first", "put_away", "reject", "snooze")
 
 
 def decision_of(item: Item, action: str) -> str:

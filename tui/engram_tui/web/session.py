@@ -17,10 +17,8 @@ if TYPE_CHECKING:
 
 PATIENCE = 3.0  # seconds for an app to end by itself
 _MOST_CELLS = 1000  # of a terminal's side
-_EDITOR_VARIABLES = (
-    "VISUAL",
-    "EDITOR",
-)  # a terminal editor cannot be shown; without one the app edits by itself
+# A terminal editor cannot be shown; without one the app edits by itself.
+_EDITOR_VARIABLES = ("VISUAL", "EDITOR")
 
 
 class Session(AppService):

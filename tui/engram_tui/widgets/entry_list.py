@@ -127,9 +127,8 @@ class EntryList(ScrollView, can_focus=True):
         self._measure()
         self.set_reactive(EntryList.cursor, wanted)
         if keep:
-            at_top = (
-                not self.scroll_offset.y and wanted < self.size.height
-            )  # what came in above stays in view
+            # What came in above stays in view.
+            at_top = not self.scroll_offset.y and wanted < self.size.height
             self.scroll_to(y=0 if at_top else max(0, wanted - line), animate=False, force=True)
         self._into_view()
         self.refresh()

@@ -133,9 +133,8 @@ class _Tree:
                 message = f"the key '{key}' is here twice (first on line {seen[key] + FIRST_LINE})"
                 raise Problem(start + FIRST_LINE, message, "Keep one of the two lines.")
             seen[key] = start
-            if (
-                entries and entries[-1].end > start
-            ):  # an empty item (`- ?`) is said to stand where the next key does
+            # An empty item (`- ?`) is said to stand where the next key does.
+            if entries and entries[-1].end > start:
                 entries[-1] = entries[-1]._replace(end=start)
             value = self._value(self._next(), 0)
             entries.append(Entry(key, value, start, self._end_line, self._comment(start)))
