@@ -201,12 +201,7 @@ class Engram(
         from engram.usecases.lookup.listing import list_lore
 
         return list_lore(
-            self.store,
-            limit=limit,
-            categories=words(categories),
-            status=status,
-            tags=words(tags),
-            sort=sort,
+            self.store, limit=limit, categories=words(categories), status=status, tags=words(tags), sort=sort
         )
 
     def edit(self, name: str, wanted: Edit, *, digest: str = "") -> Shown:

@@ -76,12 +76,7 @@ class Teaming(Part):
         return open_handoffs(self.store, agent)
 
     def summarize(
-        self,
-        summary: str,
-        *,
-        participants: Words = (),
-        files: Words = (),
-        new: bool = False,
+        self, summary: str, *, participants: Words = (), files: Words = (), new: bool = False
     ) -> Conversation:
         """Keep the summary of this session's conversation, in the place of the one before; `new` begins another one.
 

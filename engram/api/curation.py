@@ -103,12 +103,7 @@ class Curating(Part):
         from engram.usecases.consolidation.consolidate import plan
 
         return plan(
-            self.store,
-            kinds=words(kinds),
-            skip=words(skip),
-            confirm=words(confirm),
-            to=to,
-            progress=progress,
+            self.store, kinds=words(kinds), skip=words(skip), confirm=words(confirm), to=to, progress=progress
         )
 
     def apply(self, plan: Plan) -> Consolidated:

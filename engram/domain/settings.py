@@ -289,8 +289,7 @@ def _check_categories(value: Mapping[str, object], at: str) -> None:
             )
         if kind not in TYPES:
             raise ConfigError(
-                f"{at}store.categories: '{name}' has the type {kind!r}.",
-                f"Valid types: {', '.join(TYPES)}.",
+                f"{at}store.categories: '{name}' has the type {kind!r}.", f"Valid types: {', '.join(TYPES)}."
             )
 
 

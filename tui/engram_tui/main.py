@@ -84,8 +84,7 @@ def check_terminal() -> bool:
     )
     if not (in_terminal or in_browser()):
         raise UsageError(
-            "The app needs a terminal.",
-            "In scripts and pipes use `engram list` or `engram query`.",
+            "The app needs a terminal.", "In scripts and pipes use `engram list` or `engram query`."
         )
     if in_terminal and os.environ.get("TERM", "") in DUMB and not in_browser():
         raise UsageError(

@@ -26,11 +26,7 @@ _MODEL_FILES = (
     "model_int8.onnx",
     "onnx/model_int8.onnx",
 )
-_POOLINGS = {
-    "pooling_mode_mean_tokens": MEAN,
-    "pooling_mode_cls_token": CLS,
-    "pooling_mode_max_tokens": MAX,
-}
+_POOLINGS = {"pooling_mode_mean_tokens": MEAN, "pooling_mode_cls_token": CLS, "pooling_mode_max_tokens": MAX}
 _LONGEST = 512  # tokens, where no file says how many the model reads
 _MAX_CONFIG = 1 << 20
 _BLOCK = 1 << 20

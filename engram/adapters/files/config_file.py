@@ -52,8 +52,7 @@ def store_file(root: str) -> bytes:
     path = os.path.join(root, places.CONFIG_NAME)
     if os.path.islink(path):
         raise ConfigError(
-            f"{path} is a symbolic link.",
-            "Engram follows no links in a store; put the file itself there.",
+            f"{path} is a symbolic link.", "Engram follows no links in a store; put the file itself there."
         )
     return _read_file(path)
 

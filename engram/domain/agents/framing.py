@@ -248,11 +248,7 @@ def pack(
 
 
 def _fit_all(
-    items: Sequence[Framed],
-    room: int,
-    question: str,
-    near: Nearness | None,
-    cost: Callable[[Framed], int],
+    items: Sequence[Framed], room: int, question: str, near: Nearness | None, cost: Callable[[Framed], int]
 ) -> list[Framed]:
     """Return the entries that fit into `room` characters, long ones by what answers the question."""
 

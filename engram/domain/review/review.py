@@ -22,11 +22,7 @@ PROBLEM, CONFLICT, ENTITY, PROPOSAL, FOREIGN, PENDING, CONTRADICTION, DUPLICATE,
     "moment",
 )  # fmt: skip
 
-_PAIR = {
-    ACCEPT: "both stay",
-    REJECT: "the newer is forgotten",
-    SUPERSEDE: "the newer supersedes the older",
-}
+_PAIR = {ACCEPT: "both stay", REJECT: "the newer is forgotten", SUPERSEDE: "the newer supersedes the older"}
 _TWO_VERSIONS = {
     ACCEPT: "the current version stays, the other goes",
     TAKE: "the other version takes its place",

@@ -9,10 +9,7 @@ _SOURCE, _TARGET = "merge_request%5Bsource_branch%5D", "merge_request%5Btarget_b
 # Words in a host's name, and what follows the repository's address there.
 _FORMS = (
     (("github",), "/compare/{base}...{head}?expand=1"),
-    (
-        ("gitlab",),
-        "/-/merge_requests/new?" + _SOURCE + "={head_value}&" + _TARGET + "={base_value}",
-    ),
+    (("gitlab",), "/-/merge_requests/new?" + _SOURCE + "={head_value}&" + _TARGET + "={base_value}"),
     (("bitbucket",), "/pull-requests/new?source={head_value}&dest={base_value}"),
     (("codeberg", "gitea", "forgejo"), "/compare/{base}...{head}"),
 )

@@ -59,12 +59,7 @@ def skills(store: Store) -> list[Skill]:
 
 
 def recall_skill(
-    store: Store,
-    task: str,
-    *,
-    run: bool = False,
-    parameters: Values = NONE,
-    waiting: bool = True,
+    store: Store, task: str, *, run: bool = False, parameters: Values = NONE, waiting: bool = True
 ) -> Skill | None:
     """Return the best skill for a task, from all scopes; with `run` its query is run on this store, if it has one.
 

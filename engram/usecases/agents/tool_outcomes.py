@@ -140,8 +140,7 @@ def _resolve(store: Store, lore_id: str, files: Sequence[str]) -> None:
     names = ", ".join(f"`{file}`" for file in files)
     ended = f"It passed after changes to {names}." if files else "It passed later with no file changed."
     captured.keep(
-        store,
-        lore._replace(content=f"{_line(lore)}\n\n{ended}", category="OBSERVATION", files=tuple(files)),
+        store, lore._replace(content=f"{_line(lore)}\n\n{ended}", category="OBSERVATION", files=tuple(files))
     )
 
 

@@ -15,13 +15,7 @@ from engram.domain.entry.note_markup import RULES_TAG
 from engram.domain.errors import EngramError, LoreFileError
 from engram.domain.exchange.classify import guess_category
 from engram.domain.exchange.documents import split_document, title_from_file_name
-from engram.domain.exchange.memory_kinds import (
-    BASIC_MEMORY,
-    CLAUDE_MEMORY,
-    MEMORY_FOLDER,
-    RULES,
-    kind_named,
-)
+from engram.domain.exchange.memory_kinds import BASIC_MEMORY, CLAUDE_MEMORY, MEMORY_FOLDER, RULES, kind_named
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.exchange.import_sources import (
     MARKDOWN,

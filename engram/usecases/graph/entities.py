@@ -109,9 +109,7 @@ def read_entities(store: Store) -> Entities:
 
         with no_collections():
             return _refresh(
-                store,
-                memory.files if memory is not None else load_cache(store, folder_of(store)),
-                stamps,
+                store, memory.files if memory is not None else load_cache(store, folder_of(store)), stamps
             )
 
 

@@ -209,9 +209,7 @@ def _moment(since: str) -> float:
         raise UsageError(f"'{since[:60]}' is not a date.", "For example: --since 2026-11-01") from None
 
 
-def _common_fields(
-    commit: CommitRow,
-) -> tuple[str, datetime, str, str, str, str, str, str, str]:
+def _common_fields(commit: CommitRow) -> tuple[str, datetime, str, str, str, str, str, str, str]:
     return (
         commit.oid[:SHORT], datetime.fromtimestamp(commit.moment, UTC), commit.author, commit.agent,
         commit.session, commit.source, commit.op, commit.delta, commit.subject,

@@ -51,8 +51,7 @@ def restore(store: Store, name: str, at: str) -> Restored:
         then = past_versions.path_at(store, commit, located.id)
         if not then:
             raise NotFoundError(
-                f"Entry {located.id} is not in {commit[:10]}.",
-                "`engram log` or `git log` shows its commits.",
+                f"Entry {located.id} is not in {commit[:10]}.", "`engram log` or `git log` shows its commits."
             )
         raw = read_objects(repository, [f"{commit}:{then}"])[0] or b""
         path = located.path or in_store(store, then)

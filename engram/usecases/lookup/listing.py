@@ -174,9 +174,7 @@ def _add_conditions(
         check_text("tags", tag, MAX_WORD)
     parsed = tuple([store.categories.parse(name) for name in categories])
     return where._replace(
-        categories=(*where.categories, *parsed),
-        status=status or where.status,
-        tags=(*where.tags, *tags),
+        categories=(*where.categories, *parsed), status=status or where.status, tags=(*where.tags, *tags)
     )
 
 

@@ -138,11 +138,7 @@ def _existing(root: str, placement: str) -> Initialised:
 
 
 def _on_branch(
-    root: str,
-    repository: Repository,
-    placement: str,
-    timeout: float,
-    step: Callable[[str], None] | None,
+    root: str, repository: Repository, placement: str, timeout: float, step: Callable[[str], None] | None
 ) -> Initialised:
     """Return the branch store of the repository, made if it is not there; a nearer store that would hide it is the one."""
     from engram.usecases.opening.branch_placement import begin

@@ -133,8 +133,7 @@ def _end(store: Store, placement: str, folder: str, *, named: bool) -> End:
         places.placement == DEDICATED and own is not None and repo.common_dir == own.common_dir
     ):
         raise UsageError(
-            f"{folder} is not in a code repository.",
-            f"Name one: engram move --to {placement} PATH",
+            f"{folder} is not in a code repository.", f"Name one: engram move --to {placement} PATH"
         )
     if placement == BRANCH:
         return End(lore_branch.root_in(repo.common_dir), BRANCH)

@@ -227,11 +227,7 @@ def _with_neighbours(generation: Generation, rows: list[int]) -> tuple[list[int]
 
 
 def scan_files(
-    store: Store,
-    text: str,
-    criteria: Criteria,
-    limit: int,
-    files: Mapping[str, walk.FileStamp] | None = None,
+    store: Store, text: str, criteria: Criteria, limit: int, files: Mapping[str, walk.FileStamp] | None = None
 ) -> list[Candidate]:
     """Return candidates by substring, reading these files, or every one: slow, but possible without an index."""
     from engram.domain.admission.secrets import find_secrets

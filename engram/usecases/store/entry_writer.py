@@ -102,12 +102,7 @@ def update(
             # The old ones stay: links go on to lead here.
             more = {**keys, "aliases": (*file.aliases, after.title)}
         content = _with_keys(rewrite(store, file, after), more)
-        operation = operation_for(
-            store,
-            after,
-            subject,
-            [Change(path, content, atomic.digest(file.raw))],
-        )
+        operation = operation_for(store, after, subject, [Change(path, content, atomic.digest(file.raw))])
         try:
             write(store, [operation])
         except ConflictError:
@@ -129,11 +124,7 @@ def check_digest(file: LoreFile, digest: str) -> None:
 
 
 def create(
-    store: Store,
-    lore: Lore,
-    subject: str,
-    *,
-    keys: Mapping[str, str | tuple[str, ...]] = NO_KEYS,
+    store: Store, lore: Lore, subject: str, *, keys: Mapping[str, str | tuple[str, ...]] = NO_KEYS
 ) -> tuple[str, Operation]:
     """Return the path of a new entry and the operation that writes it; `keys` are further ones of its file, no fields."""
     change = new_file(store, lore, keys)
@@ -236,11 +227,7 @@ def new_path(store: Store, lore: Lore) -> str:
 
 
 def operation_for(
-    store: Store,
-    lore: Lore,
-    subject: str,
-    changes: Sequence[Change],
-    details: Sequence[tuple[str, str]] = (),
+    store: Store, lore: Lore, subject: str, changes: Sequence[Change], details: Sequence[tuple[str, str]] = ()
 ) -> Operation:
     """Return one operation on entries, `lore` the first, with its commit subject and trailers."""
     details = [("Engram-Machine", people.published_machine(store)), *details]

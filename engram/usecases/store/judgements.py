@@ -413,10 +413,7 @@ def _keep_remembered(store: Store) -> None:
 
 
 def with_tally(
-    store: Store,
-    lore: Lore,
-    more: Sequence[LegacyAccount] = (),
-    owners: Mapping[str, str] | None = None,
+    store: Store, lore: Lore, more: Sequence[LegacyAccount] = (), owners: Mapping[str, str] | None = None
 ) -> Lore:
     """Return the entry with what judgements make of it today; as its file says where they cannot be read.
 

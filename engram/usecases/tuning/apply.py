@@ -83,8 +83,7 @@ def _revert(store: Store) -> Evolution:
     applied = _read_applied(store)
     if not applied:
         raise NotFoundError(
-            "No applied proposals to revert.",
-            "To remove a setting: engram config KEY --unset",
+            "No applied proposals to revert.", "To remove a setting: engram config KEY --unset"
         )
     last = applied[-1]
     now = _bytes(last.file)

@@ -52,9 +52,7 @@ class _Line(NamedTuple):
 
 
 def effectiveness(
-    store: Store,
-    retrievals: Sequence[JudgedRetrieval],
-    shown: Mapping[str, Sequence[Candidate]],
+    store: Store, retrievals: Sequence[JudgedRetrieval], shown: Mapping[str, Sequence[Candidate]]
 ) -> tuple[Table, ...]:
     """Count the judgements in a table per dimension; `shown` has the present answers of replayed questions."""
     known = _look_up(store, {lore_id for one in retrievals for lore_id in one.kinds})

@@ -50,11 +50,7 @@ def status(store: Store, *, thorough: bool = True) -> dict[str, object]:
             "by_status": counts.by_status if counts else {},
             "entities": _entities(store),
             "index": index,
-            "git": {
-                **_git(store),
-                "conflicts": counts.conflicts if counts else 0,
-                **_proposals(store),
-            },
+            "git": {**_git(store), "conflicts": counts.conflicts if counts else 0, **_proposals(store)},
             "embedding": embedding,
             "judgements": _judgements(store),
             "trust": {"hold": store.settings.text("trust.hold"), "held": _count_quarantined(store)},

@@ -33,11 +33,7 @@ def counts(matches: Matches | None, matching: int, total: int, narrow: bool = Fa
 
 def describe_no_match(text: str) -> tuple[str, ...]:
     """Say that a search found nothing."""
-    return (
-        f"Nothing here answers “{safe_line(text)}”.",
-        "",
-        "Try other words; esc shows everything again.",
-    )
+    return (f"Nothing here answers “{safe_line(text)}”.", "", "Try other words; esc shows everything again.")
 
 
 def describe_no_fit(filters: str) -> tuple[str, ...]:

@@ -209,10 +209,7 @@ def version_heading(event: Event) -> str:
 def query_line(one: Surfaced, now: float) -> str:
     """Format a query that returned this entry."""
     place = f"#{one.rank} of {one.shown} · {decimals(one.score)} {one.strength}"
-    return safe_line(
-        f"  {age(now - one.at):>6}  “{one.query}”  {place}",
-        _MOST_QUERY,
-    )
+    return safe_line(f"  {age(now - one.at):>6}  “{one.query}”  {place}", _MOST_QUERY)
 
 
 def compared_text(lore: Lore, event: Event) -> str:

@@ -92,12 +92,7 @@ def accept_edited(item: Item, path: str, before: bytes, after: bytes) -> Command
 
     edited = f"engram edit {_edited_id(item)}; " if item.lore else ""
     return Command(
-        _TITLES[EDIT],
-        execute,
-        f"{edited}engram review accept {{}}",
-        repeats=False,
-        target=ITEM,
-        undo=undo,
+        _TITLES[EDIT], execute, f"{edited}engram review accept {{}}", repeats=False, target=ITEM, undo=undo
     )
 
 

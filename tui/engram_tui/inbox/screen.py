@@ -13,16 +13,7 @@ from textual import on
 from textual.containers import Container, Horizontal, Vertical, VerticalScroll
 from textual.widgets import Input, Static
 
-from engram.domain.review.review import (
-    CONTRADICTION,
-    DUPLICATE,
-    JUNK,
-    MOMENT,
-    PROPOSAL,
-    STALE,
-    WEAK,
-    Item,
-)
+from engram.domain.review.review import CONTRADICTION, DUPLICATE, JUNK, MOMENT, PROPOSAL, STALE, WEAK, Item
 from engram.usecases.review.items import Items, PackedItem
 from engram.usecases.review.waiting import QUICK_KINDS
 from engram_tui.inbox.actions import ACTIONS

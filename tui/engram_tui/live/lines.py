@@ -145,11 +145,7 @@ def lines_of(
 
 
 def _entry_line(event: LiveEntry, key: str, entry_id: str, score: str, titles: Mapping[str, str]) -> Line:
-    parts = (
-        Part("", "", TIME_CELLS),
-        Part(score, "", SCORE_CELLS),
-        Part(_title(entry_id, titles)),
-    )
+    parts = (Part("", "", TIME_CELLS), Part(score, "", SCORE_CELLS), Part(_title(entry_id, titles)))
     return Line(
         f"{event.number}:{key}", parts, entry_id if entry_id in titles else "", group=str(event.number)
     )

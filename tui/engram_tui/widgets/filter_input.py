@@ -45,11 +45,7 @@ class FilterInput(Input):
     ) -> None:
         """`leave` gets whether the search is over, `move` by how many rows the cursor of the list moves."""
         super().__init__(
-            placeholder=placeholder,
-            compact=True,
-            select_on_focus=False,
-            max_length=MAX_LENGTH,
-            id=id,
+            placeholder=placeholder, compact=True, select_on_focus=False, max_length=MAX_LENGTH, id=id
         )
         self._leave = leave
         self._move = move

@@ -16,15 +16,7 @@ from engram.adapters.files.merge.merge_readable import digest
 from engram.domain.entry.disputes import DELETED, FILE
 from engram.domain.errors import LoreFileError, ValidationError
 from engram.domain.merge import named_merge as rules
-from engram.domain.merge.merge import (
-    NEVER,
-    UNKNOWN,
-    Edit,
-    Version,
-    in_order,
-    loss,
-    merge_conflicts,
-)
+from engram.domain.merge.merge import NEVER, UNKNOWN, Edit, Version, in_order, loss, merge_conflicts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
