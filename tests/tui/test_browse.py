@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 from effort import sampled
@@ -15,10 +14,9 @@ from tui_kit import MONEY, NARROW, QUEUE, RETRY, SIZES, WIDE, shown, using
 import engram
 from engram.domain.errors import StoreError
 from engram_tui.app import EngramApp
-from engram_tui.browse import screen as browse
 from engram_tui.browse.messages import counts
 from engram_tui.browse.queries import Matches
-from engram_tui.inbox import screen as inbox
+from engram_tui.widgets import mark_screen
 from engram_tui.widgets.entry_list import EntryList
 from engram_tui.widgets.rows import sort_rows
 
@@ -259,11 +257,11 @@ async def test_columns_have_headings_and_what_arrives_is_marked_until_one_was_on
         await user.sees(lambda: not rows.arrived)
 
 
-@pytest.mark.parametrize(("key", "screen"), [("1", browse), ("2", inbox)], ids=["browse", "inbox"])
+@pytest.mark.parametrize("key", ["1", "2"], ids=["browse", "inbox"])
 async def test_ages_go_on_while_nothing_happens(
-    store: engram.Engram, monkeypatch: pytest.MonkeyPatch, key: str, screen: ModuleType
+    store: engram.Engram, monkeypatch: pytest.MonkeyPatch, key: str
 ) -> None:
-    monkeypatch.setattr(screen, "AGES_INTERVAL", 0.05)
+    monkeypatch.setattr(mark_screen, "AGES_INTERVAL", 0.05)
     async with using(store, NARROW) as user:
         await user.press(key)
         await user.sees(lambda: user.app.screen.query(EntryList).first().now)

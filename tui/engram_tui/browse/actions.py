@@ -19,6 +19,6 @@ ACTIONS = (
     Action("facet", "f", "filter by", "scope, category, status, type, tag, confidence, agent, age", 8, "is_listing"),
     Action("no_facets", "F", "no filter", "remove all filters", 0, "is_filtered"),
     Action("sort", "s", "sort", "sort by the next order", 9),
-    Action("next_lore", "J", "next entry", "the next entry, also while reading"),
-    Action("previous_lore", "K", "previous entry", "the entry before, also while reading"),
+    Action("next_lore", "J", "next entry", "the next entry, also while reading", run="move_cursor(1)"),
+    Action("previous_lore", "K", "previous entry", "the entry before, also while reading", run="move_cursor(-1)"),
 )  # fmt: skip

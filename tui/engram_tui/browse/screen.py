@@ -23,9 +23,10 @@ from engram_tui.browse.queries import WORTH
 from engram_tui.entry_actions.screen import EntryActionsScreen
 from engram_tui.shell.frame import ROOMY
 from engram_tui.shell.sanitize import safe_line
-from engram_tui.widgets.entry_list import AGES_INTERVAL, NARROWEST, EntryList
+from engram_tui.widgets.entry_list import NARROWEST, EntryList
 from engram_tui.widgets.filter_input import FilterInput
 from engram_tui.widgets.format import count
+from engram_tui.widgets.mark_screen import MarkScreen
 from engram_tui.widgets.preview import UNDER_CURSOR, Preview
 from engram_tui.widgets.rows import BEST, SORT_NAMES, Row, ids_of, sort_rows, with_rows
 
@@ -41,7 +42,7 @@ CURSOR_DELAY = 0.05  # seconds on a row before its entry is shown
 HELD_DELAY = 0.15  # the same while a key is held down: a keyboard's next repeat may be late
 
 
-class BrowseScreen(EntryActionsScreen):
+class BrowseScreen(MarkScreen, EntryActionsScreen):
     """Browse, search, read and judge entries."""
 
     SCREEN = "browse"
@@ -87,7 +88,7 @@ class BrowseScreen(EntryActionsScreen):
             with Vertical(id="left"):
                 with Horizontal(id="search"):
                     yield Static("/", id="slash", markup=False)
-                    yield FilterInput(leave=self.leave_filter, move=self.move_cursor, id="filter")
+                    yield FilterInput(leave=self.leave_filter, move=self.action_move_cursor, id="filter")
                     yield Static("opening …", id="counts", markup=False)
                 yield Static(id="columns", markup=False)
                 yield EntryList(id="list")
@@ -102,17 +103,6 @@ class BrowseScreen(EntryActionsScreen):
         self.facets = Facets.from_saved(saved.get("browse.filter"))
         self._show_facets()
         self.read_list()
-        self.set_interval(AGES_INTERVAL, self._age)
-
-    def _age(self) -> None:
-        """Draw the ages anew: they go on while nothing happens."""
-        self.entry_list.now = self.now()
-        self.entry_list.refresh()
-
-    @property
-    def entry_list(self) -> EntryList:
-        """The list of entries."""
-        return self.query_one(EntryList)
 
     @property
     def preview(self) -> Preview:
@@ -133,11 +123,6 @@ class BrowseScreen(EntryActionsScreen):
     def row(self) -> Row | None:
         """The row under the cursor."""
         return self.entry_list.current
-
-    def selected_ids(self) -> tuple[str, ...]:
-        """Return the ids of the marked entries, else of the one under the cursor."""
-        row = self.row
-        return tuple(self.entry_list.marked) or ((row.id,) if row else ())
 
     # Conditions of the actions
 
@@ -384,44 +369,13 @@ class BrowseScreen(EntryActionsScreen):
         """Go from the entry to the list."""
         self.go_back_to(self.entry_list)
 
-    def move_cursor(self, rows: int) -> None:
-        """Move in the list from wherever the focus is."""
-        self.entry_list.action_move(rows)
-
-    def action_next_lore(self) -> None:
-        """Go to the next entry."""
-        self.move_cursor(1)
-
-    def action_previous_lore(self) -> None:
-        """Go to the entry before."""
-        self.move_cursor(-1)
-
-    # Marks
-
-    def action_mark(self) -> None:
-        """Mark the entry or not, and go to the next."""
-        row = self.row
-        if row is not None:
-            self.entry_list.mark([row.id], on=row.id not in self.entry_list.marked)
-            self.entry_list.action_move(1)
-            self._marks_changed()
-
-    def action_mark_all(self) -> None:
-        """Mark all that are listed; where all are, none."""
-        ids = ids_of(self.entry_list.rows)
-        self.entry_list.mark(ids, on=any(entry_id not in self.entry_list.marked for entry_id in ids))
-        self._marks_changed()
-
-    def _marks_changed(self) -> None:
+    def show_marks(self) -> None:
+        """Count the marked entries."""
         self._show_counts()
-        self.refresh_bindings()
 
-    def action_clear(self) -> None:
-        """Clear the marks, then the search, then the filters."""
-        if self.entry_list.marked:
-            self.entry_list.mark(list(self.entry_list.marked), on=False)
-            self._show_counts()
-        elif self.search_text:
+    def clear_filters(self) -> None:
+        """Clear the search, else the filters."""
+        if self.search_text:
             self.search_line.clear()
         else:
             self.filter_by(Facets())

@@ -14,7 +14,7 @@ from engram_tui.inbox.inbox_list import InboxList
 from engram_tui.inbox.item_details import PAIRS
 from engram_tui.inbox.queue import InboxQueue
 from engram_tui.shell.sanitize import safe_line
-from engram_tui.shell.screen import ShellScreen
+from engram_tui.widgets.mark_screen import MarkScreen
 
 if TYPE_CHECKING:
     from engram.app import Engram
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from engram_tui.shell.command import Command, Outcome
 
 
-class DecidingScreen(ShellScreen):
+class DecidingScreen(MarkScreen):
     """A screen with a list of items that can be decided about; a subclass draws it."""
 
     SELECTS = commands.ITEM
@@ -50,11 +50,6 @@ class DecidingScreen(ShellScreen):
         return self.item_list.item
 
     # Conditions of the actions
-
-    def selected_ids(self) -> tuple[str, ...]:
-        """Return the ids of the marked items, else of the one under the cursor."""
-        marked = tuple(self.item_list.marked)
-        return marked or ((self.item.id,) if self.item else ())
 
     def has_proposal(self) -> bool:
         """Return whether Engram proposes a decision."""

@@ -26,7 +26,7 @@ from engram_tui.inbox.queue import ORDERS, Wanted, called, group_items
 from engram_tui.shell.action import key_label
 from engram_tui.shell.sanitize import safe_line
 from engram_tui.shell.store_screen import reopen_store
-from engram_tui.widgets.entry_list import AGES_INTERVAL, EntryList
+from engram_tui.widgets.entry_list import EntryList
 from engram_tui.widgets.filter_input import FilterInput
 from engram_tui.widgets.option_lines import StatusText
 from engram_tui.widgets.word_marks import text_before_marks
@@ -108,7 +108,10 @@ class InboxScreen(DecidingScreen):
                 with Horizontal(id="search"):
                     yield Static("/", id="slash", markup=False)
                     yield FilterInput(
-                        leave=self.leave_filter, move=self.move_cursor, id="filter", placeholder="words"
+                        leave=self.leave_filter,
+                        move=self.action_move_cursor,
+                        id="filter",
+                        placeholder="words",
                     )
                 yield StatusText(id="columns")
                 yield InboxList(id="list")
@@ -128,12 +131,6 @@ class InboxScreen(DecidingScreen):
         self.item_list.now = self.now()
         self.show_item()
         self.read_queue()
-        self.set_interval(AGES_INTERVAL, self._age)
-
-    def _age(self) -> None:
-        """Draw the ages anew: they go on while nothing happens."""
-        self.item_list.now = self.now()
-        self.item_list.refresh()
 
     def on_unmount(self) -> None:
         """Stop looking for pairs."""
@@ -392,18 +389,6 @@ class InboxScreen(DecidingScreen):
 
     # Moving and reading
 
-    def action_next_item(self) -> None:
-        """Go to the next item."""
-        self.item_list.action_move(1)
-
-    def action_previous_item(self) -> None:
-        """Go to the item before."""
-        self.item_list.action_move(-1)
-
-    def move_cursor(self, rows: int) -> None:
-        """Move the cursor of the list."""
-        self.item_list.action_move(rows)
-
     @on(EntryList.Opened)
     def action_open(self) -> None:
         """Go into the item: on a narrow terminal it takes the list's place; a proposal has a screen of its own."""
@@ -463,30 +448,13 @@ class InboxScreen(DecidingScreen):
 
     # Marks, filters, order
 
-    def action_mark(self) -> None:
-        """Mark the item, or remove its mark, and go on."""
-        item = self.item
-        if item is not None:
-            self.item_list.mark([item.id], on=item.id not in self.item_list.marked)
-            self.item_list.action_move(1)
-            self._show_about()
-            self.refresh_bindings()
-
-    def action_mark_all(self) -> None:
-        """Mark all that are listed, or none."""
-        ids = [one.id for one in self.queue.listed]
-        self.item_list.mark(ids, on=not all(one in self.item_list.marked for one in ids))
+    def show_marks(self) -> None:
+        """Count the marked items."""
         self._show_about()
-        self.refresh_bindings()
 
-    def action_clear(self) -> None:
-        """Clear the marks, else the filters."""
-        if self.item_list.marked:
-            self.item_list.mark(list(self.item_list.marked), on=False)
-            self._show_about()
-            self.refresh_bindings()
-        else:
-            self.action_no_facets()
+    def clear_filters(self) -> None:
+        """List all."""
+        self.action_no_facets()
 
     def action_filter(self) -> None:
         """Type words to filter by."""
