@@ -37,9 +37,8 @@ if TYPE_CHECKING:
 
 SECTION = 800  # characters above which logs are cut at their headings: each is about many things
 _TAKEN = (
-    *("title", "name", "description", "tags", "created", "created_at", "date", "category", "author"),
-    *("aliases", "id"),
-)
+    "title", "name", "description", "tags", "created", "created_at", "date", "category", "author", "aliases", "id",
+)  # fmt: skip
 _INDEX = "memory.md"
 _OF_AUTO_MEMORY = {"user": "PREFERENCE", "feedback": "PREFERENCE", "project": "FACT", "reference": "FACT"}
 _WILD = re.compile(r"[*?\[]|/$")  # in a pattern that stands for more than one file

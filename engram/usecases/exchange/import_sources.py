@@ -45,18 +45,12 @@ MARKDOWN = (".md", ".markdown", ".mdx")
 MAX_BYTES = 10 * 1024 * 1024
 _CONFIDENCE_OF_ROWS = 0.6
 _OF_ENGRAM = (
-    *(
-        "updated_at",
-        "last_validated",
-        "path",
-        "source_id",
-        "sources",
-        "merged_from",
-        "votes",
-        "conflicts",
-        "settled",
-    ),
-)
+    "updated_at", "last_validated", "path", "source_id", "sources", "merged_from", "votes", "conflicts", "settled",
+)  # fmt: skip
+_PAST = (
+    "created_at", "updated_at", "votes", "last_validated", "merged_from", "author", "source_id", "sources", "conflicts",
+    "settled",
+)  # fmt: skip
 _NO_TIME = "0000000000"  # how the id of a file begins that nobody has adopted yet
 
 
@@ -401,20 +395,8 @@ def with_past(lore: Lore, own: Lore, *, confidence_given: bool) -> Lore:
     prior = own.prior
     if confidence_given:
         prior = confidence.prior_for(lore.prior, own.votes, len(own.merged_from)) if own.votes else lore.prior
-    return lore._replace(
-        created_at=own.created_at,
-        updated_at=own.updated_at,
-        prior=prior,
-        votes=own.votes,
-        last_validated=own.last_validated,
-        merged_from=own.merged_from,
-        agent=lore.agent if own.agent else "",
-        author=own.author,
-        source_id=own.source_id,
-        sources=own.sources,
-        conflicts=own.conflicts,
-        settled=own.settled,
-    )
+    past = {name: getattr(own, name) for name in _PAST}
+    return lore._replace(prior=prior, agent=lore.agent if own.agent else "", **past)
 
 
 def time_of(value: object) -> datetime | None:
@@ -441,10 +423,7 @@ def _conflicts(value: object) -> tuple[Conflict, ...]:
 
 def _parse_settlements(value: object) -> tuple[Settlement, ...]:
     items = value if isinstance(value, list) else []
+    fields = Settlement._fields
     return tuple(
-        [
-            Settlement(*[str(item.get(key, "")) for key in Settlement._fields])
-            for item in items
-            if isinstance(item, dict)
-        ]
+        Settlement(*[str(item.get(key, "")) for key in fields]) for item in items if isinstance(item, dict)
     )

@@ -20,18 +20,9 @@ Values = list[tuple[str, object]]
 
 _PRIVATE = re.compile(r"<private>.*?(?:</private>|\Z)", re.IGNORECASE | re.DOTALL)
 _LESSONS = (
-    *(
-        "lesson",
-        "lessons",
-        "lesson_learned",
-        "lessons_learned",
-        "learned",
-        "learning",
-        "learnings",
-        "insight",
-    ),
-    *("recommendation", "takeaway"),
-)
+    "lesson", "lessons", "lesson_learned", "lessons_learned", "learned", "learning", "learnings", "insight",
+    "recommendation", "takeaway",
+)  # fmt: skip
 _TASKS = ("task", "task_description", "situation", "problem", "issue", "goal", "primary_goal", "context")
 _DEEDS = ("action", "approach", "strategy", "solution", "steps", "what_was_done")
 _RESULTS = ("outcome", "result", "final_outcome", "output_summary", "evaluation")
