@@ -19,13 +19,9 @@ HINT = (
     "tokenizer.json, and its config files."
 )
 _MODEL_FILES = (
-    "model.onnx",
-    "onnx/model.onnx",
-    "model_quantized.onnx",
-    "onnx/model_quantized.onnx",
-    "model_int8.onnx",
+    "model.onnx", "onnx/model.onnx", "model_quantized.onnx", "onnx/model_quantized.onnx", "model_int8.onnx",
     "onnx/model_int8.onnx",
-)
+)  # fmt: skip
 _POOLINGS = {"pooling_mode_mean_tokens": MEAN, "pooling_mode_cls_token": CLS, "pooling_mode_max_tokens": MAX}
 _LONGEST = 512  # tokens, where no file says how many the model reads
 _MAX_CONFIG = 1 << 20

@@ -42,12 +42,8 @@ _FACTS = tuple("context tags files entities when created_at validation_count sta
 
 
 HEADINGS = HANDED, SO_FAR, KNOWN, EARLIER, ABOUT = (
-    HANDED_OVER,
-    "This session so far:",
-    "Known about this:",
-    "Earlier sessions:",
-    "Entities:",
-)
+    HANDED_OVER, "This session so far:", "Known about this:", "Earlier sessions:", "Entities:",
+)  # fmt: skip
 WRITTEN = "as written"  # in place of a tier, for the file of an entity, which has none
 EXCERPT = "excerpt, recall_get has all"
 _USUAL = UNCONFIRMED_TIER  # a tier that says nothing

@@ -17,17 +17,9 @@ FOLDED = "folded"
 CONFLICT = "conflict"
 FORGOTTEN = "forgotten"
 _SILENT = (
-    "id",
-    "updated_at",
-    "votes",
-    "prior",
-    "last_validated",
-    "merged_from",
-    "conflicts",
-    "settled",
-    "sources",
+    "id", "updated_at", "votes", "prior", "last_validated", "merged_from", "conflicts", "settled", "sources",
     "tally",
-)
+)  # fmt: skip
 _SAID = ("content", "status", "tags", "pinned", "category")
 _WORDS = {"created_at": "its date", "expires_at": "its end", "type": "its type", "when": "its moments"}
 

@@ -21,22 +21,11 @@ _OPENING = 600  # characters in which it names what it is about
 
 _LABELS = {
     "ARCHITECTURAL_DECISION": (
-        "adr",
-        "adrs",
-        "decision",
-        "decisions",
-        "architecture decision",
-        "decision record",
+        "adr", "adrs", "decision", "decisions", "architecture decision", "decision record",
     ),
     "EDGE_CASE_DISCOVERY": ("gotcha", "gotchas", "edge case", "edge cases", "pitfall", "pitfalls", "caveat"),
     "FAILURE": (
-        "postmortem",
-        "postmortems",
-        "post-mortem",
-        "post-mortems",
-        "incident",
-        "incidents",
-        "failure",
+        "postmortem", "postmortems", "post-mortem", "post-mortems", "incident", "incidents", "failure",
     ),
     "PATTERN_OUTCOME": ("pattern", "insight"),
     "PERFORMANCE_INSIGHT": ("performance",),
@@ -46,17 +35,9 @@ _LABELS = {
     "SKILL": ("skill", "skills"),
     "TESTING_STRATEGY": ("testing strategy", "test strategy"),
     "WORKFLOW": (
-        "workflow",
-        "howto",
-        "howtos",
-        "how-to",
-        "how-tos",
-        "runbook",
-        "runbooks",
-        "playbook",
-        "playbooks",
+        "workflow", "howto", "howtos", "how-to", "how-tos", "runbook", "runbooks", "playbook", "playbooks",
     ),
-}
+}  # fmt: skip
 _BY_LABEL = {label: category for category, labels in _LABELS.items() for label in labels}
 # Too broad as the name of a folder.
 _NOT_FOLDERS = frozenset({"pattern", "insight", "performance", "failure"})
@@ -254,17 +235,6 @@ def _by_steps(document: _Document) -> str:
 
 
 _RULES: tuple[Callable[[_Document], str], ...] = (
-    _by_label,
-    _by_headings,
-    _by_folder,
-    _by_decision,
-    _by_sentence,
-    _by_rule,
-    _by_failure,
-    _by_dependency,
-    _by_edge,
-    _by_speed,
-    _by_tests,
-    _by_tasks,
-    _by_steps,
-)
+    _by_label, _by_headings, _by_folder, _by_decision, _by_sentence, _by_rule, _by_failure, _by_dependency, _by_edge,
+    _by_speed, _by_tests, _by_tasks, _by_steps,
+)  # fmt: skip

@@ -223,12 +223,6 @@ def _apply_links(lore: Lore, wanted: Edit) -> Lore:
 def _texts(wanted: Edit) -> list[str]:
     """Return every text that is to be written."""
     lists = (
-        wanted.context,
-        wanted.add_tags,
-        wanted.files,
-        wanted.tags,
-        wanted.entities,
-        wanted.when,
-        wanted.add_when,
-    )
+        wanted.context, wanted.add_tags, wanted.files, wanted.tags, wanted.entities, wanted.when, wanted.add_when,
+    )  # fmt: skip
     return [wanted.content or "", *[text for some in lists for text in some or ()]]

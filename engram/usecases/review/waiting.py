@@ -18,13 +18,8 @@ if TYPE_CHECKING:
     from engram.usecases.store.store import Store
 
 QUICK_KINDS = (
-    review.PROBLEM,
-    review.CONFLICT,
-    review.ENTITY,
-    review.PROPOSAL,
-    review.FOREIGN,
-    review.PENDING,
-)
+    review.PROBLEM, review.CONFLICT, review.ENTITY, review.PROPOSAL, review.FOREIGN, review.PENDING,
+)  # fmt: skip
 _NAME = "review.json"
 _MOST_BYTES = 4096
 
