@@ -171,7 +171,7 @@ def test_a_lock_of_keys_that_is_held_is_an_error_that_says_so(root: Path) -> Non
         database = sqlite3.connect(Path(store.store.places.state) / "keys.db", isolation_level=None)
         database.execute("BEGIN EXCLUSIVE")
         table = store.store.durable[str(Path(store.store.places.state) / "keys.db")]
-        table._open().execute("PRAGMA busy_timeout = 1")
+        table._connection.execute("PRAGMA busy_timeout = 1")
         with pytest.raises(EngramError, match="cannot be used now"):
             store.record(TIDES, category="fact", key="k2")
         database.execute("ROLLBACK")
