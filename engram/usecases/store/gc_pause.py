@@ -23,7 +23,8 @@ def no_collections() -> Iterator[None]:
         yield
     finally:
         if enabled:
-            if not gc.get_freeze_count():  # what the program itself froze stays so
+            # Where a collection is due. What the program itself froze stays so; to count that takes long.
+            if gc.get_count()[0] > gc.get_threshold()[0] and not gc.get_freeze_count():
                 gc.freeze()
                 gc.unfreeze()
             gc.enable()
