@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import sqlite3
 import subprocess
@@ -46,6 +47,7 @@ def test_changing_the_real_home_in_other_ways_raises(tmp_path: Path) -> None:
         lambda: os.open(forbidden, os.O_CREAT | os.O_WRONLY),
         lambda: forbidden.mkdir(),
         lambda: forbidden.unlink(),
+        lambda: shutil.rmtree(forbidden),
         lambda: mine.rename(forbidden),
         lambda: sqlite3.connect(forbidden),
     ]
