@@ -174,14 +174,15 @@ def clock() -> SetClock:
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _session_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def _session_home(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[None]:
     """The same for fixtures that outlive a test; PYTHONPATH keeps its meaning in another folder."""
     paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     with pytest.MonkeyPatch.context() as patch:
         if os.environ.get("PYTHONPATH"):
             patch.setenv("PYTHONPATH", os.pathsep.join(str(Path(path).resolve()) for path in paths))
         move_into(tmp_path_factory.mktemp("session-home"), patch)
-        prepared.keep_in(tmp_path_factory.mktemp("prepared"))
+        base = tmp_path_factory.getbasetemp()
+        prepared.keep_in((base.parent if hasattr(request.config, "workerinput") else base) / "prepared")
         yield
 
 

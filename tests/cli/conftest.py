@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import prepared
 import pytest
 from apikit import TIDES, ok, plain
 
@@ -11,6 +12,10 @@ from apikit import TIDES, ok, plain
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     """The folder of a store outside git with one entry."""
-    plain(tmp_path)
-    ok("record", TIDES, "-c", "fact", cwd=tmp_path)
+    prepared.copy("tide tables", tmp_path, _make_root)
     return tmp_path
+
+
+def _make_root(folder: Path) -> None:
+    plain(folder)
+    ok("record", TIDES, "-c", "fact", cwd=folder)

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import prepared
 import pytest
 from apikit import dedicated, ok, opened
 from gitkit import git
@@ -76,10 +77,14 @@ def waiting(root: Path) -> list[Any]:
 
 def with_two_facts(root: Path) -> Path:
     """A dedicated store with two entries that no captured note is about."""
+    prepared.copy("two facts", root, _make_two_facts)
+    return root
+
+
+def _make_two_facts(root: Path) -> None:
     dedicated(root)
     for text in ("The licence server allows 20 seats.", "Tide tables are printed in local time."):
         ok("record", text, "-c", "fact", cwd=root)
-    return root
 
 
 @pytest.fixture

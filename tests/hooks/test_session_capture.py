@@ -10,6 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import prepared
 import pytest
 from apikit import SECRET, SetClock, cli, dedicated, ok, opened, plain, variables
 from gitkit import git
@@ -32,9 +33,13 @@ CAUSE = SAID.split("\n", maxsplit=1)[0]
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    plain(tmp_path)
-    ok("record", "The licence server allows 20 seats.", "-c", "fact", cwd=tmp_path)
+    prepared.copy("a fact about licences", tmp_path, _make_root)
     return tmp_path
+
+
+def _make_root(folder: Path) -> None:
+    plain(folder)
+    ok("record", "The licence server allows 20 seats.", "-c", "fact", cwd=folder)
 
 
 def persisted(root: Path, session: str = "s1") -> list[dict[str, Any]]:

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import prepared
 from apikit import Result, cli, opened
 
 from engram.usecases.agents import session_capture
@@ -40,13 +41,17 @@ CAUSE = "Root cause: boto3 1.36 sends CRC32 checksums by default, which MinIO be
 
 def make_store(root: Path) -> Path:
     """A plain store with one entry for each kind of recall, indexed."""
+    prepared.copy("an entry for each kind of recall", root, _make_store)
+    return root
+
+
+def _make_store(root: Path) -> None:
     with opened(root, agent="human", clock=Clock()) as engram:
         engram.record(LESSON, category="FACT")
         engram.record(ABOUT_FILE, category="FACT", files=["src/queue.py"])
         engram.record(FAILURE, category="FAILURE")
         engram.record(UNRELATED, category="DECISION")
         engram.refresh()
-    return root
 
 
 def recorded(agent: str, event: str, root: Path, **changed: Any) -> dict[str, Any]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import prepared
 import pytest
 from apikit import cli, git
-from sync_kit import Clones
+from sync_kit import Clones, Left
 
 from engram.domain.errors import RemoteError
 from engram.domain.sync.pull_request import pull_request_address
@@ -45,11 +46,15 @@ class World(Clones):
 
 def protected_world(folder: Path) -> World:
     """Three clones with one entry, whose remote takes lore from Ada alone."""
+    return World.again(folder, prepared.copy("a protected branch", folder, _make_world))
+
+
+def _make_world(folder: Path) -> Left:
     world = World(folder, "abc")
     world.record("a", "The first entry of all, which everybody has.")
     world.settle()
     world.protect()
-    return world
+    return world.leave()
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import prepared
 import pytest
 from apikit import git
 from tui_kit import SIZES, WIDE, User, using
@@ -19,8 +20,13 @@ WAITS = {"conflict": 1, "proposal": 1, "pending": 2, "contradiction": 1, "duplic
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[engram.Engram]:
-    with engram.open(make_demonstration(str(tmp_path)), session="t") as opened:
+    root = prepared.copy("demonstration", tmp_path, _make)
+    with engram.open(tmp_path / root, session="t") as opened:
         yield opened
+
+
+def _make(folder: Path) -> Path:
+    return Path(make_demonstration(str(folder))).relative_to(folder)
 
 
 def footer(user: User) -> str:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import prepared
 import pytest
 from apikit import git, ok
-from sync_kit import Clones
+from effort import sampled
+from sync_kit import Clones, Left
 from tui_kit import NARROW, using
 
 import engram
@@ -37,7 +39,11 @@ THEIRS = {"a": "Uploads are retried twice.", "b": "The broker keeps messages for
 @pytest.fixture
 def two(tmp_path: Path) -> Clones:
     """Two clones, two git identities; both changed one entry, and each recorded one."""
-    clones = Clones(tmp_path, "ab")
+    return Clones.again(tmp_path, prepared.copy("two who changed one entry", tmp_path, _make_two))
+
+
+def _make_two(folder: Path) -> Left:
+    clones = Clones(folder, "ab")
     for name, person in NAMES.items():
         git(clones.root(name), "config", "user.name", person)
         git(clones.root(name), "config", "user.email", f"{name}@example.org")
@@ -47,7 +53,7 @@ def two(tmp_path: Path) -> Clones:
         clones[name].edit(shared.id, Edit(content=PORT.format(port)))
         clones.record(name, THEIRS[name])
     clones.sync("a", "b", "a")
-    return clones
+    return clones.leave()
 
 
 async def test_the_inbox_the_list_and_live_name_whoever_did_it(store: engram.Engram) -> None:
@@ -69,8 +75,9 @@ async def test_a_roomy_list_has_a_column_of_names(store: engram.Engram) -> None:
         assert "human" not in user.screen()
 
 
-@pytest.mark.parametrize("here", "ab")
-@pytest.mark.parametrize(("width", "names"), [(120, "Ada ⇄ Bob"), (200, "Ada Lovelace ⇄ Bob Kahn")])
+@pytest.mark.parametrize(
+    ("here", "width", "names"), [("a", 120, "Ada ⇄ Bob"), ("b", 200, "Ada Lovelace ⇄ Bob Kahn")]
+)
 async def test_a_dispute_has_both_names_in_the_list_of_each_clone(
     two: Clones, here: str, width: int, names: str
 ) -> None:
@@ -79,7 +86,7 @@ async def test_a_dispute_has_both_names_in_the_list_of_each_clone(
         await user.sees_text("● dispute", names)
 
 
-@pytest.mark.parametrize(("here", "them"), [("a", "Bob Kahn"), ("b", "Ada Lovelace")])
+@sampled(("here", "them"), [("a", "Bob Kahn"), ("b", "Ada Lovelace")])
 async def test_of_two_people_each_sees_the_others_name_on_every_screen(
     two: Clones, here: str, them: str
 ) -> None:

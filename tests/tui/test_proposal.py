@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import prepared
 import pytest
 from apikit import git, ok
-from sync_kit import Clones
+from sync_kit import Clones, Left
 from tui_kit import NARROW, SIZES, User, using
 
 from engram.usecases.recording.edit import Edit
@@ -26,7 +27,11 @@ NAMES = {"a": "Ada Lovelace", "b": "Bob Kahn"}
 @pytest.fixture
 def world(tmp_path: Path) -> Clones:
     """Ada has a proposal of Bob's: a new entry she wants, one she does not, and a change of an entry of hers."""
-    clones = Clones(tmp_path, "ab")
+    return Clones.again(tmp_path, prepared.copy("a proposal of Bob's", tmp_path, _make_world))
+
+
+def _make_world(folder: Path) -> Left:
+    clones = Clones(folder, "ab")
     for name, person in NAMES.items():
         git(clones.root(name), "config", "user.name", person)
         git(clones.root(name), "config", "user.email", f"{name}@example.org")
@@ -37,7 +42,7 @@ def world(tmp_path: Path) -> Clones:
     clones["b"].edit(known.id, Edit(content=BETTER))
     clones["b"].propose("Uploads and queues")
     clones.sync("a")
-    return clones
+    return clones.leave()
 
 
 def texts(clones: Clones, name: str) -> set[str]:
