@@ -69,7 +69,7 @@ GIT_CONFIGURATION = f"""\
     auto = false
 """
 
-hypothesis.settings.register_profile("default", deadline=None, max_examples=20)
+hypothesis.settings.register_profile("default", deadline=None, max_examples=10)  # other ones each time
 hypothesis.settings.register_profile("ci", deadline=None, max_examples=20, derandomize=True, database=None)
 hypothesis.settings.register_profile(
     effort.THOROUGH,
