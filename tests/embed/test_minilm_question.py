@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from effort import sampled
 from hypothesis import given
 from hypothesis import strategies as st
 from onnx_kit import installed
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @installed
-@pytest.mark.parametrize(
+@sampled(
     "text",
     [
         "Hello, world!",
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
         "word " * 400,
         "☃ [CLS] x\x0by",
     ],
+    2,
 )
 def test_numpy_alone_reads_any_question_as_onnxruntime_does(text: str) -> None:
     weights = minilm.find_weights()

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from apikit import QUEUE, TIDES, cli, git, ok, opened
+from effort import sampled
 
 from engram.usecases.store.commit import commit_pending
 from tests.opening.test_branch_placement import BRANCH, hidden, listed, made, record, subjects
@@ -60,7 +61,7 @@ def _whole(root: Path) -> None:
     git(root, "worktree", "remove", "-f", "-f", str(hidden(root)))
 
 
-@pytest.mark.parametrize(
+@sampled(
     "destroy",
     [
         lambda root: shutil.rmtree(hidden(root)),
@@ -69,6 +70,7 @@ def _whole(root: Path) -> None:
         lambda root: os.unlink(hidden(root) / ".engram.toml"),
         _whole,
     ],
+    2,
     ids=["folder", "registration", "git file", "settings", "both"],
 )
 def test_what_vanished_is_there_again(code: Path, destroy: object) -> None:

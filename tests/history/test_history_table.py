@@ -6,8 +6,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pytest
 from apikit import COLOUR, SetClock, git, lore_files, ok, opened
+from effort import sampled
 from storekit import commit
 
 from engram.adapters.state import history_table
@@ -65,7 +65,7 @@ def test_an_event_says_who_what_when_and_how_confidence_went(engram: Engram) -> 
     )
 
 
-@pytest.mark.parametrize("damage", ["rubbish", "short", "version", "dropped", "folder"])
+@sampled("damage", ["rubbish", "short", "version", "dropped", "folder"], 2)
 def test_a_damaged_table_is_made_anew(engram: Engram, damage: str) -> None:
     whole = kept(engram.store)
     path = path_of(engram)

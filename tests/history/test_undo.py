@@ -23,6 +23,7 @@ from apikit import (
     plain,
     repository,
 )
+from effort import sampled
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -92,8 +93,7 @@ def test_judged_and_undone_twice_leaves_nothing_and_a_redo_leaves_one(root: Path
     assert git(root, "status", "--porcelain") == ""
 
 
-@pytest.mark.parametrize("way", ["MCP", "API"])
-@pytest.mark.parametrize("is_synced", [False, True])
+@sampled(("way", "is_synced"), [("MCP", True), ("API", False), ("MCP", False), ("API", True)], everyday=2)
 async def test_what_an_agent_judges_and_a_person_undoes_twice_leaves_nothing(
     root: Path, tmp_path: Path, way: str, *, is_synced: bool
 ) -> None:

@@ -30,7 +30,7 @@ def imported(root: Path, path: Path, *options: str, run: Callable[..., Result] =
     return done
 
 
-@sampled("path", ROWS, 6, ids=lambda path: path.name)
+@sampled("path", ROWS, 3, ids=lambda path: path.name)
 def test_rows_of_the_corpus_are_imported_or_told(root: Path, path: Path) -> None:
     once = imported(root, path)
     assert once["imported"] + once["skipped"] + len(once["problems"]) > 0
@@ -79,7 +79,7 @@ NOTES = {
 }
 
 
-@sampled("text", NOTES.values(), 5, ids=list(NOTES))
+@sampled("text", NOTES.values(), 2, ids=list(NOTES))
 def test_a_hostile_document_becomes_lore(root: Path, tmp_path: Path, text: str) -> None:
     """Also one of more than a lore file's 256 KiB: that is what import splits."""
     path = tmp_path / "note.md"

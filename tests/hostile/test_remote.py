@@ -377,7 +377,7 @@ def test_what_a_server_says_is_neutral_on_every_screen(world: World) -> None:
 SAID = "\\033[31mRED\\033[0m \\342\\200\\256 " + "x" * 5000 + "\\n"
 
 
-@pytest.mark.parametrize(
+@sampled(
     "ref",
     [
         "refs/heads/--upload-pack=touch",
@@ -385,6 +385,7 @@ SAID = "\\033[31mRED\\033[0m \\342\\200\\256 " + "x" * 5000 + "\\n"
         "refs/heads/$(touch x)",
         "refs/heads/refs/heads/main",
     ],
+    2,
 )
 def test_refs_with_odd_names_are_only_names(ref: str, world: World) -> None:
     head = world.objects.head

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from apikit import QUEUE, dedicated, opened
+from effort import sampled
 from hostile_kit import RECALLED, cli, copy_to_harm, held, process
 from storekit import git
 
@@ -52,7 +53,7 @@ MARKERS = {
 }
 
 
-@pytest.mark.parametrize("content", MARKERS.values(), ids=MARKERS)
+@sampled("content", MARKERS.values(), 3, ids=MARKERS)
 def test_a_git_file_that_points_nowhere_leaves_a_store_without_git(repository: Path, content: bytes) -> None:
     shutil.rmtree(repository / ".git")
     (repository / ".git").write_bytes(content)

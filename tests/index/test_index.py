@@ -52,9 +52,7 @@ def test_an_index_of_another_model_is_rebuilt(tmp_path: Path) -> None:
         assert (answer.strategy, answer.notes) == ("hybrid", ())
 
 
-@pytest.mark.parametrize(
-    "name", ["", "generation-gone", "../..", "/etc", "\xff", "generation-x\ngeneration-y"]
-)
+@sampled("name", ["", "generation-gone", "../..", "/etc", "\xff", "generation-x\ngeneration-y"], 2)
 def test_a_current_file_that_names_nothing_leads_to_a_new_index(tmp_path: Path, name: str) -> None:
     root = tmp_path / "store"
     filled(root, SteadyClock()).close()

@@ -17,6 +17,7 @@ from unittest.mock import Mock
 
 import numpy as np
 import pytest
+from effort import sampled
 from storekit import opened
 
 from engram.adapters.index import vector_graph, vectors
@@ -136,7 +137,7 @@ def test_vectors_without_neighbourhoods_get_no_graph(tmp_path: Path, monkeypatch
     assert (made.expansion, made.size, os.path.exists(tmp_path / made.name)) == (0, 0, False)
 
 
-@pytest.mark.parametrize("damage", ["a byte", "cut", "gone", "other text"])
+@sampled("damage", ["a byte", "cut", "gone", "other text"], 2)
 def test_a_damaged_graph_is_never_opened_and_all_vectors_are_searched(tmp_path: Path, damage: str) -> None:
     file = filled(tmp_path, [1] * ROWS)
     made = make_graph(file.folder, file.stored(ROWS), "t", None, 1)

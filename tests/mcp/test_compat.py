@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from apikit import SECRET, opened, plain
+from effort import sampled
 from mcp_kit import answering, inside, refused, text
 
 from engram.domain.errors import UsageError
@@ -150,7 +151,7 @@ def filled(arguments: Mapping[str, Any], ids: list[str]) -> dict[str, Any]:
     return {name: one(value) for name, value in arguments.items()}
 
 
-@pytest.mark.parametrize("key", CALLS)
+@sampled("key", CALLS, 3)
 async def test_the_names_of_a_memory_work_as_prompts_for_it_use_them(root: Path, key: str) -> None:
     ids: list[str] = []
     async with inside(

@@ -88,7 +88,7 @@ def names(order: Any) -> str:
     )
 
 
-@sampled("order", ORDERS, 2, ids=names)
+@sampled("order", ORDERS, ids=names)
 async def test_the_same_text_by_every_way_in_is_one_entry_and_each_author_counts_once(
     order: tuple[Any, ...], tmp_path: Path
 ) -> None:

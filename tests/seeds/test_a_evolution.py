@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from apikit import QUEUE, TIDES, SetClock, cli, deviates, opened, plain
 from connectkit import make_project, run
+from effort import sampled
 from endpoint_kit import served
 from mcp_kit import answering, inside, ok, refused
 
@@ -248,7 +249,7 @@ async def test_consolidation_looks_first_then_archives_what_is_stale(mine: Path)
 # --- code mode
 
 
-@pytest.mark.parametrize("depth", range(4))
+@sampled("depth", range(4), 2)
 async def test_the_scope_all_is_every_scope_at_each_depth(mine: Path, depth: int) -> None:
     with opened(mine) as engram:
         engram.record(QUEUE, category="pattern")

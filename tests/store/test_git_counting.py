@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from effort import sampled
 from sync_kit import Clones
 
 from engram.adapters.files.frontmatter import codec
@@ -52,7 +53,7 @@ def test_a_pull_lists_no_file_that_stayed_as_it_was(clones: Clones, monkeypatch:
     assert bool(asked_of_git(clones, monkeypatch)) is not runner.limits_memory()
 
 
-@pytest.mark.parametrize("limit", ["FAR_FROM_MANY", "DEEPEST"])
+@sampled("limit", ["FAR_FROM_MANY", "DEEPEST"])
 def test_where_that_may_be_too_much_every_file_is_listed(
     clones: Clones, monkeypatch: pytest.MonkeyPatch, limit: str
 ) -> None:

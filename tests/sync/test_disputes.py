@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from apikit import cli, ok
+from effort import sampled
 
 from engram.domain.entry.times import render
 from engram.usecases.recording.edit import Edit
@@ -34,7 +35,7 @@ def test_the_later_words_stand_and_the_conflict_says_who_wrote_both_and_when(pai
     assert (conflict.kept_source, conflict.kept_at) == (BOB, render(his))
 
 
-@pytest.mark.parametrize("later", "ab")
+@sampled("later", "ab")
 def test_the_queue_of_both_clones_names_both_people_whichever_version_stands(pair: Pair, later: str) -> None:
     pair.edit("b" if later == "a" else "a", "8080", "9090")
     pair.edit(later, "8080", "7070")
