@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
+from engram.domain.text import languages
 from engram.domain.text.languages import ENGLISH, LANGUAGES, language_of
 
 SETS = Path(__file__).resolve().parents[2] / "benchmarks" / "sets"
@@ -49,3 +51,13 @@ def test_english_entries_are_never_taken_for_another_language() -> None:
 )
 def test_a_text_needs_several_function_words_of_another_language(text: str, language: str) -> None:
     assert language_of(text) == language
+
+
+def test_every_character_parts_or_joins_words_as_the_pattern_says() -> None:
+    differing = [
+        f"U+{code:04X}"
+        for code in range(sys.maxunicode + 1)
+        if not 0xD800 <= code <= 0xDFFF
+        and languages._words_of(text := f"Le{chr(code)}B") != languages._WORD.findall(text.lower())
+    ]
+    assert differing == []
