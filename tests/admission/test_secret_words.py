@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import random
+import re
 import string
 from base64 import b64encode
 
 import pytest
 
-from engram.domain.admission.secrets import find_secrets
+from engram.domain.admission.secret_rules import compile_rule
+from engram.domain.admission.secret_words import KEYED_VALUES, NAME, SIGNS, KeyedValue
+from engram.domain.admission.secrets import _names, find_secrets
+from tests.admission import secret_shapes
 
 HEX, LOWER, ALNUM = (
     "0123456789abcdef",
@@ -115,3 +119,31 @@ def test_a_secret_is_found_by_what_stands_around_it(before: str, secret: str, af
 @pytest.mark.parametrize("text", CLEAN)
 def test_what_only_stands_at_such_a_place_is_let_through(text: str) -> None:
     assert find_secrets(text) == ()
+
+
+SAID = [f"{before}{secret}{after}" for before, secret, after in FOUND] + [
+    secret_shapes.filled(one, random.Random(one))[0] for one in secret_shapes.templates(secret_shapes.FOUND)
+]
+
+
+@pytest.mark.parametrize(
+    "rule", [rule for rule in KEYED_VALUES if rule.sign in (NAME, *SIGNS)], ids=lambda rule: rule.words[0]
+)
+def test_what_a_rule_matches_has_the_sign_of_the_rule_whatever_is_changed_in_it(rule: KeyedValue) -> None:
+    known = [hit[0] for text in SAID for at in range(len(text)) if (hit := _match(rule, text[at:]))]
+    assert known
+    for said in known:
+        for at in range(len(said)):
+            for other in ("", " ", "\t", "x", "7", "-", "="):
+                hit = _match(rule, said[:at] + other + said[at + 1 :])
+                assert hit is None or _has_sign(hit[0].encode("ascii", "replace").lower(), rule.sign)
+
+
+def _match(rule: KeyedValue, text: str) -> re.Match[str] | None:
+    """Match a rule where one of its words begins the text."""
+    begins = text.lower().startswith(tuple(word.decode() for word in rule.words))
+    return compile_rule(rule.pattern).match(text) if begins else None
+
+
+def _has_sign(lowered: bytes, sign: str) -> bool:
+    return bool(_names(lowered) if sign == NAME else compile_rule(SIGNS[sign]).search(lowered))

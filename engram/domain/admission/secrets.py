@@ -25,10 +25,9 @@ _RUN_CHARACTERS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01234567
 _RUN_CLASSES = bytes(120 if byte in _RUN_CHARACTERS else 32 for byte in range(256))
 _BEFORE_RUN = 110  # a webhook's address ends in one, after ids too short to be one; a name stands before it
 _PLAIN = b"abcdefghijklmnopqrstuvwxyz_-+%"
-_BY_NEED = {
-    need: [rule for rule in words.KEYED_VALUES if rule.needs == need]
-    for need in dict.fromkeys(rule.needs for rule in words.KEYED_VALUES)
-}
+_BY_SIGN: dict[str, dict[bytes, list[words.KeyedValue]]] = {}
+for _rule in words.KEYED_VALUES:
+    _BY_SIGN.setdefault(_rule.sign, {}).setdefault(_rule.needs, []).append(_rule)
 # The stems of names that begin alike: one search for each of these costs half of four.
 _PASS = rb"p(?=ass|wd|w\b)"
 _KEY = rb"ke(?=y|(?<=toke)(n))"
@@ -184,10 +183,11 @@ def _scan(text: str) -> list[_Span]:
     """Return every span that a rule calls a secret; they may overlap."""
     raw = text.encode("ascii", "replace")
     lowered = raw.lower()
-    spans: list[_Span] = []
+    spans = [*_keyed(text, lowered, lowered, words.ANYWHERE)]
     runs = _long_runs(text, raw)
     if runs:
         spans += _vendor_tokens(text, runs)
+        spans += _keyed(text, lowered, runs.lower().encode("ascii", "replace"), words.RUN)
     if "-----BEGIN " in text:
         spans += _key_blocks(text)
     for scheme in (b"bearer", b"basic"):
@@ -196,18 +196,27 @@ def _scan(text: str) -> list[_Span]:
     if b"://" in raw:
         spans += _login_urls(text)
         spans += _token_urls(text)
-    spans += _all_keyed(text, lowered, runs.lower().encode("ascii", "replace"))
+    spans += _named(text, raw, lowered)
+    for sign, pattern in words.SIGNS.items():
+        if rules.compile_rule(pattern).search(lowered):
+            spans += _keyed(text, lowered, lowered, sign)
+            if sign == words.OPTION and rules.compile_rule(_OPTION).search(text):
+                spans += _options(text)
+    return spans
+
+
+def _named(text: str, raw: bytes, lowered: bytes) -> list[_Span]:
+    """Return what stands by the name of a secret."""
     names = _names(lowered)
-    if names:
-        spans += _assignments(text, names)
-        spans += _prose(text, names)
-        spans += _find_in_prose(text, names)
-        if b"\n|" in raw:
-            spans += _columns(text)
+    if not names:
+        return []
+    spans = [*_keyed(text, lowered, lowered, words.NAME), *_assignments(text, names)]
+    spans += _prose(text, names)
+    spans += _find_in_prose(text, names)
+    if b"\n|" in raw:
+        spans += _columns(text)
     if b"passphrase" in lowered:
         spans += _find_phrases(text)
-    if (b" -" in raw or b"\t-" in raw) and rules.compile_rule(_OPTION).search(text):
-        spans += _options(text)
     return spans
 
 
@@ -276,13 +285,14 @@ def _aws_secrets(text: str, after: int) -> Iterator[_Span]:
             yield _Span(*hit.span(), "aws-secret-access-key", True)
 
 
-def _all_keyed(text: str, lowered: bytes, runs: bytes) -> Iterator[_Span]:
-    for need in [need for need in _BY_NEED if need in lowered]:
-        there = lowered if need else runs
-        for rule in _BY_NEED[need]:
-            for word in rule.words:
-                if word in there:
-                    yield from _find_keyed(text, lowered, word, rule)
+def _keyed(text: str, lowered: bytes, there: bytes, sign: str) -> Iterator[_Span]:
+    """Yield secrets known by words, of those with this sign; the words stand in `there`."""
+    for need, group in _BY_SIGN[sign].items():
+        if need in there:
+            for rule in group:
+                for word in rule.words:
+                    if word in there:
+                        yield from _find_keyed(text, lowered, word, rule)
 
 
 def _find_keyed(text: str, lowered: bytes, word: bytes, rule: words.KeyedValue) -> Iterator[_Span]:
