@@ -63,7 +63,7 @@ def _lines(key: str, value: Any) -> list[str]:
     if key == "settings":
         pairs = [f"{scalar(name, flow=True)}: {scalar(text, flow=True)}" for name, text in value]
         return [f"{key}: {{{', '.join(pairs)}}}"]
-    return fields.WRITERS[_LIKE[key]](key, value)
+    return fields.lines(key, value, _LIKE[key])
 
 
 def _table(value: Value) -> tuple[tuple[str, str], ...]:
@@ -81,12 +81,6 @@ _READERS: dict[str, Callable[[Value], Any]] = {
     "updated_at": fields.READERS["last_validated"],
     "conflicts": fields.READERS["conflicts"],
 }
-_LIKE = {
-    "name": "agent",
-    "capabilities": "tags",
-    "default_scope": "agent",
-    "updated_at": "updated_at",
-    "conflicts": "conflicts",
-}
+_LIKE = {"name": "agent", "capabilities": "tags", "default_scope": "agent", "updated_at": "", "conflicts": ""}
 _NOTHING = {"name": "", "capabilities": (), "default_scope": "", "settings": (), "conflicts": ()}
 KIND = Kind(read, rewrite, {key: rank for rank, key in enumerate(_READERS)})

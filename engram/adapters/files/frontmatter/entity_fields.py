@@ -42,10 +42,9 @@ def lines(key: str, value: Any) -> list[str]:
     """Return the lines of one key, without line ends."""
     if key == "relationships":
         return [f"{key}: [{', '.join(map(_relationship, value))}]"]
-    if key == "aliases":
-        return fields.WRITERS["tags"](key, value)
-    writer = fields.WRITERS[key] if key in _AFTER_METADATA else None
-    return writer(key, value) if writer else fields.block(f"{scalar(key)}: ", value, 2)
+    if key == "aliases" or key in _AFTER_METADATA:
+        return fields.lines(key, value, "tags" if key == "aliases" else "")
+    return fields.block(f"{scalar(key)}: ", value, 2)
 
 
 def _relationship(way: Relationship) -> str:

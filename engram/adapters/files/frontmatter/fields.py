@@ -289,101 +289,52 @@ def _flag(value: Value) -> bool:
     return text in _YES
 
 
-READERS: dict[str, Callable[[Value], Any]] = {
-    "id": _id,
-    "category": _text,
-    "type": choice(TYPES),
-    "status": choice(STATUSES),
-    "confidence": _confidence,
-    "prior": _prior,
-    "votes": _votes,
-    "validation_count": _validations,
-    "last_validated": _optional_time,
-    "context": _context,
-    "tags": _words,
-    "files": _words,
-    "entities": _words,
-    "when": _moments,
-    "relations": _relations,
-    "merged_from": _words,
-    "importance": _importance,
-    "pinned": _flag,
-    "expires_at": _optional_time,
-    "agent": _text,
-    "author": _text,
-    "source_id": _text,
-    "sources": _words,
-    "created_at": _time,
-    "updated_at": _time,
-    "conflicts": _conflicts,
-    "settled": _parse_settlements,
-}
-KEYS = tuple(READERS)
-
-
 # One field of an entry as the lines of its file: the canonical form, kept small in diffs.
 
 
-def lines(key: str, value: Any) -> list[str]:
-    """Return the lines of one key, without line ends; `value` in file form."""
-    return WRITERS[key](key, value)
+def lines(key: str, value: Any, like: str = "") -> list[str]:
+    """Return the lines of one key, without line ends; `value` in file form, that of the field `like` if it is another's."""
+    found = _FIELDS[like or key][1](value)
+    first, *rest = [found] if isinstance(found, str) else found
+    return [f"{key}: {first}" if first else f"{key}:", *rest]
 
 
-def _write_text(key: str, value: str) -> list[str]:
-    return [f"{key}: {scalar(value)}"]
-
-
-def _write_bare(key: str, value: object) -> list[str]:
-    return [f"{key}: {value}"]
-
-
-def _write_flag(key: str, value: bool) -> list[str]:
-    return [f"{key}: {'true' if value else 'false'}"]
-
-
-def _write_time(key: str, value: datetime) -> list[str]:
-    return [f"{key}: {times.render(value)}"]
-
-
-def _write_prior(key: str, value: int) -> list[str]:
+def _write_prior(value: int) -> str:
     sign, size = ("-", -value) if value < 0 else ("", value)
     text = f"{size // 1000}.{size % 1000:03d}"
-    return [f"{key}: {sign}{text[:-1] if text[-1] == '0' else text}"]
+    return sign + (text[:-1] if text[-1] == "0" else text)
 
 
-def _write_votes(key: str, value: Mapping[str, Vote]) -> list[str]:
+def _write_votes(value: Mapping[str, Vote]) -> str:
     found = [
         f"{scalar(clone, flow=True)}: {{up: {vote.up}, down: {vote.down}, n: {vote.n}}}"
         for clone, vote in sorted(value.items())
     ]
-    return [f"{key}: {{{', '.join(found)}}}"]
+    return f"{{{', '.join(found)}}}"
 
 
-def _write_words(key: str, value: tuple[str, ...]) -> list[str]:
-    return [f"{key}: [{', '.join([scalar(word, flow=True) for word in value])}]"]
+def _write_words(value: tuple[str, ...]) -> str:
+    return f"[{', '.join([scalar(word, flow=True) for word in value])}]"
 
 
-def _write_moments(key: str, value: tuple[str, ...]) -> list[str]:
+def _write_moments(value: tuple[str, ...]) -> str:
     pairs = [line.partition(": ") for line in value]
-    return [f"{key}: [{', '.join([f'{kind}: {scalar(pattern, flow=True)}' for kind, _, pattern in pairs])}]"]
+    return f"[{', '.join([f'{kind}: {scalar(pattern, flow=True)}' for kind, _, pattern in pairs])}]"
 
 
-def _write_relations(key: str, value: tuple[Relation, ...]) -> list[str]:
+def _write_relations(value: tuple[Relation, ...]) -> str:
     found = [f"{{kind: {relation.kind}, id: {scalar(relation.id, flow=True)}}}" for relation in value]
-    return [f"{key}: [{', '.join(found)}]"]
+    return f"[{', '.join(found)}]"
 
 
-def _write_context(key: str, value: tuple[str, ...]) -> list[str]:
+def _write_context(value: tuple[str, ...]) -> list[str]:
     if len(value) == 1:
-        return block(f"{key}: ", value[0], 2)
-    found = [f"{key}:"]
-    for text in value:
-        found += block("  - ", text, 4)
-    return found
+        return block("", value[0], 2)
+    return ["", *(line for text in value for line in block("  - ", text, 4))]
 
 
-def _write_conflicts(key: str, value: tuple[Conflict, ...]) -> list[str]:
-    found = [f"{key}:"]
+def _write_conflicts(value: tuple[Conflict, ...]) -> list[str]:
+    found = [""]
     for conflict in value:
         found.append(f"  - field: {scalar(conflict.field)}")
         found += block("    value: ", conflict.value, 6)
@@ -395,8 +346,8 @@ def _write_conflicts(key: str, value: tuple[Conflict, ...]) -> list[str]:
     return found
 
 
-def _write_settled(key: str, value: tuple[Settlement, ...]) -> list[str]:
-    found = [f"{key}:"]
+def _write_settled(value: tuple[Settlement, ...]) -> list[str]:
+    found = [""]
     for one in value:
         parts = [f"{name}: {scalar(text, flow=True)}" for name, text in one._asdict().items()]
         found.append(f"  - {{{', '.join(parts)}}}")
@@ -421,32 +372,36 @@ def _fits_block(text: str) -> bool:
     return bool(text.removesuffix("\n").rsplit("\n", 1)[-1].strip())
 
 
-WRITERS: dict[str, Callable[[str, Any], list[str]]] = {
-    "id": _write_text,
-    "category": _write_text,
-    "type": _write_text,
-    "status": _write_text,
-    "confidence": _write_bare,
-    "prior": _write_prior,
-    "votes": _write_votes,
-    "validation_count": _write_bare,
-    "last_validated": _write_time,
-    "context": _write_context,
-    "tags": _write_words,
-    "files": _write_words,
-    "entities": _write_words,
-    "when": _write_moments,
-    "relations": _write_relations,
-    "merged_from": _write_words,
-    "importance": _write_bare,
-    "pinned": _write_flag,
-    "expires_at": _write_time,
-    "agent": _write_text,
-    "author": _write_text,
-    "source_id": _write_text,
-    "sources": _write_words,
-    "created_at": _write_time,
-    "updated_at": _write_time,
-    "conflicts": _write_conflicts,
-    "settled": _write_settled,
+# The fields in the order in which they are written: what reads the value of each, and what writes it, either as what
+# stands after the key or as lines, of which the first does.
+_FIELDS: dict[str, tuple[Callable[[Value], Any], Callable[[Any], str | list[str]]]] = {
+    "id": (_id, scalar),
+    "category": (_text, scalar),
+    "type": (choice(TYPES), scalar),
+    "status": (choice(STATUSES), scalar),
+    "confidence": (_confidence, str),
+    "prior": (_prior, _write_prior),
+    "votes": (_votes, _write_votes),
+    "validation_count": (_validations, str),
+    "last_validated": (_optional_time, times.render),
+    "context": (_context, _write_context),
+    "tags": (_words, _write_words),
+    "files": (_words, _write_words),
+    "entities": (_words, _write_words),
+    "when": (_moments, _write_moments),
+    "relations": (_relations, _write_relations),
+    "merged_from": (_words, _write_words),
+    "importance": (_importance, str),
+    "pinned": (_flag, lambda value: "true" if value else "false"),
+    "expires_at": (_optional_time, times.render),
+    "agent": (_text, scalar),
+    "author": (_text, scalar),
+    "source_id": (_text, scalar),
+    "sources": (_words, _write_words),
+    "created_at": (_time, times.render),
+    "updated_at": (_time, times.render),
+    "conflicts": (_conflicts, _write_conflicts),
+    "settled": (_parse_settlements, _write_settled),
 }
+KEYS = tuple(_FIELDS)
+READERS = {key: read for key, (read, _) in _FIELDS.items()}

@@ -75,5 +75,4 @@ def lines(apart: Collection[str], key: str, value: Any) -> list[str]:
         return [f"{PREFIX}{key}: ~"]
     if value == ():
         return [f"{PREFIX}{key}: []"]
-    first, *rest = fields.lines(key, value)
-    return [PREFIX + first, *rest]
+    return fields.lines(PREFIX + key, value, key)
