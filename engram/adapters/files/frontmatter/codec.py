@@ -117,33 +117,12 @@ def file_values(lore: Lore) -> dict[str, Any]:
 def defaults(lore: Lore, categories: Categories) -> dict[str, Any]:
     """Return the values that are left out of the file of this entry; None where a key is always written."""
     return {
-        "id": None,
-        "category": None,
+        **Lore._field_defaults,
+        **dict.fromkeys(("id", "category", "created_at")),
         "type": categories.type_of(lore.category),
-        "status": ACTIVE,
         "confidence": None if lore.votes else stated_text(DEFAULT_PRIOR),
-        "prior": DEFAULT_PRIOR,
-        "votes": NO_VOTES,
         "validation_count": 0,
-        "last_validated": None,
-        "context": (),
-        "tags": (),
-        "files": (),
-        "entities": (),
-        "relations": (),
-        "merged_from": (),
-        "importance": None,
-        "pinned": False,
-        "expires_at": None,
-        "agent": "",
-        "author": "",
-        "source_id": "",
-        "sources": (),
-        "created_at": None,
         "updated_at": times.whole_milliseconds(lore.created_at),
-        "conflicts": (),
-        "settled": (),
-        "when": (),
     }
 
 
