@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from engram.adapters.files.frontmatter import edit, fields, frontmatter, keys
-from engram.adapters.files.frontmatter.codec import encode
-from engram.adapters.files.frontmatter.entity_file import body_with, shell_of
+from engram.adapters.files.frontmatter.codec import edited
 from engram.adapters.files.frontmatter.fields import ExpectedError
 from engram.adapters.files.frontmatter.frontmatter import Problem, scalar
 from engram.adapters.files.frontmatter.named_file import FileContents, Kind
@@ -51,12 +50,8 @@ def rewrite(raw: bytes, path: str, wanted: FileContents) -> bytes:
     found = edit.Values(
         fields.parse_by(_READERS, entries), {key: values[key] for key in _READERS}, implied, nothing
     )
-    block = edit.edit(document.block, entries, found, document.newline, edit.Form(tuple(_READERS), _lines))
-    body = document.body
-    if profile.text != frontmatter.normalise(body):
-        body = body_with(document, profile.text)
-    opening, closing = shell_of(document, block, body)
-    return encode(block, document.bom + opening, closing + body)
+    text = None if profile.text == frontmatter.normalise(document.body) else profile.text
+    return edited(document, entries, found, edit.Form(tuple(_READERS), _lines), text)
 
 
 def _lines(key: str, value: Any) -> list[str]:

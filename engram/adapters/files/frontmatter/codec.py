@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
+    from engram.adapters.files.frontmatter.edit import Form, Values
     from engram.adapters.files.frontmatter.frontmatter import Document
     from engram.domain.entry.categories import Categories
 
@@ -307,16 +308,8 @@ def rewrite(file: LoreFile, lore: Lore, categories: Categories) -> bytes:
         _implied_values(file, lore, categories) | dict.fromkeys(apart, _NEVER),
         defaults(lore, categories) | dict.fromkeys(apart, _NEVER),
     )
-    newline = document.newline
-    form = edit.form(apart)
-    block = edit.edit(document.block, entries, values, newline, form)
-    body = document.body
-    if lore.content != file.lore.content:
-        body = frontmatter.replace_content(body, lore.content, newline)
-    opening, closing = document.opening or f"---{newline}", document.closing
-    if not closing:
-        closing = f"---{newline}" if body[:1] in "\r\n" else f"---{newline}{newline}"
-    return encode(block, document.bom + opening, closing + body, most_bytes(categories))
+    content = None if lore.content == file.lore.content else lore.content
+    return edited(document, entries, values, edit.form(apart), content, most_bytes(categories))
 
 
 def _keys(
@@ -411,6 +404,29 @@ def _implied_values(file: LoreFile, lore: Lore, categories: Categories) -> dict[
         implied["category"] = DEFAULT_CATEGORY
         implied["created_at"] = times.whole_milliseconds(ulid.moment(lore.id))
     return implied
+
+
+def edited(
+    document: Document,
+    entries: list[Entry],
+    values: Values,
+    form: Form,
+    content: str | None,
+    most: int = frontmatter.MAX_FILE,
+) -> bytes:
+    """Return a file of at most `most` bytes, edited to say these values and this text (None: the one that it has).
+
+    A file without frontmatter gets one if there are values to write. Raises ValidationError.
+    """
+    from engram.adapters.files.frontmatter import edit
+
+    newline = document.newline
+    block = edit.edit(document.block, entries, values, newline, form)
+    body = document.body if content is None else frontmatter.replace_content(document.body, content, newline)
+    opening, closing = document.opening or (f"---{newline}" if block else ""), document.closing
+    if opening and not closing:
+        closing = f"---{newline}" if body[:1] in ("", "\r", "\n") else f"---{newline}{newline}"
+    return encode(block, document.bom + opening, closing + body, most)
 
 
 def encode(block: str, before: str, after: str, most: int = frontmatter.MAX_FILE) -> bytes:

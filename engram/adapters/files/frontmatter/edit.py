@@ -24,13 +24,10 @@ class Form(NamedTuple):
     lines: Callable[[str, Any], list[str]]
 
 
-_LORE = Form(KEYS, fields.lines)
-
-
 def form(apart: Collection[str]) -> Form:
     """Return the form of an entry's file in which the fields `apart` are written with a prefix."""
     if not apart:
-        return _LORE
+        return Form(KEYS, fields.lines)
     from engram.adapters.files.frontmatter import own_properties
 
     return Form(KEYS, lambda key, value: own_properties.lines(apart, key, value))
@@ -57,8 +54,8 @@ class Values(NamedTuple):
     left_out: dict[str, Any]
 
 
-def edit(block: str, entries: list[Entry], values: Values, newline: str, form: Form = _LORE) -> str:
-    """Return the frontmatter with the wanted values; new lines end in `newline`. An entry's `form`, unless said otherwise."""
+def edit(block: str, entries: list[Entry], values: Values, newline: str, form: Form) -> str:
+    """Return the frontmatter with the wanted values; new lines end in `newline`."""
     pieces = _pieces(block, entries)
     comments = {entry.key: entry.comment for entry in entries}
     margin = _margin(block, entries)

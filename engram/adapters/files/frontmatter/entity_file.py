@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engram.adapters.files.frontmatter import edit, entity_fields, frontmatter, keys
-from engram.adapters.files.frontmatter.codec import encode
+from engram.adapters.files.frontmatter.codec import edited, encode
 from engram.adapters.files.frontmatter.frontmatter import Problem
 from engram.adapters.files.frontmatter.named_file import FileContents, Kind
 from engram.domain.errors import LoreFileError, ValidationError
@@ -72,14 +72,9 @@ def rewrite(
         wanted.setdefault(key, None)  # metadata that is to go
     left_out = _omitted_values(wanted)
     implied = {**left_out, "name": file.entity.name, "type": DEFAULT_TYPE}
+    content = None if entity.content == file.entity.content else entity.content
     form = edit.Form(names, entity_fields.lines)
-    newline = document.newline
-    block = edit.edit(document.block, entries, edit.Values(values, wanted, implied, left_out), newline, form)
-    body = document.body
-    if entity.content != file.entity.content:
-        body = body_with(document, entity.content)
-    opening, closing = shell_of(document, block, body)
-    return encode(block, document.bom + opening, closing + body)
+    return edited(document, entries, edit.Values(values, wanted, implied, left_out), form, content)
 
 
 def _entity(path: str, document: Document, values: dict[str, Any]) -> Entity:
@@ -132,25 +127,6 @@ def _omitted_values(wanted: dict[str, Any]) -> dict[str, Any]:
     """Return what the codec does not write."""
     lists: dict[str, Any] = dict.fromkeys(("aliases", "relationships", "conflicts"), ())
     return {**dict.fromkeys(wanted), **lists}
-
-
-def shell_of(document: Document, block: str, body: str) -> tuple[str, str]:
-    """Return the lines above and below a frontmatter; a file without one gets them if there are fields to write."""
-    newline = document.newline
-    opening, closing = document.opening or (f"---{newline}" if block else ""), document.closing
-    if opening and not closing:
-        closing = f"---{newline}" if body[:1] in ("", "\r", "\n") else f"---{newline}{newline}"
-    return opening, closing
-
-
-def body_with(document: Document, content: str) -> str:
-    """Return the body with another text: what was empty gets a blank line above it, an empty text leaves nothing."""
-    newline = document.newline
-    if not content:
-        return ""
-    if document.body.strip():
-        return frontmatter.replace_content(document.body, content, newline)
-    return newline + content.replace("\n", newline) + newline
 
 
 def _parse_contents(raw: bytes, path: str) -> FileContents:

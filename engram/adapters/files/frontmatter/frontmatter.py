@@ -183,10 +183,14 @@ def normalise(body: str) -> str:
 
 
 def replace_content(body: str, content: str, newline: str) -> str:
-    """Return the body with other content between the blank lines it begins and ends with."""
-    lead = body[: content_start(body)]
-    trail = body[len(body.rstrip()) :]
-    return lead + content.replace("\n", newline) + trail
+    """Return the body with other content between the blank lines it begins and ends with; nothing without content.
+
+    What was empty gets a blank line above the content.
+    """
+    lead = trail = newline
+    if body.strip():
+        lead, trail = body[: content_start(body)], body[len(body.rstrip()) :]
+    return lead + content.replace("\n", newline) + trail if content else ""
 
 
 # Strings as YAML writes them: which may stand plain, and how the others are quoted.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from engram.adapters.files.frontmatter import codec, edit, frontmatter, keys
+from engram.adapters.files.frontmatter import codec, edit, keys
 from engram.adapters.files.frontmatter.codec import defaults, file_values, normalize
 from engram.adapters.files.frontmatter.fields import parse
 from engram.adapters.files.frontmatter.frontmatter import Problem
@@ -190,20 +190,13 @@ def _write(frame: Frame, lore: Lore, adopted: bool, job: Job) -> bytes | None:
 
 
 def _rewrite_without_id(file: LoreFile, lore: Lore, categories: Categories) -> bytes:
-    """Return a person's file, which has no id yet, with the values of this entry. Raises Problem."""
+    """Return a person's file, which has no id yet, with the values of this entry. Raises Problem, ValidationError."""
     lore = lore._replace(id=file.lore.id)
     if lore == file.lore:
         return file.raw
     document, entries = keys.load(file.raw.decode())
-    newline = document.newline
     before, left_out = file_values(file.lore), defaults(lore, categories)
     implied = {**left_out, **{key: before[key] for key in _OPTIONAL}}
     values = edit.Values(parse(entries, categories), file_values(lore), implied, left_out)
-    block = edit.edit(document.block, entries, values, newline)
-    body = document.body
-    if lore.content != file.lore.content:
-        body = frontmatter.replace_content(body, lore.content, newline)
-    opening, closing = document.opening, document.closing
-    if block and not opening:
-        opening, closing = f"---{newline}", f"---{newline}{newline}"
-    return f"{document.bom}{opening}{block}{closing}{body}".encode()
+    content = None if lore.content == file.lore.content else lore.content
+    return codec.edited(document, entries, values, edit.form(()), content)
