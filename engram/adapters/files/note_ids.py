@@ -26,21 +26,16 @@ class NoteIds:
 
     def first_seen(self, path: str) -> str:
         """Return where the note at a path was first seen; "" where that is its path."""
-        try:
-            with open(self._file(path), encoding="utf-8") as file:
-                first, now = file.readline(), file.readline()
-        except (OSError, UnicodeDecodeError):
-            return ""
-        is_sound = first.startswith(_HEAD) and now.removeprefix(_NOW).rstrip("\n") == path
-        return first.removeprefix(_HEAD).rstrip("\n") if is_sound else ""
+        first, now = _read(self._file(path))
+        return first if now == path else ""
 
     def all(self) -> dict[str, str]:
         """Return where all renamed notes were first seen, by their paths."""
         found = {}
         for folder, _, names in os.walk(os.path.join(self._root, FOLDER)):
             for name in names:
-                path = _second_line(os.path.join(folder, name)).removeprefix(_NOW)
-                if path and (first := self.first_seen(path)):
+                _, path = _read(os.path.join(folder, name))
+                if first := self.first_seen(path):
                     found[path] = first
         return found
 
@@ -65,10 +60,11 @@ class NoteIds:
         return os.path.join(self._root, FOLDER, name[:2], name[2:])
 
 
-def _second_line(file: str) -> str:
+def _read(file: str) -> tuple[str, str]:
+    """Return where a note was first seen, and where it is now; twice "" where there is no record."""
     try:
         with open(file, encoding="utf-8") as opened:
-            opened.readline()
-            return opened.readline().rstrip("\n")
+            first, now = (opened.readline().rstrip("\n") for _ in range(2))
     except (OSError, UnicodeDecodeError):
-        return ""
+        return "", ""
+    return (first.removeprefix(_HEAD), now.removeprefix(_NOW)) if first.startswith(_HEAD) else ("", "")
