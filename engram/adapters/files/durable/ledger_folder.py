@@ -132,8 +132,7 @@ class LedgerFolder:
             if size and not self.read(path, size - 1).endswith(b"\n"):  # a process was killed while it wrote
                 lines = b"\n" + lines
             try:
-                if file.write(lines) != len(lines):
-                    raise OSError(28, "No space left on device")
+                atomic.write_all(file.fileno(), lines)
                 os.fsync(file.fileno())
             except OSError:
                 with contextlib.suppress(OSError):
@@ -145,12 +144,7 @@ class LedgerFolder:
     def _sync_folders(self, folder: str) -> None:
         """Put the names of a new file and of its folders on disk, too."""
         while len(folder) >= len(self.folder):
-            with contextlib.suppress(OSError):  # some systems cannot open folders
-                handle = os.open(folder, os.O_RDONLY)
-                try:
-                    os.fsync(handle)
-                finally:
-                    os.close(handle)
+            atomic.sync_folder(folder)
             folder = os.path.dirname(folder)
 
 
