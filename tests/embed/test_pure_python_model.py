@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from prepared import dedicated
 
-from engram.adapters.embed import pure_python_cosine
 from engram.adapters.embed.provider import BundledEmbedder, open_embedder
 from engram.adapters.embed.pure_python_model import PurePythonModel
 from engram.adapters.index.vectors import VectorFile, quantise
@@ -23,6 +27,32 @@ TEXTS = (
     "",
     "größer als 3 µm",
 )
+WORDS = (
+    "retry",
+    "the",
+    "queue",
+    "consumer",
+    "naïve",
+    "记忆",
+    "fetch_user",
+    "E1184",
+    "[PAD]",
+    "zanthoxylum",
+    "\n",
+)
+texts = st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join)
+COMPARES = """
+import sys, engram
+from engram.usecases.similarity.near_duplicates import similar
+with engram.open(sys.argv[1], background=False) as store:
+    lore = store.record("The queue consumer must retry after a timeout.", category="FACT").lore
+    new = lore._replace(id="", content="The queue consumer must retry after one timeout.")
+    [twin] = similar(store.store, new)
+    print(twin.similarity, "numpy" in sys.modules)
+    for number in range(12):
+        similar(store.store, new)
+    print("numpy" in sys.modules)
+"""
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +74,7 @@ def test_directions_and_cosines_of_texts_are_the_same(
         asked = embedder.embed_one(text)
         assert plain.direction(text) == (quantise(asked).tolist() if asked.any() else [])
     one, *rest = embedder.embed([QUESTION, *TEXTS])
-    cosines = pure_python_cosine.similarities(embedder._file, plain._tokenizer, QUESTION, TEXTS)
+    cosines = plain.similarities(QUESTION, TEXTS)
     assert cosines == pytest.approx([float(one @ other) for other in rest], abs=1e-5)
 
 
@@ -79,3 +109,26 @@ def test_the_nearest_rows_of_an_index_are_the_same(tmp_path: Path) -> None:
         assert set(best) <= set(found.largest(count))
     with pytest.raises(ValueError, match=r"order|short"):
         file.plain_cosines(quantise(query).tolist(), 400, sum(counts) + 1)
+
+
+@given(texts, st.lists(texts, max_size=3))
+def test_cosines_are_those_of_the_vectors(
+    embedder: BundledEmbedder, plain: PurePythonModel, text: str, others: list[str]
+) -> None:
+    found = plain.similarities(text, others)
+    assert found == pytest.approx(embedder.similarities(text, others), abs=2e-6)
+
+
+def test_a_long_text_costs_no_accuracy(plain: PurePythonModel) -> None:
+    long = "retry the queue consumer " * 160
+    assert plain.similarities(long, ["retry the queue consumer", ""]) == pytest.approx([1.0, 0.0])
+
+
+def test_a_near_duplicate_is_reported_without_numpy_in_the_first_calls(tmp_path: Path) -> None:
+    dedicated(tmp_path / "store")
+    done = subprocess.run(
+        [sys.executable, "-c", COMPARES, str(tmp_path / "store")], capture_output=True, text=True, check=True
+    )
+    similarity, loaded, later = done.stdout.split()
+    assert 0.85 <= float(similarity) <= 1
+    assert (loaded, later) == ("False", "True")

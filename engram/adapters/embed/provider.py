@@ -131,14 +131,7 @@ class BundledEmbedder(StaticEmbedder):
     def without_numpy(self) -> PurePythonModel | None:
         """Return the model for one query without numpy; None after the first dozen of a process. Raises EmbeddingError."""
         self._queries += 1
-        if self._queries > _BEFORE_NUMPY:
-            return None
-        from engram.adapters.embed.pure_python_model import PurePythonModel
-
-        try:
-            return PurePythonModel(self._file, _bundled_tokenizer(self._folder))
-        except (OSError, ValueError):  # `_load_bundled` says what is wrong with the file
-            return None
+        return self._plain() if self._queries <= _BEFORE_NUMPY else None
 
     def similarities(self, text: str, others: Sequence[str]) -> list[float]:
         """Return the cosine of a text with each of the others. Raises EmbeddingError.
@@ -146,11 +139,18 @@ class BundledEmbedder(StaticEmbedder):
         The first dozen of a process do without numpy, as a command makes one or two; later ones use it.
         """
         if "numpy" not in sys.modules and self._asked < _BEFORE_NUMPY:
-            from engram.adapters.embed import pure_python_cosine
-
             self._asked += 1
-            return pure_python_cosine.similarities(self._file, _bundled_tokenizer(self._folder), text, others)
+            if (plain := self._plain()) is not None:
+                return plain.similarities(text, others)
         return super().similarities(text, others)
+
+    def _plain(self) -> PurePythonModel | None:
+        from engram.adapters.embed.pure_python_model import PurePythonModel
+
+        try:
+            return PurePythonModel(self._file, _bundled_tokenizer(self._folder))
+        except (OSError, ValueError):  # `_load_bundled` says what is wrong with the file
+            return None
 
 
 def _load_bundled(file: TensorFile, folder: str) -> StaticModel:

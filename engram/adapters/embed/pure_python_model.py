@@ -1,4 +1,4 @@
-"""The bundled model without numpy, for the first query of a process: importing numpy costs more than the query.
+"""The bundled model without numpy, for the first queries of a process: importing numpy costs more than a query.
 
 It computes what `model` and `table` compute, by Python's integers and the kernels of numkong; a test compares both.
 """
@@ -20,7 +20,7 @@ from engram.adapters.embed.late_interaction import (
     heaviest_tokens,
 )
 from engram.adapters.embed.model_files import TABLE
-from engram.adapters.int8_products import products, unit_rows
+from engram.adapters.int8_products import products, sum_of_products, unit_rows
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -48,6 +48,12 @@ class PurePythonModel:
         """Return the direction of a text in numbers of one byte, as an index holds it; [] without known words."""
         rows = list(map(self._vector, self._tokenizer.ids(text)))
         return _quantise(list(map(sum, zip(*rows, strict=True)))) if rows else []
+
+    def similarities(self, text: str, others: Sequence[str]) -> list[float]:
+        """Return the cosine of a text with each of the others, 0 without known words."""
+        width = self._row.size
+        one, *rest = (self._rows(self._tokenizer.ids(content), width) for content in (text, *others))
+        return [_cosine(one, other, width) for other in rest]
 
     def nearness(
         self, words: Sequence[str], weights: Sequence[float], texts: Sequence[bytes]
@@ -90,8 +96,12 @@ class PurePythonModel:
 
     def _directions(self, tokens: Sequence[int], width: int) -> bytes:
         """Return the directions of tokens in numbers of one byte, `width` of each."""
+        return unit_rows(self._rows(tokens, width), width, SCALE)
+
+    def _rows(self, tokens: Sequence[int], width: int) -> bytes:
+        """Return the vectors of tokens, `width` numbers of each."""
         starts = [self._start + token * self._row.size for token in tokens]
-        return unit_rows(b"".join([self._data[start : start + width] for start in starts]), width, SCALE)
+        return b"".join([self._data[start : start + width] for start in starts])
 
 
 class PlainNeural:
@@ -122,6 +132,14 @@ def _quantise(vector: Sequence[float], length: float = 1.0) -> list[int]:
     if max(found) > 127 or min(found) < -127:
         found = [min(max(value, -127), 127) for value in found]
     return found
+
+
+def _cosine(one: bytes, other: bytes, width: int) -> float:
+    """Return the cosine of the sums of two texts' vectors."""
+    if not one or not other:
+        return 0.0
+    lengths = sum_of_products(one, one, width) * sum_of_products(other, other, width)
+    return float(sum_of_products(one, other, width) / lengths**0.5) if lengths else 0.0
 
 
 def _best(
