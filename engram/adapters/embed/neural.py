@@ -7,6 +7,7 @@ space by a matrix that was fitted beforehand. So it is with an entry that has no
 
 from __future__ import annotations
 
+from engram.adapters.embed.cached_embedder import EncodedEmbedder
 from engram.adapters.embed.minilm import DIMENSIONS
 from engram.adapters.embed.question_map import MAP_FILE, read_map
 from engram.adapters.embed.table import unit, units
@@ -15,16 +16,16 @@ from engram.domain.recall.ranking import BUNDLED, Trust
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
 
-    from engram.adapters.embed.cached_embedder import EncodedEmbedder
     from engram.adapters.embed.minilm_question import QuestionReader
-    from engram.adapters.embed.protocols import Embedder, PlainModel
+    from engram.adapters.embed.protocols import Embedder, Encoder, PlainModel
     from engram.adapters.embed.question_map import QuestionMap
     from engram.adapters.embed.table import Nearness
+    from engram.adapters.embed.vector_cache import VectorCache
 
 # The share of the bundled model's cosine in that of both, and what that counts against words, for a question that is
 # mapped (of up to _SHORT characters, and from _LONG on) and for one that the transformer reads.
@@ -165,6 +166,46 @@ class BundledHalf(NeuralEmbedder):
         from engram.adapters.embed.pure_python_model import PlainNeural
 
         return PlainNeural(plain, self._question_map(), lambda _: _factors(1.0))
+
+
+class MeasuredEmbedder(EncodedEmbedder):
+    """The embedder of a transformer that was measured together with the bundled model's vectors of single tokens.
+
+    It compares a question with whole texts and passages, the bundled model word by word. That knows English alone, so another
+    transformer, which may know other languages, goes without. Questions weigh what they do with `neural`.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        identity: str,
+        encoder: Encoder,
+        cache: VectorCache,
+        now_ns: Callable[[], int] | None,
+        bundled: Embedder,
+        trust: Trust,
+    ) -> None:
+        """Ask the encoder for one vector if the dimensions are unknown. Raises EmbeddingError."""
+        super().__init__(name, f"{identity}:{bundled.identity}", encoder, cache, now_ns, trust=trust)
+        self._bundled = bundled
+
+    def embed_one(self, text: str) -> NDArray[np.float32]:
+        """Return the vector of a question, (dimensions,), of a length above 1. Raises EmbeddingError."""
+        question: NDArray[np.float32] = self._one(text) * numpy_module().float32(READ_GAIN)
+        return question
+
+    def embed_available(
+        self, texts: Sequence[str], parts: Sequence[int], most: int
+    ) -> tuple[NDArray[np.float32], list[bool], list[bytes]]:
+        """Return the same as any slow model, and the tokens of each text by the bundled model. Raises EmbeddingError."""
+        rows, there, _ = super().embed_available(texts, parts, most)
+        return rows, there, self._bundled.embed_available(texts, parts, 0)[2]
+
+    def nearness(
+        self, words: Sequence[str], weights: Sequence[float], texts: Sequence[bytes]
+    ) -> Nearness | None:
+        """Return how near the tokens of texts come to those of a query's words, by the bundled model."""
+        return self._bundled.nearness(words, weights, texts)
 
 
 def _question(

@@ -258,7 +258,7 @@ def _open_onnx(folder: str, state: str, now_ns: Callable[[], int] | None) -> Emb
     encoder, trust = OnnxEncoder(found), TRUSTED.get(found.weights)
     if trust is None:
         return EncodedEmbedder("onnx", identity, encoder, cache, now_ns)
-    from engram.adapters.embed.paired_embedder import MeasuredEmbedder
+    from engram.adapters.embed.neural import MeasuredEmbedder
 
     return MeasuredEmbedder("onnx", identity, encoder, cache, now_ns, _open_bundled(), trust)
 
