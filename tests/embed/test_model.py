@@ -86,7 +86,7 @@ def test_a_text_has_one_vector_alone_and_among_others(texts: list[str]) -> None:
     vectors = bundled().embed(texts)
     for text, vector in zip(texts, vectors, strict=True):
         assert np.array_equal(bundled().embed_one(text), vector)
-        assert np.linalg.norm(vector) == pytest.approx(1 if bundled().token_ids(text) else 0)
+        assert np.linalg.norm(vector) == pytest.approx(1 if bundled()._model().tokenizer.ids(text) else 0)
 
 
 def test_a_question_is_nearer_to_its_answer_than_to_other_notes() -> None:
@@ -189,7 +189,7 @@ def test_a_very_long_text_has_the_direction_of_the_exact_mean(tmp_path: Path) ->
     )  # there model2vec itself is off by 2e-5: it adds row after row in float32
     save(tmp_path, vectors)
     embedder, text = opened("path", tmp_path), "a bad j " * 3000
-    exact = vectors.astype("float64")[embedder.token_ids(text)].mean(axis=0)
+    exact = vectors.astype("float64")[embedder._model().tokenizer.ids(text)].mean(axis=0)
     assert np.abs(embedder.embed_one(text) - exact / np.linalg.norm(exact)).max() <= 1e-6
 
 

@@ -30,7 +30,7 @@ def test_a_text_in_one_part_gives_the_vector_it_has_alone(embedder: Embedder) ->
 def test_a_text_in_parts_gives_the_whole_first_and_then_slices_of_its_tokens(embedder: Embedder) -> None:
     rows = embedder.embed_parts(["one", WORDS, "two"], [1, 3, 1])
     assert rows.shape == (6, embedder.dimensions)
-    ids = embedder.token_ids(WORDS)
+    ids = embedder._model().tokenizer.ids(WORDS)
     slices = [ids[len(ids) * part // 3 : len(ids) * (part + 1) // 3] for part in range(3)]
     vectors = [embedder.embed_one(WORDS)]
     for tokens in slices:
@@ -56,12 +56,12 @@ def test_very_long_texts_give_the_same_as_short_ones_would(embedder: Embedder) -
 
 def test_a_direction_is_exact_for_any_number_of_tokens(embedder: Embedder) -> None:
     for count in (1, 255, 256, 257, 600):  # sums are made in blocks of 256
-        ids = embedder.token_ids("0 " * count)
+        ids = embedder._model().tokenizer.ids("0 " * count)
         assert len(ids) == count
         total = _sum(embedder, ids)
         assert np.array_equal(total, _sum(embedder, ids[:1]) * count)
     text = " ".join([WORDS, "zero 0"] * 40)
-    assert len(embedder.token_ids(text)) > 512
+    assert len(embedder._model().tokenizer.ids(text)) > 512
     assert np.allclose(embedder.embed_parts([text], [1])[0], embedder.embed_one(text), atol=1e-7)
 
 

@@ -97,10 +97,6 @@ class StaticEmbedder:
         one, *rest = self.embed([text, *others])
         return [float(one @ other) for other in rest]
 
-    def token_ids(self, text: str) -> list[int]:
-        """Return the ids of a text's tokens, in order, without unknown ones. Raises EmbeddingError."""
-        return self._model().tokenizer.ids(text)
-
     def nearness(self, words: Sequence[str], weights: Sequence[float], texts: Sequence[bytes]) -> Nearness:
         """Return how near the tokens of texts come to those of a query's words. Raises EmbeddingError, ValueError."""
         return self._model().nearness(words, weights, texts)
