@@ -55,34 +55,31 @@ class Part(NamedTuple):
 
 def parts(host: Host, wish: Wish) -> list[Part]:
     """Everything that connects an agent, in the order in which it is shown."""
-    found = []
     server = server_part(host, wish)
-    if server is not None:
-        found.append(server)
+    found = [] if server is None else [server]
+
+    def add(kind: str, place: str, edit: Edit) -> None:
+        path = resolve(place, wish.project) if place else ""
+        if path:
+            found.append(Part(kind, path, edit))
+
     if host.hooks is not None:
-        path = resolve(host.hooks.path, wish.project)
-        found.append(Part(HOOK, path, _hooks(host, host.hooks.form, wish)))
-    if host.manifest:
-        text = json.dumps(guides.MANIFEST, indent=2) + "\n"
-        found.append(Part(HOOK, resolve(host.manifest, wish.project), Owned(text)))
-    if host.allow is not None and wish.allow_tools:
+        add(HOOK, host.hooks.path, _hooks(host, host.hooks.form, wish))
+    add(HOOK, host.manifest, Owned(json.dumps(guides.MANIFEST, indent=2) + "\n"))
+    if wish.allow_tools and host.allow is not None:
         place, keys, prefix = host.allow
         tools = tuple(prefix.format(server=wish.server) + tool for tool in READ_ONLY_TOOLS)
-        found.append(Part(TOOLS, resolve(place, wish.project), Items(keys, tools)))
-    if host.policy and wish.allow_tools:
-        found.append(
-            Part(
-                TOOLS, resolve(host.policy, wish.project), Owned(guides.policy(wish.server, READ_ONLY_TOOLS))
-            )
-        )
-    rules = resolve(host.rules, wish.project) if host.rules and wish.rules else ""
-    if rules:
-        found.append(Part(RULES, rules, Block(guides.RULES_BLOCK)))
-    session = resolve(host.session, wish.project) if host.session and wish.rules else ""
-    if session:
-        found.append(Part(RULES, session, Owned(guides.session_rules(), kept=True)))
-        found.append(Part(RULES, _ignore_file(session), Owned(guides.UNTRACKED)))
-    return found + _guides(host, wish)
+        add(TOOLS, place, Items(keys, tools))
+    if wish.allow_tools:
+        add(TOOLS, host.policy, Owned(guides.policy(wish.server, READ_ONLY_TOOLS)))
+    if wish.rules:
+        add(RULES, host.rules, Block(guides.RULES_BLOCK))
+        add(RULES, host.session, Owned(guides.session_rules(), kept=True))
+        add(RULES, _ignore_file(host.session), Owned(guides.UNTRACKED))
+    for name, text in guides.commands(wish.server, _run(wish)).items() if host.commands else ():
+        add(GUIDE, f"{host.commands}/{name}.md", Owned(text))
+    add(GUIDE, host.skill, Owned(guides.skill(wish.server, _run(wish))))
+    return found
 
 
 def server_part(host: Host, wish: Wish) -> Part | None:
@@ -261,18 +258,3 @@ def _opencode_file(host: Host, wish: Wish) -> str:
 
 
 _OWNED = {"copilot-cli": _copilot_file, "goose": _goose_file, "opencode": _opencode_file}
-
-
-def _guides(host: Host, wish: Wish) -> list[Part]:
-    found: list[Part] = []
-    if host.commands:
-        folder = resolve(host.commands, wish.project)
-        texts = guides.commands(wish.server, _run(wish))
-        found += [
-            Part(GUIDE, os.path.join(folder, f"{name}.md"), Owned(text)) for name, text in texts.items()
-        ]
-    if host.skill:
-        found.append(
-            Part(GUIDE, resolve(host.skill, wish.project), Owned(guides.skill(wish.server, _run(wish))))
-        )
-    return found
