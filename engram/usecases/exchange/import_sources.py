@@ -12,7 +12,7 @@ from engram.adapters.files.durable import atomic
 from engram.adapters.files.foreign import interchange
 from engram.adapters.files.foreign.tool_rows import EntityRow
 from engram.adapters.files.frontmatter import codec, frontmatter, further_keys
-from engram.adapters.files.frontmatter.fields import KEYS
+from engram.adapters.files.frontmatter.fields import CONFLICT_KEYS, KEYS
 from engram.adapters.files.frontmatter.frontmatter import Problem
 from engram.domain.entry import confidence, times, ulid
 from engram.domain.entry.confidence import Vote
@@ -218,11 +218,8 @@ def _properties(head: str) -> dict[str, object]:
 
 def _with_properties(source: Source, properties: Mapping[str, object], *, is_known: bool) -> Source:
     """Return a source with the properties that are no fields of Engram's: names, the author, and all others as keys."""
-    names = [
-        PurePosixPath(source.where).stem,
-        properties.get("title"),
-        *_texts(properties.get("aliases") or properties.get("alias")),
-    ]
+    aliases = _texts(properties.get("aliases") or properties.get("alias"))
+    names = [PurePosixPath(source.where).stem, properties.get("title"), *aliases]
     author = properties.get("author") or properties.get("authors")
     taken = ("title", "aliases", "alias", "date", "created", *(KEYS if is_known else ("tags",)))
     rest = {name: value for name, value in properties.items() if name not in taken}
@@ -232,7 +229,6 @@ def _with_properties(source: Source, properties: Mapping[str, object], *, is_kno
         rest.pop("authors", None)
     keys = as_keys(rest, (*KEYS, "origin", "session", "parent", "participants"))
     left = [LeftOut(source.where, f"the property `{name}`", AS_PROPERTY) for name in keys]
-    aliases = _texts(properties.get("aliases") or properties.get("alias"))
     keys |= {"aliases": tuple(one for one in aliases if one)} if any(aliases) else {}
     tags = source.draft.tags if is_known else (*source.draft.tags, *_texts(properties.get("tags")))
     draft = source.draft._replace(tags=tuple(dict.fromkeys(tags)))
@@ -345,8 +341,7 @@ def _number(value: object, otherwise: float | None) -> float | None:
 
 
 def _relations(value: object) -> tuple[Relation, ...]:
-    pairs = value if isinstance(value, list) else []
-    found = [(str(item.get("kind", "")), str(item.get("id", ""))) for item in pairs if isinstance(item, dict)]
+    found = _records(value, Relation._fields)
     return tuple(
         Relation(kind, other) for kind, other in found if kind in RELATION_KINDS and ulid.is_valid(other)
     )
@@ -385,8 +380,8 @@ def lore_of_row(fields: Mapping[str, object], content: str, category: str) -> Lo
         author=str(fields.get("author", "")),
         source_id=str(fields.get("source_id", "")),
         sources=_texts(fields.get("sources")),
-        conflicts=_conflicts(fields.get("conflicts")),
-        settled=_parse_settlements(fields.get("settled")),
+        conflicts=tuple([Conflict(*said) for said in _records(fields.get("conflicts"), CONFLICT_KEYS)]),
+        settled=tuple([Settlement(*said) for said in _records(fields.get("settled"), Settlement._fields)]),
     )
 
 
@@ -413,17 +408,7 @@ def _votes(value: object) -> dict[str, Vote]:
     return {str(clone): Vote(vote["up"], vote["down"], vote["n"]) for clone, vote in found.items()}
 
 
-def _conflicts(value: object) -> tuple[Conflict, ...]:
+def _records(value: object, keys: Sequence[str]) -> list[list[str]]:
+    """Return what each object of a list has under these keys; "" for what it has not."""
     items = value if isinstance(value, list) else []
-    keys = ("field", "value", "from", "at", "kept_from", "kept_at")
-    return tuple(
-        Conflict(*[str(item.get(key, "")) for key in keys]) for item in items if isinstance(item, dict)
-    )
-
-
-def _parse_settlements(value: object) -> tuple[Settlement, ...]:
-    items = value if isinstance(value, list) else []
-    fields = Settlement._fields
-    return tuple(
-        Settlement(*[str(item.get(key, "")) for key in fields]) for item in items if isinstance(item, dict)
-    )
+    return [[str(item.get(key, "")) for key in keys] for item in items if isinstance(item, dict)]

@@ -79,7 +79,6 @@ def read_version(store: Store, name: str, at: str) -> Lore:
     """
     from engram.adapters.git.read.revisions import resolve as resolve_revision
     from engram.adapters.git.read.versions import read_objects
-    from engram.usecases.store.version_paths import in_git
 
     store = home_of(store, name)
     repository = repository_of(store)
