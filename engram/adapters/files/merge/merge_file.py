@@ -6,7 +6,7 @@ Nothing that both sides left alone is reformatted, and no text of either side is
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from engram.adapters.files.merge.conflict_markers import holds_markers, sides_of
 from engram.adapters.files.merge.merge_canonical import merge_canonical
@@ -75,15 +75,7 @@ def merge_files(
     `now` (see `engram.domain.merge.merge.reference_time`) and `edits`, who wrote ours and theirs and when, have to
     be the same on every machine that merges the same two versions.
     """
-    if theirs in (ours, base):
-        return Merged(ours)
-    if ours == base:
-        return Merged(theirs)
-    job = Job(path, categories, now, parsed)
-    resolved = [None if raw is None else _without_markers(raw, job) for raw in (base, ours, theirs)]
-    if resolved != [base, ours, theirs]:
-        return merge_files(resolved[0], resolved[1], resolved[2], path, categories, now, edits, parsed)
-    return _merge_versions(base, ours, theirs, edits, job)
+    return merge_versions(base, ours, theirs, edits, _Entries(Job(path, categories, now, parsed)))
 
 
 def may_follow(base: bytes, changed: bytes, path: str, categories: Categories) -> bool:
@@ -93,100 +85,143 @@ def may_follow(base: bytes, changed: bytes, path: str, categories: Categories) -
     return before is not None and after is not None and _is_all(before, after, deduplicate.may_follow)
 
 
-def _merge_versions(
-    base: bytes | None, ours: bytes | None, theirs: bytes | None, edits: tuple[Edit, Edit], job: Job
+class Files(Protocol):
+    """The files of one kind, of which two versions of the one at `path` are merged."""
+
+    path: str
+
+    def shortcut(self, base: bytes, ours: bytes, theirs: bytes, edits: tuple[Edit, Edit]) -> Merged | None:
+        """Merge three files of the simplest form; None: use the long way."""
+
+    def read(self, raw: bytes, edit: Edit = UNKNOWN) -> Side | None:
+        """Read a version; None where it cannot be read."""
+
+    def merge(self, base: Side | None, one: Side, other: Side) -> Merged:
+        """Merge two versions that can be read."""
+
+    def with_conflict(self, side: Side, entry: Conflict) -> bytes | None:
+        """Return the file with one more entry in `conflicts`; None where it does not fit in."""
+
+    def is_passing(self, before: Side, after: Side) -> bool:
+        """Return whether a deletion on another clone stands in spite of this change."""
+
+
+def merge_versions(
+    base: bytes | None, ours: bytes | None, theirs: bytes | None, edits: tuple[Edit, Edit], files: Files
 ) -> Merged:
-    """Merge two versions that differ and have no markers."""
+    """Merge two versions of a file of any kind, as `merge_files` does of an entry. Raises nothing."""
+    if theirs in (ours, base):
+        return Merged(ours)
+    if ours == base:
+        return Merged(theirs)
+    resolved = [None if raw is None else _without_markers(raw, files) for raw in (base, ours, theirs)]
+    if resolved != [base, ours, theirs]:
+        return merge_versions(resolved[0], resolved[1], resolved[2], edits, files)
     if base is not None and ours is not None and theirs is not None:
-        short = merge_canonical(base, ours, theirs, edits, job)
+        short = files.shortcut(base, ours, theirs, edits)
         if short is not None:
-            return _merged_result(short)
-    before = None if base is None else read_side(base, job)
-    if ours is None:
-        assert theirs is not None
-        return _against_deletion(before, theirs, edits, job)
-    if theirs is None:
-        return _against_deletion(before, ours, edits[::-1], job)
-    one, other = read_side(ours, job, edits[0]), read_side(theirs, job, edits[1])
+            return short
+    before = None if base is None else files.read(base)
+    if ours is None or theirs is None:
+        kept, both = (theirs, edits) if ours is None else (ours, edits[::-1])
+        return _against_deletion(before, kept or b"", both, files)
+    one, other = files.read(ours, edits[0]), files.read(theirs, edits[1])
     if one and other:
-        return _merge_sides(before, one, other, job)
+        return files.merge(before, one, other)
     if one:
-        return _one_unreadable(one, theirs, edits[1], job)
+        return _one_unreadable(one, theirs, edits[1], files)
     if other:
-        return _one_unreadable(other, ours, edits[0], job)
-    return Merged(max(ours, theirs), (FILE,), (), (keep_version(job.path, min(ours, theirs)),))
+        return _one_unreadable(other, ours, edits[0], files)
+    return Merged(max(ours, theirs), (FILE,), (), (keep_version(files.path, min(ours, theirs)),))
 
 
-def _without_markers(raw: bytes, job: Job) -> bytes:
-    """Merge the sides of the conflict markers in a version; return it as it is where they are not of one entry."""
+def _without_markers(raw: bytes, files: Files) -> bytes:
+    """Merge the sides of the conflict markers in a version; return it as it is where they are not of one file."""
     sides = sides_of(raw) if holds_markers(raw) else None
     if sides is None:
         return raw
-    merged = merge_files(sides.base, sides.ours, sides.theirs, job.path, job.categories, job.now)
+    merged = merge_versions(sides.base, sides.ours, sides.theirs, (UNKNOWN, UNKNOWN), files)
     if merged.content is None or merged.kept or holds_markers(merged.content):
         return raw
     return merged.content
 
 
-def _merge_sides(base: Side | None, one: Side, other: Side, job: Job) -> Merged:
-    pair = pair_up(base, one, other, job.now)
-    if pair is None:
-        return _two_entries(base, one, other, job)
-    result = merge_pair(pair, job)
-    if result is None:
-        return Merged(pair.winner.file.raw, (FILE,), (), (keep_version(job.path, pair.loser.file.raw),))
-    return _merged_result(result)
+def _one_unreadable(readable: Side, raw: bytes, edit: Edit, files: Files) -> Merged:
+    try:
+        entry = loss(FILE, raw.decode(), edit, readable.version.edit)
+    except UnicodeDecodeError:
+        content = None
+    else:
+        content = files.with_conflict(readable, entry)
+    if content is None:
+        return Merged(readable.raw, (FILE,), (), (keep_version(files.path, raw),))
+    return Merged(content, (FILE,), _unless_there(readable, entry), contested=True)
+
+
+def _against_deletion(base: Side | None, raw: bytes, edits: tuple[Edit, Edit], files: Files) -> Merged:
+    """Merge a deletion with a change; `edits` has the side that deleted first."""
+    entry = loss(DELETED, "", *edits)
+    edited = files.read(raw, edits[1])
+    if edited is None:
+        return Merged(raw, (DELETED,), (entry,))
+    if base and files.is_passing(base, edited):
+        return Merged(None, (DELETED,))
+    content = files.with_conflict(edited, entry)
+    left = _unless_there(edited, entry)
+    return Merged(raw if content is None else content, (DELETED,), left, contested=True)
+
+
+def _unless_there(side: Side, entry: Conflict) -> tuple[Conflict, ...]:
+    there = {(found.field, found.value) for found in side.version.conflicts}
+    return () if (entry.field, entry.value) in there else (entry,)
+
+
+class _Entries:
+    """The files of entries."""
+
+    def __init__(self, job: Job) -> None:
+        self.path, self._job = job.path, job
+
+    def shortcut(self, base: bytes, ours: bytes, theirs: bytes, edits: tuple[Edit, Edit]) -> Merged | None:
+        result = merge_canonical(base, ours, theirs, edits, self._job)
+        return None if result is None else _merged_result(result)
+
+    def read(self, raw: bytes, edit: Edit = UNKNOWN) -> Side | None:
+        return read_side(raw, self._job, edit)
+
+    def merge(self, base: Side | None, one: Side, other: Side) -> Merged:
+        pair = pair_up(base, one, other, self._job.now)
+        if pair is None:
+            return self._two_entries(base, one, other)
+        result = merge_pair(pair, self._job)
+        if result is None:
+            return Merged(pair.winner.raw, (FILE,), (), (keep_version(self.path, pair.loser.raw),))
+        return _merged_result(result)
+
+    def _two_entries(self, base: Side | None, one: Side, other: Side) -> Merged:
+        """Keep two entries at one path: that of the base stays, or the older one; the other moves to a path next to it."""
+        first, second = sorted((one, other), key=lambda side: side.version.record.id)
+        if base and second.version.record.id == base.version.record.id:
+            first, second = second, first
+        return Merged(first.raw, ("id",), (), (keep_version(self.path, second.raw),))
+
+    def with_conflict(self, side: Side, entry: Conflict) -> bytes | None:
+        return with_conflict(side, entry, self._job)
+
+    def is_passing(self, before: Side, after: Side) -> bool:
+        return _is_all(before, after, only_passing)
 
 
 def _merged_result(result: Result) -> Merged:
     return Merged(result.content, result.fields, result.conflicts, contested=result.contested)
 
 
-def _two_entries(base: Side | None, one: Side, other: Side, job: Job) -> Merged:
-    """Keep two entries at one path: that of the base stays, or the older one; the other moves to a path next to it."""
-    first, second = sorted((one, other), key=lambda side: side.file.lore.id)
-    if base and second.file.lore.id == base.file.lore.id:
-        first, second = second, first
-    return Merged(first.file.raw, ("id",), (), (keep_version(job.path, second.file.raw),))
-
-
-def _one_unreadable(readable: Side, raw: bytes, edit: Edit, job: Job) -> Merged:
-    try:
-        entry = loss(FILE, raw.decode(), edit, readable.edit)
-    except UnicodeDecodeError:
-        content = None
-    else:
-        content = with_conflict(readable, entry, job)
-    if content is None:
-        return Merged(readable.file.raw, (FILE,), (), (keep_version(job.path, raw),))
-    return Merged(content, (FILE,), _unless_there(readable, entry), contested=True)
-
-
-def _against_deletion(base: Side | None, raw: bytes, edits: tuple[Edit, Edit], job: Job) -> Merged:
-    """Merge a deletion with a change; `edits` has the side that deleted first."""
-    entry = loss(DELETED, "", *edits)
-    edited = read_side(raw, job, edits[1])
-    if edited is None:
-        return Merged(raw, (DELETED,), (entry,))
-    if base and _is_all(base, edited, only_passing):
-        return Merged(None, (DELETED,))
-    content = with_conflict(edited, entry, job)
-    left = _unless_there(edited, entry)
-    return Merged(raw if content is None else content, (DELETED,), left, contested=True)
-
-
 def _is_all(base: Side, edited: Side, is_allowed: Callable[[Lore, Lore], bool]) -> bool:
     """Return whether nothing changed but the fields of the entry, in a way that `is_allowed`."""
-    before, after = base.file.lore, edited.file.lore
-    if not base.file.adopted:
+    before, after = base.version.record, edited.version.record
+    if not base.adopted:
         before = before._replace(id=after.id)
-    same_rest = base.outline.foreign == edited.outline.foreign
-    return same_rest and base.outline.comments == edited.outline.comments and is_allowed(before, after)
-
-
-def _unless_there(side: Side, entry: Conflict) -> tuple[Conflict, ...]:
-    there = {(found.field, found.value) for found in side.file.lore.conflicts}
-    return () if (entry.field, entry.value) in there else (entry,)
+    return base.outline.surrounds_the_same(edited.outline) and is_allowed(before, after)
 
 
 def keep_version(path: str, raw: bytes) -> Kept:

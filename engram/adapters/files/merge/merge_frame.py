@@ -12,7 +12,7 @@ from engram.adapters.files.frontmatter import keys
 from engram.adapters.files.frontmatter.fields import KEYS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from engram.adapters.files.frontmatter.frontmatter import Document, Value
 
@@ -54,10 +54,19 @@ class Outline(NamedTuple):
         }
 
     @property
+    def frame(self) -> Frame:
+        """The file itself as the frame of other values."""
+        return Frame("".join(self.document), self.foreign, (), ())
+
+    @property
     def comments(self) -> list[str]:
         """The comments that people wrote next to and between the keys."""
         found = [text.strip() for part in self.parts.values() for text in (*_lines(part.lead), part.comment)]
         return sorted([text for text in found if text])
+
+    def surrounds_the_same(self, other: Outline) -> bool:
+        """Return whether what people wrote beside the known keys is the same."""
+        return self.foreign == other.foreign and self.comments == other.comments
 
 
 class Frame(NamedTuple):
@@ -108,15 +117,37 @@ def combine(base: Outline | None, winner: Outline, loser: Outline) -> Frame:
     return Frame(_text(base, winner, loser, block), foreign, tuple(lost), _differing(winner, loser))
 
 
-def keep_winner(base: Outline | None, winner: Outline, loser: Outline, text: str) -> Frame:
-    """Return the winner's file (`text`) as the frame, with the values of the loser's own unknown keys as lost."""
+def frames(base: Outline | None, winner: Outline, loser: Outline) -> Iterator[tuple[Frame, bool]]:
+    """Yield the frames that the merged values may be written into, best first, and whether to save room.
+
+    The second is for sides whose keys cannot be combined (one is indented), the third for files that grew too large.
+    """
+    newlines = [side.document.newline if side else "" for side in (base, winner, loser)]
+    if len({*newlines} - {""}) == 1:
+        yield combine(base, winner, loser), False
+    else:
+        ending = newlines[2] if newlines[1] == newlines[0] else newlines[1]
+        plain = map(_with_line_feeds, (winner, loser))
+        frame = combine(_with_line_feeds(base) if base else None, *plain)
+        yield frame._replace(text=frame.text.replace("\n", ending)), False
+    frame = keep_winner(base, winner, loser)
+    yield frame, False
+    yield frame, True
+
+
+def _with_line_feeds(side: Outline) -> Outline:
+    return outline("".join(side.document).replace("\r\n", "\n"), side.ranks)
+
+
+def keep_winner(base: Outline | None, winner: Outline, loser: Outline) -> Frame:
+    """Return the winner's file as the frame, with the values of the loser's own unknown keys as lost."""
     old, one, other = (side.foreign if side else {} for side in (base, winner, loser))
     lost = [
         (key, _format_lost(loser.parts[key]))
         for key, value in other.items()
         if value not in (one.get(key), old.get(key))
     ]
-    return Frame(text, one, tuple(lost), _differing(winner, loser))
+    return Frame("".join(winner.document), one, tuple(lost), _differing(winner, loser))
 
 
 def _differing(winner: Outline, loser: Outline) -> tuple[str, ...]:

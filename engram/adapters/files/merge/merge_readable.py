@@ -20,8 +20,6 @@ from engram.domain.merge import entry_merge
 from engram.domain.merge.merge import NEVER, UNKNOWN, in_order, loss, merge_conflicts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from engram.adapters.files.frontmatter.codec import LoreFile, ParsedFiles
     from engram.adapters.files.merge.merge_frame import Frame, Outline
     from engram.domain.entry.categories import Categories
@@ -47,11 +45,12 @@ class Job(NamedTuple):
 
 
 class Side(NamedTuple):
-    """A version of a file: its entry, its text in parts, who wrote it and when."""
+    """A version of a file: what it says, its text in parts, its bytes; `adopted` is False for an entry without an id."""
 
-    file: LoreFile
+    version: Version
     outline: Outline
-    edit: Edit
+    raw: bytes
+    adopted: bool = True
 
 
 class Pair(NamedTuple):
@@ -76,13 +75,18 @@ class Result(NamedTuple):
 def read_side(raw: bytes, job: Job, edit: Edit = UNKNOWN) -> Side | None:
     """Read a version; None where it is no entry."""
     try:
-        file = codec.read(raw, job.path, job.categories, _NEVER_CREATED)
+        file = _read(raw, job)
         outline = merge_frame.outline(raw.decode())
     except (LoreFileError, Problem):
         return None
+    return Side(entry_merge.version_of(file.lore, digest(raw), edit), outline, raw, file.adopted)
+
+
+def _read(raw: bytes, job: Job) -> LoreFile:
+    file = codec.read(raw, job.path, job.categories, _NEVER_CREATED)
     if file.lore.updated_at == _NEVER_CREATED:
         file = file._replace(lore=file.lore._replace(updated_at=NEVER))
-    return Side(file, outline, edit)
+    return file
 
 
 def pair_up(base: Side | None, ours: Side, theirs: Side, now: datetime) -> Pair | None:
@@ -90,18 +94,22 @@ def pair_up(base: Side | None, ours: Side, theirs: Side, now: datetime) -> Pair 
     lore_id = _shared_id(base, ours, theirs)
     if lore_id is None:
         return None
-    versions = in_order(_version(ours, lore_id), _version(theirs, lore_id), now)
-    winner, loser = (ours, theirs) if versions[0].digest == digest(ours.file.raw) else (theirs, ours)
-    if base and base.file.adopted and base.file.lore.id != lore_id:
+    one, other = (
+        side.version._replace(record=side.version.record._replace(id=lore_id)) for side in (ours, theirs)
+    )
+    versions = in_order(one, other, now)
+    winner, loser = (ours, theirs) if versions[0] is one else (theirs, ours)
+    if base and base.adopted and base.version.record.id != lore_id:
         base = None
-    return Pair(base, winner, loser, versions, ours.file.adopted or theirs.file.adopted)
+    return Pair(base, winner, loser, versions, ours.adopted or theirs.adopted)
 
 
 def merge_pair(pair: Pair, job: Job) -> Result | None:
     """Return the merged file; None where no file can hold the values of both sides."""
     winner, loser = pair.versions
-    base = pair.base.file.lore if pair.base else None
-    for frame, tight in _frames(pair):
+    base = pair.base.version.record if pair.base else None
+    before = pair.base.outline if pair.base else None
+    for frame, tight in merge_frame.frames(before, pair.winner.outline, pair.loser.outline):
         # Two people who promoted the same entry need not decide whose record of its origin stays.
         lost = [loss(name, value, loser.written, winner.edit) for name, value in frame.lost if name != ORIGIN]
         merged = entry_merge.merge(base, winner, loser, job.categories, job.now, lost, tight)
@@ -114,27 +122,22 @@ def merge_pair(pair: Pair, job: Job) -> Result | None:
 
 def with_conflict(side: Side, entry: Conflict, job: Job) -> bytes | None:
     """Return the file with one more entry in `conflicts`; None where it does not fit in."""
-    lore = side.file.lore
+    lore: Lore = side.version.record
     entries = merge_conflicts(lore.conflicts, lore.conflicts, lore.conflicts, [entry])
-    frame = merge_frame.Frame(side.file.raw.decode(), side.outline.foreign, (), ())
-    return _write(frame, lore._replace(conflicts=entries), side.file.adopted, job)
+    return _write(side.outline.frame, lore._replace(conflicts=entries), side.adopted, job)
 
 
 def _id_conflict(pair: Pair) -> tuple[str, ...]:
-    ids = {side.file.lore.id for side in (pair.winner, pair.loser) if side.file.adopted}
+    ids = {side.version.record.id for side in (pair.winner, pair.loser) if side.adopted}
     return ("id",) if len(ids) > 1 else ()
 
 
 def _shared_id(base: Side | None, ours: Side, theirs: Side) -> str | None:
-    files = (ours.file, theirs.file)
-    ids = {file.lore.id for file in files if file.adopted} or {min([file.lore.id for file in files])}
+    every = [side.version.record.id for side in (ours, theirs)]
+    ids = {side.version.record.id for side in (ours, theirs) if side.adopted} or {min(every)}
     # Two clones gave a person's file its id at once: the older id stays.
-    named_twice = base is not None and not base.file.adopted
+    named_twice = base is not None and not base.adopted
     return min(ids) if len(ids) == 1 or named_twice else None
-
-
-def _version(side: Side, lore_id: str) -> Version:
-    return entry_merge.version_of(side.file.lore._replace(id=lore_id), digest(side.file.raw), side.edit)
 
 
 def digest(raw: bytes) -> bytes:
@@ -144,49 +147,18 @@ def digest(raw: bytes) -> bytes:
     return blake2b(raw, digest_size=16).digest()
 
 
-def _frames(pair: Pair) -> Iterator[tuple[Frame, bool]]:
-    """Yield the frames that the merged entry may be written into, best first, and whether to save room.
-
-    The second is for sides whose keys cannot be combined (one is indented), the third for files that grew too large.
-    """
-    sides = (pair.base, pair.winner, pair.loser)
-    newlines = [side.outline.document.newline if side else "" for side in sides]
-    if len({*newlines} - {""}) == 1:
-        base, winner, loser = (side.outline if side else None for side in sides)
-        assert winner
-        assert loser
-        yield merge_frame.combine(base, winner, loser), False
-    else:
-        base, winner, loser = (_with_line_feeds(side) if side else None for side in sides)
-        assert winner
-        assert loser
-        ending = newlines[2] if newlines[1] == newlines[0] else newlines[1]
-        frame = merge_frame.combine(base, winner, loser)
-        yield frame._replace(text=frame.text.replace("\n", ending)), False
-    frame = merge_frame.keep_winner(base, winner, loser, pair.winner.file.raw.decode())
-    yield frame, False
-    yield frame, True
-
-
-def _with_line_feeds(side: Side) -> Outline:
-    return merge_frame.outline(side.file.raw.decode().replace("\r\n", "\n"))
-
-
 def _write(frame: Frame, lore: Lore, adopted: bool, job: Job) -> bytes | None:
     """Return the frame with the values of this entry; None where that does not parse to exactly this entry."""
-    side = read_side(frame.text.encode(), job)
-    if side is None:
-        return None
     try:
         write = codec.rewrite if adopted else _rewrite_without_id
-        content = write(side.file, lore, job.categories)
-    except (ValidationError, Problem):
+        content = write(_read(frame.text.encode(), job), lore, job.categories)
+    except (LoreFileError, ValidationError, Problem):
         return None
     written = read_side(content, job)
-    if written is None or written.outline.foreign != frame.foreign or written.file.adopted != adopted:
+    if written is None or written.outline.foreign != frame.foreign or written.adopted != adopted:
         return None
-    same = lore if adopted else lore._replace(id=written.file.lore.id)
-    return content if written.file.lore == same else None
+    same = lore if adopted else lore._replace(id=written.version.record.id)
+    return content if written.version.record == same else None
 
 
 def _rewrite_without_id(file: LoreFile, lore: Lore, categories: Categories) -> bytes:
