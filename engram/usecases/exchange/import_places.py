@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+from itertools import islice
 
 from engram.adapters.agents import folders as agent_folders
 from engram.domain.errors import EngramError, NotFoundError, UsageError
@@ -13,11 +15,11 @@ from engram.usecases.exchange.import_sources import (
     MARKDOWN,
     MAX_BYTES,
     Source,
+    files_below,
     markdown_sources,
     read_file,
     row_sources,
 )
-from engram.usecases.exchange.unmapped_fields import is_passed_over
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -176,19 +178,9 @@ def _of_memory(folders: list[str]) -> str:
 
 def _has_permalinks(path: str) -> bool:
     """Return whether the notes of a folder have the key that basic-memory gives each."""
-    looked = 0
-    for folder, folders, names in os.walk(path):
-        folders[:] = sorted(name for name in folders if not is_passed_over(name))
-        for name in sorted(names):
-            if not name.lower().endswith(".md"):
-                continue
-            try:
-                head = read_file(os.path.join(folder, name), MAX_BYTES)[:2000]
-            except (EngramError, OSError):
-                continue
+    for file, _ in islice(files_below(path, [], (".md",)), _LOOKED_AT):
+        with contextlib.suppress(EngramError, OSError):
+            head = read_file(file, MAX_BYTES)[:2000]
             if head.startswith(b"---") and b"\npermalink:" in head:
                 return True
-            looked += 1
-            if looked >= _LOOKED_AT:
-                return False
     return False
