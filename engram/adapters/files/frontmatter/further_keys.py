@@ -5,7 +5,8 @@ Every other byte of the file stays as it is.
 
 from __future__ import annotations
 
-from engram.adapters.files.frontmatter import frontmatter, keys
+from engram.adapters.files.frontmatter import edit, fields, frontmatter, keys
+from engram.adapters.files.frontmatter.codec import edited
 from engram.adapters.files.frontmatter.frontmatter import Bare, Problem, scalar
 from engram.domain.entry.lore import MAX_NOTE
 from engram.domain.errors import LoreFileError, ValidationError
@@ -30,34 +31,19 @@ def read(raw: bytes, path: str) -> tuple[dict[str, Value], str]:
 
 
 def with_keys(raw: bytes, wanted: Mapping[str, Wanted]) -> bytes:
-    """Return the file saying these values; an empty one removes its key, a new key is the last.
+    """Return the file saying these values; an empty one removes its key.
 
     Lines of keys that say so already stay. Raises ValidationError for what no file can say, or is no file of ours.
     """
     try:
         document, entries = keys.load(frontmatter.decode(raw))
-        newline, known = document.newline, {entry.key: entry for entry in entries}
-        lines = document.block.splitlines(keepends=True)
-        new = []
-        for key, value in wanted.items():
-            line = [f"{key}: {_format_value(value)}{newline}"] if value else []
-            entry = known.get(key)
-            if entry is None:
-                new += line
-            elif _plain(entry.value) != _plain(value):
-                lines[entry.start : entry.end] = [*line, *[""] * (entry.end - entry.start - len(line))]
-        block = "".join([*lines, *new])
-        frontmatter.check_size(block)
-        opening, closing = document.opening or f"---{newline}", document.closing or f"---{newline}"
-        changed = (document.bom + opening + block + closing + document.body).encode()
-        frontmatter.decode(changed, MAX_NOTE)
+        said = {one.key: tuple(one.value) if isinstance(one.value, list) else one.value for one in entries}
+        nothing = {key: None if value else value for key, value in wanted.items()}
+        values = edit.Values(said, dict(wanted), nothing, nothing)
+        changed = edited(document, entries, values, edit.Form(tuple(wanted), _lines), None, MAX_NOTE)
         keys.load(changed.decode())
     except Problem as problem:
         raise ValidationError("file", f"The file cannot say that: {problem.message}.", problem.hint) from None
-    except UnicodeEncodeError:
-        raise ValidationError(
-            "file", "A text contains half of a character (a lone surrogate).", "Send UTF-8."
-        ) from None
     return changed
 
 
@@ -78,11 +64,7 @@ def _value(entry: Entry, lines: Sequence[str]) -> Value:
     return Bare(value) if is_bare else value
 
 
-def _format_value(value: Wanted) -> str:
+def _lines(key: str, value: Wanted) -> list[str]:
     if isinstance(value, str):
-        return value if isinstance(value, Bare) else scalar(value)
-    return f"[{', '.join([scalar(item, flow=True) for item in value])}]"
-
-
-def _plain(value: object) -> object:
-    return list(value) if isinstance(value, tuple) else value
+        return [f"{key}: {value if isinstance(value, Bare) else scalar(value)}"]
+    return fields.lines(key, value, "tags")
