@@ -163,7 +163,6 @@ def derived_files(folder: str) -> dict[str, bytes]:
 
     For replacing the model, and for a test. Raises ValueError if the word list could not be read back.
     """
-    import json
     from hashlib import blake2b
 
     with open(os.path.join(folder, TOKENIZER_FILE), encoding="utf-8") as file:
