@@ -13,7 +13,7 @@ from engram.adapters.agents.refusal import CannotEditError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
 _OURS = re.compile(r"\bengram(?:\.exe)?[\"']? hook [a-z-]+ --agent [a-z-]+\s*$")
@@ -90,6 +90,8 @@ def remove_edit(text: str, edit: Edit, before: str | None = None) -> str:
 
     What the text `before` had stays, be it empty objects and lists; None where that is not known.
     """
+    if not text:
+        return text
     if isinstance(edit, Entry | HookEntries | Items):
         return _prune_empty(_REMOVE[type(edit)](text, edit), edit, before)
     return str(_REMOVE[type(edit)](text, edit))
@@ -99,8 +101,7 @@ def remove_edit(text: str, edit: Edit, before: str | None = None) -> str:
 
 
 def _apply_entry(text: str, edit: Entry) -> str:
-    for key, value in edit.extra.items():
-        text = text if Document(text).find([key]) is not None else Document(text).put([key], value)
+    text = _with_extra(text, edit.extra)
     found = Document(text).find(edit.keys)
     if found is None:
         return Document(text).put(edit.keys, dict(edit.value))
@@ -111,32 +112,28 @@ def _apply_entry(text: str, edit: Entry) -> str:
     return text
 
 
-def _remove_entry(text: str, edit: Entry) -> str:
-    return Document(text).without(edit.keys) if text else text
+def _with_extra(text: str, extra: Mapping[str, object]) -> str:
+    for key, value in extra.items():
+        text = text if Document(text).find([key]) is not None else Document(text).put([key], value)
+    return text
 
 
 def _apply_items(text: str, edit: Items) -> str:
     for value in edit.values:
-        node = Document(text).find(edit.keys)
-        if node is None or value not in _as_list(node.plain()):
+        if value not in _list_at(text, edit.keys):
             text = Document(text).append(edit.keys, value)
     return text
 
 
 def _remove_items(text: str, edit: Items) -> str:
-    if not text:
-        return text
-    node = Document(text).find(edit.keys)
-    found = _as_list(node.plain()) if node is not None else []
-    for at in reversed(range(len(found))):
-        if found[at] in edit.values:
+    for at, value in reversed([*enumerate(_list_at(text, edit.keys))]):
+        if value in edit.values:
             text = Document(text).without([*edit.keys, at])
     return text
 
 
 def _apply_hooks(text: str, edit: HookEntries) -> str:
-    for key, value in edit.extra.items():
-        text = text if Document(text).find([key]) is not None else Document(text).put([key], value)
+    text = _with_extra(text, edit.extra)
     for event in _hook_events(text):
         if event not in edit.events:
             text = _without_ours(text, event, keep=0)
@@ -158,7 +155,7 @@ def _hook_group(edit: HookEntries, event: str, wanted: Mapping[str, object]) -> 
 
 
 def _remove_hooks(text: str, _edit: HookEntries) -> str:
-    for event in _hook_events(text) if text else ():
+    for event in _hook_events(text):
         text = _without_ours(text, event, keep=0)
     return text
 
@@ -179,9 +176,8 @@ def _hook_events(text: str) -> list[str]:
 
 def _ours(text: str, event: str) -> list[list[str | int]]:
     """Return where our commands stand in the list of an event, in groups or by themselves."""
-    node = Document(text).find(["hooks", event])
     found: list[list[str | int]] = []
-    for at, item in enumerate(_as_list(node.plain()) if node is not None else []):
+    for at, item in enumerate(_list_at(text, ["hooks", event])):
         if is_our_hook(item):
             found.append(["hooks", event, at])
         elif isinstance(item, dict):
@@ -197,14 +193,17 @@ def is_our_hook(item: object) -> bool:
     return any(_OURS.search(str(item.get(name, ""))) is not None for name in ("command", "bash"))
 
 
+def _list_at(text: str, keys: Sequence[str]) -> list[Any]:
+    node = Document(text).find(keys)
+    return [] if node is None else _as_list(node.plain())
+
+
 def _as_list(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
 def _prune_empty(text: str, edit: Entry | HookEntries | Items, before: str | None) -> str:
     """Return the text without the objects and lists that are empty now and that `before` did not have."""
-    if not text:
-        return text
     old = Document(before or "")
     if isinstance(edit, HookEntries):
         paths = [["hooks", event] for event in edit.events] + [["hooks"]]
@@ -265,7 +264,7 @@ _APPLY: Mapping[type, Callable[[str, Any], str]] = {
     Owned: _apply_owned,
 }
 _REMOVE: Mapping[type, Callable[[str, Any], str]] = {
-    Entry: _remove_entry,
+    Entry: lambda text, edit: Document(text).without(edit.keys),
     HookEntries: _remove_hooks,
     Items: _remove_items,
     TomlTable: lambda text, edit: text_blocks.without_table(text, edit.name),

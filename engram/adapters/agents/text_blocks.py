@@ -41,7 +41,7 @@ def toml_section(text: str, name: str) -> Mapping[str, object]:
 
 def without_table(text: str, name: str) -> str:
     """TOML without the table of that name and the tables below it. Raises CannotEditError where it is not one by itself."""
-    if not text or _toml_at(text, name) is None:
+    if _toml_at(text, name) is None:
         return text
     after = _without_table_lines(text, name)
     expected = _toml(text)
