@@ -107,6 +107,14 @@ def write_all(handle: int, data: bytes) -> None:
         view = view[os.write(handle, view) :]
 
 
+def line_break(handle: int, size: int) -> bytes:
+    """Return a newline if a killed writer left the last line of a file of so many bytes open. Raises OSError."""
+    if size == 0:
+        return b""
+    os.lseek(handle, size - 1, os.SEEK_SET)
+    return b"" if os.read(handle, 1) == b"\n" else b"\n"
+
+
 def sync_files(paths: Sequence[str]) -> None:
     """Fsync many files, some at a time: a disk writes them together in a fraction of the time. Raises StoreError."""
     import threading

@@ -38,7 +38,8 @@ class JobQueue:
                 is_new = not os.path.exists(self._waiting)
                 handle = os.open(self._waiting, _APPEND, 0o600)
                 try:
-                    _append(handle, line)
+                    atomic.write_all(handle, atomic.line_break(handle, os.fstat(handle).st_size) + line)
+                    os.fsync(handle)
                 finally:
                     os.close(handle)
                 if is_new:
@@ -133,18 +134,6 @@ def _line_of_file(path: str) -> bytes:
     if not isinstance(job, dict):
         return b""
     return json.dumps({**job, "name": os.path.basename(path).removesuffix(".json")}).encode() + b"\n"
-
-
-def _append(handle: int, line: bytes) -> None:
-    """Append a line and fsync it; a killed writer may have left the last line without its end."""
-    size = os.fstat(handle).st_size
-    if size:
-        os.lseek(handle, size - 1, os.SEEK_SET)
-        line = line if os.read(handle, 1) == b"\n" else b"\n" + line
-    view = memoryview(line)
-    while view:
-        view = view[os.write(handle, view) :]
-    os.fsync(handle)
 
 
 def _lines_of(path: str) -> bytes:

@@ -77,7 +77,7 @@ class Journal:
                 self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o600
             )
             size = os.fstat(handle).st_size
-            lines[0] = _line_break(handle, size) + lines[0]
+            lines[0] = atomic.line_break(handle, size) + lines[0]
             atomic.write_all(handle, b"".join(lines))
             os.fsync(handle)
             return list(accumulate(map(len, lines[:-1]), initial=size))
@@ -227,14 +227,6 @@ def _finish(root: str, change: dict[str, str | None]) -> bool:
         atomic.discard(path)
     atomic.discard(temporary)
     return untouched
-
-
-def _line_break(handle: int, size: int) -> bytes:
-    """Return a newline if a killed writer left the last line open."""
-    if size == 0:
-        return b""
-    os.lseek(handle, size - 1, os.SEEK_SET)
-    return b"" if os.read(handle, 1) == b"\n" else b"\n"
 
 
 MANY = 16  # files; from here on they are synced to the disk together
