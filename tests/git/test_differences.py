@@ -133,3 +133,26 @@ def test_the_new_blobs_of_a_history_are_those_that_git_lists(clones: Clones) -> 
             assert git(root, "cat-file", "-e", f"{first}:{path}") == ""
             parents = git(root, "rev-parse", f"{first}^@").split()
             assert not any(git(root, "ls-tree", "--name-only", one, "--", path) for one in parents)
+
+
+def test_one_comparison_names_the_changed_files_and_their_folders(tmp_path: Path) -> None:
+    """A file became a folder, another folder went."""
+    git(tmp_path, "init", "-q")
+    repo = opened(tmp_path)
+    for name in ("a/b/one", "a/b/two", "same/three", "file", "gone/four"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(name)
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-q", "-m", "before")
+    git(tmp_path, "rm", "-q", "file", "gone/four")
+    for name in ("a/b/one", "a/five", "file/six"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("a/b/two" if name == "file/six" else "new")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-q", "-m", "after")
+    one, tip = (git(tmp_path, "rev-parse", name) for name in ("HEAD~1", "HEAD"))
+    files, folders = differences.differences_and_folders(repo, one, tip)
+    assert folders == {path: git(tmp_path, "rev-parse", f"{tip}:{path}") for path in ("a", "a/b", "file")}
+    assert differences.differences(repo, one, tip) == files
+    differences._known.clear()
+    assert differences.differences(repo, one, tip) == files

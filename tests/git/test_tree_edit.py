@@ -122,7 +122,9 @@ def test_a_merge_is_the_same_commit_upon_whichever_parent_its_tree_is_made(repo:
     upon_one = {"a/one": entry[b"new"], "a/two": entry[b"two"], "b/three": None, "c": entry[b"4"]}
     upon_other = {"a/one": entry[b"new"], "b/three": None}
     made = merge_commit.write_merge(repo, parents, upon_one, contents, 5, upon=one)
-    for folders in (None, tree_edit.read_folders(repo, other, ["a/two", "c"])):
+    ids = {"a": git(Path(repo.worktree), "rev-parse", f"{other}:a")}
+    known = [tree_edit.read_folders(repo, other, ["a/two", "c"], some) for some in ({}, ids)]
+    for folders in (None, *known):
         written = merge_commit.write_merge(
             repo, parents, upon_other, contents, 5, upon=other, folders=folders
         )

@@ -8,7 +8,7 @@ import threading
 from collections import deque
 
 from engram.adapters.files.merge.merge_canonical import parse_canonical
-from engram.adapters.git.read.differences import blobs, differences
+from engram.adapters.git.read.differences import blobs, differences, differences_and_folders
 from engram.adapters.git.remote import pre_push, remotes
 from engram.adapters.git.write import lore_branch
 from engram.adapters.git.write.tree_edit import read_folders
@@ -196,10 +196,10 @@ def prefetch(store: Store, known: str, head: str, into: ReadAhead) -> None:
     """Read what we changed since the commit `known` of the remote. Errors are left to whoever needs the files later."""
     repo = store.repository
     with contextlib.suppress(EngramError):
-        changed = differences(repo, known, head)
+        changed, folders = differences_and_folders(repo, known, head)
         if 0 < len(changed) <= MOST_FILES:
             _read_entries(store, changed, into)
-            into.folders = read_folders(repo, head, changed)
+            into.folders = read_folders(repo, head, changed, folders)
 
 
 def search_ahead(store: Store, known: str, head: str, read: ReadAhead) -> Collection[str]:

@@ -14,7 +14,7 @@ from engram.domain.errors import GitError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from engram.adapters.git.run.layout import Repository
 
@@ -23,7 +23,8 @@ DEEPEST = 8192  # bytes of a path; far beyond that git itself breaks
 FOLDERS_PER_CALL = 100
 FAR_FROM_MANY = 200_000  # files; about half of what `listing` takes
 AT_ONCE = 4000  # objects read by one git process
-_NO_FILE = "000000"  # a mode
+_NO_FILE, _FOLDER = "000000", "040000"  # modes
+_RAW = ("-z", "--raw", "--no-renames", "--no-abbrev", "--no-ext-diff")
 _LITTLE_MEMORY = 128 * 1024 * 1024  # bytes: git takes some 400 for each file that differs
 # Answers about pairs of commits, which never change; a sync asks for the same few again and again.
 _REMEMBERED = 12
@@ -61,9 +62,30 @@ def differences(
     asked = (repo.common_dir, before, after)
     found = _known.get(asked)
     if found is None:
-        found = _differences(repo, before, after, memory)
+        words = ("diff-tree", "-r", *_RAW, before or empty_tree(repo), after)
+        found = dict(_parse(listing(repo, *words, deadline=SECONDS, memory=memory)))
         learn(repo, before, after, found)
     return dict(found)
+
+
+def differences_and_folders(
+    repo: Repository, before: str, after: str
+) -> tuple[dict[str, Difference], dict[str, str]]:
+    """Return the differences, and by path the ids of the folders of `after` on the way to them, but for the top one.
+
+    For commits of this clone's own: how deep the folders of others may be is not checked here. Raises GitError.
+    """
+    if before == after:
+        return {}, {}
+    listed = listing(repo, "diff-tree", "-r", "-t", *_RAW, before, after, deadline=SECONDS)
+    files, folders = dict[str, Difference](), dict[str, str]()
+    for path, found in _parse(listed):
+        if _FOLDER not in (entry.mode for entry in found if entry):
+            files[path] = found
+        elif found.after:
+            folders[path] = found.after.oid
+    learn(repo, before, after, files)
+    return files, folders
 
 
 def between(one: dict[str, Difference], other: dict[str, Difference]) -> dict[str, Difference]:
@@ -87,18 +109,15 @@ def learn(repo: Repository, before: str | None, after: str, found: dict[str, Dif
     _known[repo.common_dir, before, after] = found
 
 
-def _differences(repo: Repository, before: str | None, after: str, memory: int) -> dict[str, Difference]:
-    words = ("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--no-ext-diff")
-    listed = listing(repo, *words, before or empty_tree(repo), after, deadline=SECONDS, memory=memory)
+def _parse(listed: bytes) -> Iterator[tuple[str, Difference]]:
     parts = os.fsdecode(listed).split("\0")
-    found: dict[str, Difference] = {}
     for facts, path in zip(parts[0::2], parts[1::2], strict=False):
         old_mode, mode, old, new, kind = facts[1:].split(" ")
         is_new, is_gone = kind == "A", kind == "D"
-        found[path] = Difference(
-            None if is_new else Entry(old_mode, old), None if is_gone else Entry(mode, new)
+        yield (
+            path,
+            Difference(None if is_new else Entry(old_mode, old), None if is_gone else Entry(mode, new)),
         )
-    return found
 
 
 def check_countable(repo: Repository, commit: str, since: str | None = None) -> None:
@@ -189,8 +208,8 @@ def introduced(repo: Repository, listed: Sequence[str]) -> Introduced:
     if not listed:
         return found
     commits = "".join(f"{oid}\n" for oid in listed).encode()
-    words = ("diff-tree", "--stdin", "-r", "-c", "--root", "-z", "--raw", "--no-renames", "--no-abbrev")
-    answer = run(repo, *words, "--no-ext-diff", stdin=commits, deadline=SECONDS).stdout
+    words = ("diff-tree", "--stdin", "-r", "-c", "--root", *_RAW)
+    answer = run(repo, *words, stdin=commits, deadline=SECONDS).stdout
     commit, old, new = "", set[str](), dict[str, str]()
     parts = iter(os.fsdecode(answer).split("\0"))
     for facts in parts:

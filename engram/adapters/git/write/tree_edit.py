@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+from types import MappingProxyType
 
 from engram.adapters.git.read.objects import TREE, read
 from engram.adapters.git.run.runner import run
@@ -34,10 +35,13 @@ class Folders(NamedTuple):
     by_path: dict[bytes, Folder]
 
 
-def read_folders(repo: Repository, commit: str, paths: Iterable[str]) -> Folders:
-    """Read the folders on the way to these files of `commit`, for `edit_tree` upon it. Raises GitError."""
+def read_folders(repo: Repository, commit: str, paths: Iterable[str], ids: Mapping[str, str]) -> Folders:
+    """Read the folders on the way to these files of `commit`, for `edit_tree` upon it. Raises GitError.
+
+    For a folder whose id is known, by path, git need not go through those above it.
+    """
     wanted = _paths(_nest(dict.fromkeys(paths)), b"")
-    return Folders(commit, _read(repo, commit, [b"", *wanted]))
+    return Folders(commit, _read(repo, commit, [b"", *wanted], ids))
 
 
 def edit_tree(
@@ -130,12 +134,12 @@ def _paths(edits: Edits, path: bytes) -> Iterable[bytes]:
             yield from _paths(edit, inner)
 
 
-def _read(repo: Repository, commit: str, paths: list[bytes]) -> dict[bytes, Folder]:
+def _read(
+    repo: Repository, commit: str, paths: list[bytes], ids: Mapping[str, str] = MappingProxyType({})
+) -> dict[bytes, Folder]:
     """Return the folders at the paths; what is not there or no folder is left out. Raises GitError where one is damaged."""
-    asked = [
-        commit.encode() + b":" + path if b"\n" not in path else _resolve_folder(repo, commit, path)
-        for path in paths
-    ]
+    known = {os.fsencode(path): oid.encode() for path, oid in ids.items()}
+    asked = [known.get(path) or _name(repo, commit, path) for path in paths]
     matched = re.compile(rb"([0-7]+) ([^\0]+)\0(.{%d})" % (len(commit) // 2), re.DOTALL).findall
     return {
         path: {name: (mode, oid) for mode, name, oid in matched(one.content)}
@@ -156,7 +160,9 @@ def _damage_error(repo: Repository, commit: str) -> GitError:
     )
 
 
-def _resolve_folder(repo: Repository, commit: str, path: bytes) -> bytes:
-    """Return the id of a folder whose name has a line break, which `git cat-file` cannot be asked for."""
+def _name(repo: Repository, commit: str, path: bytes) -> bytes:
+    """Return a name for a folder: its id if the path has a line break, for which `git cat-file` cannot be asked."""
+    if b"\n" not in path:
+        return commit.encode() + b":" + path
     words = ("rev-parse", "--verify", "--quiet", f"{commit}:{os.fsdecode(path)}")
     return run(repo, *words, check=False).stdout.strip() or b"0" * len(commit)
