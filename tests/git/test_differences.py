@@ -136,7 +136,7 @@ def test_the_new_blobs_of_a_history_are_those_that_git_lists(clones: Clones) -> 
 
 
 def test_one_comparison_names_the_changed_files_and_their_folders(tmp_path: Path) -> None:
-    """A file became a folder, another folder went."""
+    """A file became a folder, another folder went; what the commit brought is what its own differences say."""
     git(tmp_path, "init", "-q")
     repo = opened(tmp_path)
     for name in ("a/b/one", "a/b/two", "same/three", "file", "gone/four"):
@@ -156,3 +156,4 @@ def test_one_comparison_names_the_changed_files_and_their_folders(tmp_path: Path
     assert differences.differences(repo, one, tip) == files
     differences._known.clear()
     assert differences.differences(repo, one, tip) == files
+    assert differences.introduced_by_one(files, tip) == differences.introduced(repo, [tip])

@@ -5,7 +5,14 @@ from __future__ import annotations
 from functools import partial
 
 from engram.adapters.git.read import objects
-from engram.adapters.git.read.differences import blobs, introduced, introducing, outgoing, sizes
+from engram.adapters.git.read.differences import (
+    blobs,
+    introduced,
+    introduced_by_one,
+    introducing,
+    outgoing,
+    sizes,
+)
 from engram.domain.admission.secrets import find_secrets
 from engram.domain.errors import SecretInCommitError
 from engram.domain.typed import TYPE_CHECKING
@@ -14,6 +21,7 @@ from engram.usecases.store.commit_secrets import secret_in_commits
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
+    from engram.adapters.git.read.differences import Difference
     from engram.domain.admission.secrets import Finding
     from engram.usecases.store.store import Store
 
@@ -29,11 +37,13 @@ def check_outgoing(
     made: Mapping[str, Mapping[str, bytes]] | None = None,
     clean: Collection[str] = (),
     known: Mapping[str, bytes] | None = None,
+    changed: Mapping[str, Difference] | None = None,
 ) -> list[str]:
     """Search every file content that `ours` has and `theirs` has not for secrets, and return the commits searched.
 
     Commits that are known to be `clean` are left out. `made` has, by commit and path, the contents that are new with the
-    merges of this sync; `known` has contents that need not be read, by object id.
+    merges of this sync; `known` has contents that need not be read, by object id; `changed` has all differences between
+    `theirs` and `ours`, which are all that a single commit can have brought.
     `report` receives how many files are done, of how many; an exception it raises ends the search. A secret that the remote
     has in its own file at that path is no reason to refuse. Raises SecretInCommitError: a commit that holds a secret is
     a person's, whose history Engram does not write anew.
@@ -48,7 +58,10 @@ def check_outgoing(
     if found is not None:
         oid, what, secret = found
         raise _secret_error(f"The {what} of commit {oid[:10]}", secret, _take_back(store, oid))
-    paths, added = introduced(repo, commits)
+    if changed is not None and commits == [ours]:
+        paths, added = introduced_by_one(changed, ours)
+    else:
+        paths, added = introduced(repo, commits)
     _check_names(store, added)
 
     def take_back(oid: str) -> str:

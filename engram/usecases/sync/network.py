@@ -205,8 +205,9 @@ def prefetch(store: Store, known: str, head: str, into: ReadAhead) -> None:
 def search_ahead(store: Store, known: str, head: str, read: ReadAhead) -> Collection[str]:
     """Return the commits since `known` that hold no secret; where one does, or they are many, the push says so."""
     with contextlib.suppress(EngramError):
-        if 0 < len(differences(store.repository, known, head)) <= MOST_FILES:
-            return check_outgoing(store, known, head, known=read.contents)
+        changed = differences(store.repository, known, head)
+        if 0 < len(changed) <= MOST_FILES:
+            return check_outgoing(store, known, head, known=read.contents, changed=changed)
     return ()
 
 

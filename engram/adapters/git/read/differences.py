@@ -199,6 +199,16 @@ class Introduced(NamedTuple):
     paths: dict[str, str]
 
 
+def introduced_by_one(changed: Mapping[str, Difference], commit: str) -> Introduced:
+    """Return what is new with the only commit between two that differ so."""
+    old = {found.before.oid for found in changed.values() if found.before}
+    new = {found.after.oid: path for path, found in changed.items() if found.after}
+    return Introduced(
+        {oid: path for oid, path in new.items() if oid not in old},
+        {path: commit for path, found in changed.items() if found.before is None},
+    )
+
+
 def introduced(repo: Repository, listed: Sequence[str]) -> Introduced:
     """Return what is new with each of these commits, parents first.
 
