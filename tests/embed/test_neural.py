@@ -201,3 +201,26 @@ def test_questions_are_answered_by_the_bundled_vectors_until_entries_are_read(
         assert answer.lore[0].lore.content == NOTES[0]
         reindex(engram)  # what was read once is not read again
         assert engram.status()["embedding"]["waiting"] == 0  # type: ignore[index]
+
+
+_BEHIND_USEARCH = """
+import json, sys
+import usearch.index
+from engram.adapters.embed import minilm
+from engram.adapters.embed.provider import BUNDLED_FOLDER, open_embedder
+texts, state = json.loads(sys.argv[1])
+try:
+    minilm.MiniLmEncoder(minilm.find_weights(), BUNDLED_FOLDER).encode(texts, patient=True)
+except Exception as error:
+    said = str(error)
+print(json.dumps([said, open_embedder("neural", state=state).embed(texts).tolist()]))
+"""
+
+
+@installed
+def test_entries_are_read_without_onnxruntime_where_usearch_was_loaded_first(tmp_path: Path) -> None:
+    texts = ["Retry a failed upload once.", "größer als 3 µm " * 9]
+    command = [sys.executable, "-c", _BEHIND_USEARCH, json.dumps([texts, str(tmp_path / "one")])]
+    said, found = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    assert said.startswith("onnxruntime can be loaded before usearch only")
+    assert np.array(found) == pytest.approx(embedder(tmp_path / "other").embed(texts), abs=1e-4)

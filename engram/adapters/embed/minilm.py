@@ -12,13 +12,14 @@ from importlib.util import find_spec
 
 from engram.adapters.embed.errors import EmbeddingError
 from engram.adapters.embed.model_files import TOKENIZER_FILE, VOCABULARY_FILE
-from engram.adapters.embed.onnx_encoder import OnnxEncoder
+from engram.adapters.embed.onnx_encoder import OnnxEncoder, is_barred
 from engram.adapters.embed.onnx_folder import MEAN, OnnxFolder
 from engram.adapters.embed.tokenizing import Vocabulary, pack_id
+from engram.adapters.numeric import numpy_module
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     import numpy as np
@@ -56,7 +57,11 @@ def find_weights() -> str:
 class MiniLmEncoder:
     """An `Encoder` over the installed weights, which are checked when they are loaded, with the first text."""
 
-    def __init__(self, weights: str, bundled_folder: str) -> None:
+    def __init__(
+        self, weights: str, bundled_folder: str, read_alone: Callable[[], Callable[[str], Any]] | None = None
+    ) -> None:
+        """`read_alone` returns what reads one text without onnxruntime, for a process that cannot load it any more."""
+        self._read_alone = read_alone
         self._weights = weights
         self._bundled_folder = bundled_folder
         self._encoder: OnnxEncoder | None = None
@@ -65,6 +70,8 @@ class MiniLmEncoder:
         """Return one row per text, (len(texts), DIMENSIONS). Raises EmbeddingError, also for other weights."""
         if self._encoder is None:
             _check(self._weights)
+            if self._read_alone is not None and is_barred():
+                return numpy_module().stack(list(map(self._read_alone(), texts)))  # type: ignore[no-any-return]
             folder = OnnxFolder(self._weights, "", MEAN, LONGEST, WEIGHTS_SHA256)
             self._encoder = OnnxEncoder(folder, lambda: read_tokenizer(self._bundled_folder), _THREADS)
         return self._encoder.encode(texts, patient=patient)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from engram.adapters.embed.errors import EmbeddingError
 from engram.adapters.embed.onnx_folder import CLS, HINT, MAX
 from engram.adapters.numeric import numpy_module
@@ -20,6 +22,14 @@ INSTALL = "Install it: pip install 'engram-lore[onnx]'"
 _BATCH = 16  # texts of about equal length: padding is computed, too
 _THREADS = 4
 _RANK_OF_TOKENS = 3
+
+
+def is_barred() -> bool:
+    """Return whether onnxruntime cannot be loaded any more: behind usearch its import ends the process.
+
+    Seen with usearch 2.26 and onnxruntime 1.31, whose C++ libraries clash; the other way round they go together.
+    """
+    return "usearch.compiled" in sys.modules and "onnxruntime" not in sys.modules
 
 
 class OnnxEncoder:
@@ -72,6 +82,11 @@ class OnnxEncoder:
 
     def _load(self) -> Any:
         """Read tokenizer and model. Two threads may both do it, with the same result."""
+        if is_barred():
+            raise EmbeddingError(
+                "onnxruntime can be loaded before usearch only, and this process has usearch already.",
+                "Start Engram again.",
+            )
         try:
             import onnxruntime
         except ImportError as error:

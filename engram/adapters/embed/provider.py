@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from engram.adapters.embed.endpoint import Endpoint
+    from engram.adapters.embed.minilm_question import QuestionReader
     from engram.adapters.embed.model import StaticModel
     from engram.adapters.embed.protocols import Embedder, PlainModel, Tokenizer
     from engram.adapters.embed.pure_python_model import PurePythonModel
@@ -208,12 +209,14 @@ def _open_neural(state: str, now_ns: Callable[[], int] | None, *, symmetric: boo
 
     bundled = _open_bundled()
     weights = find_weights()
-    encoder = MiniLmEncoder(weights, BUNDLED_FOLDER)
-    reader = None
-    if symmetric:
+
+    def make_reader() -> QuestionReader:
         from engram.adapters.embed.minilm_question import QuestionReader
 
-        reader = QuestionReader(weights, BUNDLED_FOLDER)
+        return QuestionReader(weights, BUNDLED_FOLDER)
+
+    encoder = MiniLmEncoder(weights, BUNDLED_FOLDER, lambda: make_reader().read)
+    reader = make_reader() if symmetric else None
     read = f"minilm:{WEIGHTS_SHA256[:32]}:slices1"
     cache = VectorCache(os.path.join(state, FILE_NAME), read)
     transformer = EncodedEmbedder("neural", read, encoder, cache, now_ns, dimensions=DIMENSIONS)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import sys
 import threading
 import zlib
 
@@ -171,6 +172,9 @@ def _expansion(index: Index, vectors: numpy.ndarray) -> int:
 
 def _open_graph(folder: str, before: GraphFile | None, width: int) -> Index:
     """Return a graph to continue, or an empty one."""
+    if "engram.adapters.embed.onnx_encoder" in sys.modules:
+        with contextlib.suppress(ImportError):
+            import onnxruntime  # noqa: F401 - behind usearch its import would end the process; see that module
     from usearch.index import Index
 
     if before is not None and is_whole(folder, before):
