@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
@@ -308,3 +309,18 @@ with engram.open(sys.argv[1], background=False) as store:
             text=True,
         )
         assert found.stdout.strip() == str(name == "large")
+
+
+@pytest.mark.parametrize("first", ["", "import usearch.index; "])
+def test_a_graph_is_made_in_a_process_that_may_read_texts_with_onnxruntime(
+    tmp_path: Path, first: str
+) -> None:
+    made = f"{first}from engram.adapters.embed import onnx_encoder; from engram.adapters.index.vector_graph import _open_graph; "
+    command = [
+        sys.executable,
+        "-c",
+        f"{made}_open_graph({str(tmp_path)!r}, None, 8); print(onnx_encoder.is_barred())",
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    has_it = find_spec("onnxruntime") is not None
+    assert done.stdout.strip() == str(bool(first) or not has_it)

@@ -172,7 +172,7 @@ def _expansion(index: Index, vectors: numpy.ndarray) -> int:
 
 def _open_graph(folder: str, before: GraphFile | None, width: int) -> Index:
     """Return a graph to continue, or an empty one."""
-    if "engram.adapters.embed.onnx_encoder" in sys.modules:
+    if "engram.adapters.embed.onnx_encoder" in sys.modules and "usearch.compiled" not in sys.modules:
         with contextlib.suppress(ImportError):
             import onnxruntime  # noqa: F401 - behind usearch its import would end the process; see that module
     from usearch.index import Index
