@@ -196,6 +196,24 @@ def test_a_journal_is_taken_as_a_batch_and_waits_until_git_has_it(folder: Folder
     assert (journal.take("4"), journal.batches()) == (None, [])
 
 
+@pytest.mark.parametrize("taken_first", [True, False])
+def test_an_operation_whose_journal_is_taken_during_a_look_is_seen_once(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch, *, taken_first: bool
+) -> None:
+    journal = folder.files.journal
+    folder.files.apply([operation(write("a.md"))])
+    list_batches = journal.batches
+
+    def batches() -> list[str]:
+        """List the batches while another process takes the journal: just before, or just after."""
+        before = list_batches()
+        journal.take("other")
+        return list_batches() if taken_first else before
+
+    monkeypatch.setattr(journal, "batches", batches)
+    assert [change.path for one in journal.waiting() for change in one.changes] == ["a.md"]
+
+
 def test_a_journal_with_lines_is_not_empty_while_a_batch_waits_too(folder: Folder) -> None:
     folder.files.apply([operation(write("a.md"))])
     folder.files.journal.take("1")

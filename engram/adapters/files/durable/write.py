@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from itertools import accumulate
+from itertools import accumulate, chain
 
 from engram.adapters.files.durable import atomic
 from engram.adapters.files.durable.lock import FileLock
@@ -129,7 +129,12 @@ class Journal:
 
     def waiting(self) -> list[Operation]:
         """Everything acknowledged that git does not have yet, oldest first."""
-        return [operation for path in [*self.batches(), self.path] for operation in read_batch(path)]
+        # The current journal first: what becomes a batch meanwhile is then in both, and not in neither.
+        latest = read_batch(self.path)
+        batches = [read_batch(path) for path in self.batches()]
+        if any(batch[: len(latest)] == latest for batch in batches):
+            latest = []
+        return [*chain.from_iterable(batches), *latest]
 
     def recover(self, root: str) -> int:
         """Finish moves that a crash interrupted; returns how many files were put in place."""
