@@ -501,8 +501,9 @@ def with_decay_only(lore: Lore, today: int) -> Lore:
     full, anchor = clamp(lore.prior), tallies.anchor_of(lore)
     lost = 0 if lore.pinned else decay(lore.type, full, min(anchor, today), today)
     accounts = {tallies.DECAY: Vote(0, lost, 0)} if lost else {}
-    found = Tally(full - lost, full, anchor, 0, lore.last_validated, accounts)
-    return lore._replace(tally=found._replace(believed=full, modest=min(full, DEFAULT_PRIOR)))
+    modest = min(full, DEFAULT_PRIOR)
+    found = Tally(full - lost, full, anchor, 0, lore.last_validated, accounts, believed=full, modest=modest)
+    return lore._replace(tally=found)
 
 
 def own_lines(store: Store) -> list[Judgement]:
