@@ -1,1 +1,1 @@
-"""Pure rules: no files, no clock, no randomness, nothing but the standard library."""
+"""Pure rules: no files, no clock, no randomness, no package but `ahocorasick_rs`, a search for many words."""

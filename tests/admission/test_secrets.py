@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import random
+import re
 import subprocess
 import sys
 import time
@@ -20,7 +21,16 @@ from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engram.domain.admission.secrets import ALLOW_MARKERS, Finding, _names, find_secrets, mask, redact, refuse
+from engram.domain.admission.secrets import (
+    ALLOW_MARKERS,
+    Finding,
+    _names,
+    _places,
+    find_secrets,
+    mask,
+    redact,
+    refuse,
+)
 from engram.domain.admission.token_shapes import RULES
 from engram.domain.errors import USAGE, SecretFoundError
 from tests.admission.test_secrets_labelled import NEGATIVES, POSITIVES, key_block, made
@@ -277,11 +287,17 @@ STEMS = (b"pass", b"pwd", b"key", b"token", b"secret", b"auth")
 
 
 @given(
-    st.lists(st.sampled_from([*STEMS, b"to", b"ke", b"p", b"en", b"y", b"a", b" ", b"secre"])).map(b"".join)
+    st.lists(
+        st.sampled_from([*STEMS, b"to", b"ke", b"p", b"w", b"_", b"en", b"y", b"a", b" ", b"secre"])
+    ).map(b"".join)
 )
 def test_every_stem_of_a_name_is_found_where_it_begins(lowered):
-    plain = [at for at in range(len(lowered)) if lowered.startswith(STEMS, at)]
-    assert sorted(_names(lowered)) == plain
+    plain = [
+        at
+        for at in range(len(lowered))
+        if re.compile(rb"pw\b").match(lowered, at) or lowered.startswith(STEMS, at)
+    ]
+    assert sorted(_names(lowered, _places(lowered))) == plain
 
 
 def test_surrogates_and_control_characters_are_read_like_any_other():

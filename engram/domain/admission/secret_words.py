@@ -13,30 +13,13 @@ _HEX40 = r"(?P<value>[0-9a-f]{40})(?![0-9A-Za-z])"
 _LONG_VALUE = r"[ \t]*(?::|=|is)?[ \t]+[\"'`]?(?P<value>[A-Za-z0-9+/_-]{20,}={0,2})"
 _TO_VALUE = r"[^\n]{0,80}?(?<![A-Za-z0-9_/.-])"
 
-# What a text has to have before it is searched for words: one search does for all rules with the same sign.
-ANYWHERE = "anywhere"  # nothing
-RUN = "run"  # a long run of the characters of tokens, with the words just before it
-NAME = "name"  # the stem of a name of secrets
-OPTION = "option"  # a dash before an option, or before one that gives a body
-LETTER_K = "k"  # words with this letter
-# Searching for a rare character with what stands around it takes half as long as for a word.
-SIGNS = {
-    OPTION: rb"-(?:(?<=[ \t]-)[\w-]|(?:b|-body|-value)[ \t=])",
-    LETTER_K: rb"k(?:ennwort|ubeadm |(?<=psk))",
-}
-
 
 class KeyedValue(NamedTuple):
-    """What stands after words: `words` in lower case, of which one must occur; then `pattern` is tried at each.
-
-    `sign` is what every text that has such a value has, too. `needs` is looked for next, in lower case: best what others
-    need, too, or one rare character.
-    """
+    """What stands after words: `pattern` is tried at each of `words`, in lower case, in a text that has what it `needs`."""
 
     name: str
     words: tuple[bytes, ...]
     pattern: str
-    sign: str = RUN
     needs: bytes = b""
 
 
@@ -50,21 +33,17 @@ KEYED_VALUES: tuple[KeyedValue, ...] = (
         "netrc-password",
         (b"machine ", b"default login "),
         r"(?s:(?:machine[ \t]+\S{1,100}|default)\s+login\s+\S{1,100}\s+password\s+(?P<value>\S{4,256}))",
-        NAME,
-        b"log",
     ),
     KeyedValue(
         "pgpass-password",
         (b":5432:",),
         r":5432:[^\s:]{1,64}:[^\s:]{1,64}:(?P<value>[^\s:]{4,128})",
-        ANYWHERE,
     ),
     KeyedValue(
         "personal-access-token",
         (b"curl ",),
         r"curl[ \t][^\n|;&]{0,120}?(?<=[ \t])-u[ \t]*[\"']?(?P<value>[A-Za-z0-9_-]{20,128}):(?=[\s\"'])",
-        OPTION,
-        b" -u",
+        needs=b"-u",
     ),
     KeyedValue(
         "kubeconfig-key",
@@ -77,13 +56,11 @@ KEYED_VALUES: tuple[KeyedValue, ...] = (
         (b"pinecone",),
         _TO_VALUE + r"(?P<value>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?![0-9A-Za-z-])",
     ),
-    KeyedValue("wandb-key", (b"wandb login ",), r"wandb login[^\n]{0,40}?[ =]" + _HEX40, ANYWHERE, b"log"),
+    KeyedValue("wandb-key", (b"wandb login ",), r"wandb login[^\n]{0,40}?[ =]" + _HEX40),
     KeyedValue(
         "aws-secret-access-key",
         (b"aws_secret_access_key ",),
         r"\w+[ \t]+[\"']?(?P<value>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])",
-        NAME,
-        b"key",
     ),
     KeyedValue("elevenlabs-key", (b"eleven", b"xi-api-key"), _TO_VALUE + _HEX32),
     KeyedValue(
@@ -106,83 +83,68 @@ KEYED_VALUES: tuple[KeyedValue, ...] = (
         (b"mysql", b"mariadb"),
         r"(?:mysql|mariadb)(?:[\w-]*)[ \t][^\n|;&]{0,120}?(?<=[ \t])(?:-p|--password=)(?P<quote>[\"'])?"
         r"(?P<value>(?(quote)[^\s\"']|[^\s\"'`|;&]){4,128})",
-        OPTION,
-        b" -p",
+        needs=b"-p",
     ),
     KeyedValue(
         "command-password",
         (b" login ", b"mongo", b"htpasswd", b"sqlcmd", b"mycli "),
         r"[a-z ][\w -]{2,30}[ \t][^\n|;&]{0,120}?(?<=[ \t])-[pP][ \t]+[\"']?"
         r"(?P<value>[^\s\"'`|;&-][^\s\"'`|;&]{3,128})",
-        OPTION,
-        b" -p",
+        needs=b"-p",
     ),
     KeyedValue(
         "command-password",
         (b"openssl ",),
         r"openssl[ \t][^\n|;&]{0,120}?[ \t]-(?:k|K|passin pass:|passout pass:)[ \t]*[\"']?(?P<value>[^\s\"'`|;&]{4,128})",
-        OPTION,
     ),
     KeyedValue(
         "command-password",
         (b"smbclient ", b"rpcclient "),
         r"\w+[ \t][^\n|;&]{0,120}?-U[ \t]*[\"']?[^\s%]{1,64}%(?P<value>[^\s\"'`|;&]{4,128})",
-        ANYWHERE,
-        b"%",
+        needs=b"%",
     ),
     KeyedValue(
         "command-password",
         (b"net user ",),
         r"(?i:net user)[ \t]+[^\s/]+[ \t]+(?P<value>[^\s/]{6,64})",
-        ANYWHERE,
-        b"net use",
     ),
     KeyedValue(
         "command-password",
         (b"net use ",),
         r"(?i:net use[ \t][^\n]{0,120}?/user:)\S+[ \t]+(?P<value>[^\s/]{6,64})",
-        ANYWHERE,
-        b"net use",
     ),
     KeyedValue(
         "command-password",
         (b"add_user ", b"change_password "),
         r"\w+[ \t]+[\"']?[\w.@-]{1,64}[\"']?[ \t]+[\"']?(?P<value>[^\s\"'`|;&]{6,64})",
-        ANYWHERE,
-        b"rabbitmqctl ",
+        needs=b"rabbitmqctl ",
     ),
     KeyedValue(
         "command-password",
         (b"htpasswd ",),
         r"htpasswd[ \t]+-\w*b\w*[ \t]+\S+[ \t]+[\w.@-]{1,64}[ \t]+[\"']?(?P<value>[^\s\"'`|;&]{6,64})",
-        OPTION,
     ),
     KeyedValue(
         "command-password",
         (b"ldapsearch ", b"ldapmodify ", b"ldapadd ", b"ldapwhoami ", b"ldapdelete ", b"ldappasswd "),
         r"\w+[ \t][^\n|;&]{0,120}?(?<=[ \t])-w[ \t]*[\"']?(?P<value>[^\s\"'`|;&]{6,128})",
-        OPTION,
-        b"ldap",
     ),
     KeyedValue(
         "command-password",
         (b"zip ", b"unrar ", b"unzip "),
         r"\w+[ \t][^\n|;&]{0,120}?(?<=[ \t])-P[ \t]*[\"']?(?P<value>[^\s\"'`|;&]{6,128})",
-        OPTION,
-        b" -p",
+        needs=b"-p",
     ),
     KeyedValue(
         "command-password",
         (b"kinit ", b"sudo -s", b"passwd ", b"cryptsetup "),
         r"\w+[ \t][^\n|;&]{0,120}?<<<[ \t]*[\"']?(?P<value>[^\s\"'`|;&]{6,128})",
-        ANYWHERE,
-        b"<",
+        needs=b"<",
     ),
     KeyedValue(
         "wifi-password",
         (b"psk",),
         r"(?i:psk)[\"']?[ \t]*[:=][ \t]*" + _QUOTE + r"(?P<value>[^\s\"'`,;]{8,64})",
-        LETTER_K,
     ),
     KeyedValue(
         "personal-access-token",
@@ -194,73 +156,50 @@ KEYED_VALUES: tuple[KeyedValue, ...] = (
         (b"echo ", b"printf "),
         r"(?:echo|printf)[ \t]+(?:-\w+[ \t]+)?[\"']?(?:[\w.-]{1,32}:)?(?P<value>[^\s\"'`|:]{6,256})[\"']?[ \t]*\|[^\n|]{0,80}"
         r"(?:chpasswd|passwd|(?:password|with-token|token|pass)-?stdin|with-token|sudo -S)",
-        ANYWHERE,
-        b"|",
+        needs=b"|",
     ),
     KeyedValue(
         "sql-password",
         (b"identified ",),
         r"(?i:identified[ \t]+(?:with[ \t]+\w+[ \t]+)?by)[ \t]+(?:(?i:password)[ \t]+)?[\"'](?P<value>[^\s\"']{4,128})",
-        ANYWHERE,
     ),
-    *(
-        KeyedValue(
-            "login-password",
-            words,
-            r"(?i:cred(?:ential)?s?|log(?:ged)?[ ]?in)(?:[ \t]+(?:are|is|as|with))*[ \t]*:?[ \t]+[\"'`*]{0,3}"
-            r"[A-Za-z][\w.@+-]{0,40}[ \t]?[/:][ \t]?(?P<value>[^\s\"'`*/|,;()<>]{6,64})",
-            ANYWHERE,
-            need,
-        )
-        for need, words in (
-            (b"cred", (b"credential", b"creds")),
-            (b"log", (b"log in ", b"login ", b"logged in ")),
-        )
+    KeyedValue(
+        "login-password",
+        (b"credential", b"creds", b"log in ", b"login ", b"logged in "),
+        r"(?i:cred(?:ential)?s?|log(?:ged)?[ ]?in)(?:[ \t]+(?:are|is|as|with))*[ \t]*:?[ \t]+[\"'`*]{0,3}"
+        r"[A-Za-z][\w.@+-]{0,40}[ \t]?[/:][ \t]?(?P<value>[^\s\"'`*/|,;()<>]{6,64})",
     ),
     KeyedValue(
         "told-password",
         (b"with ",),
         r"with[ \t]+[\"'`]?(?P<value>[^\s\"'`<>()]{6,64})[\"'`]?[ \t]+as[ \t]+(?:(?:the|its|a)[ \t]+)?(?i:pass)",
-        NAME,
-        b"password",
+        needs=b"pass",
     ),
-    *(
-        KeyedValue(
-            "login-password",
-            (word,),
-            r"(?<![\w./-])\w+[ \t]?/[ \t]?[\"'`]?(?P<value>(?=[^\s/]*[!@#$%^*~+])[^\s\"'`/=?&<>()]{8,64})(?!\S*/)",
-            ANYWHERE,
-        )
-        for word in (b"admin", b"root")
+    KeyedValue(
+        "login-password",
+        (b"admin", b"root"),
+        r"(?<![\w./-])\w+[ \t]?/[ \t]?[\"'`]?(?P<value>(?=[^\s/]*[!@#$%^*~+])[^\s\"'`/=?&<>()]{8,64})(?!\S*/)",
     ),
     KeyedValue(
         "command-password",
         (b"secret set ", b"variable set "),
         r"\w+ set [^\n|;&]{0,120}?(?:-b|--body|--value)[ \t=]+[\"']?(?P<value>[^\s\"'`$|;&]{6,256})",
-        OPTION,
-        b" set ",
     ),
-    *(
-        KeyedValue(
-            "told-password",
-            (word,),
-            r"\w{1,30}(?:[^\n\"'`=;{}()<>|]{0,70}?(?:[:=]|\b(?i:is|es|era|ist|lautet|war)|[ \t]\S{1,2}))?[ \t]+[*_]{0,2}[\"'`]?"
-            r"(?P<value>(?=\S*[0-9])[^\s\"'`<>()]{6,64})",
-            sign,
-        )
-        for word, sign in ((b"kennwort", LETTER_K), (b"contrase", ANYWHERE))
+    KeyedValue(
+        "told-password",
+        (b"kennwort", b"contrase"),
+        r"\w{1,30}(?:[^\n\"'`=;{}()<>|]{0,70}?(?:[:=]|\b(?i:is|es|era|ist|lautet|war)|[ \t]\S{1,2}))?[ \t]+[*_]{0,2}[\"'`]?"
+        r"(?P<value>(?=\S*[0-9])[^\s\"'`<>()]{6,64})",
     ),
     KeyedValue(
         "kubeadm-token",
         (b"kubeadm ",),
         _TO_VALUE + r"(?P<value>[a-z0-9]{6}\.[a-z0-9]{16})(?![\w.-])",
-        LETTER_K,
     ),
     KeyedValue(
         "otp-seed",
         (b"otpauth://",),
         r"otpauth://[^\s\"'`]{1,200}?[?&]secret=(?P<value>[A-Za-z2-7]{16,128})",
-        NAME,
     ),
     KeyedValue(
         "session-token",
@@ -271,20 +210,16 @@ KEYED_VALUES: tuple[KeyedValue, ...] = (
         "vault-unseal-key",
         (b"unseal key", b"recovery key"),
         r"\w+ (?i:key)[ \t]*[0-9]{0,2}" + _LONG_VALUE,
-        NAME,
-        b"key",
     ),
     KeyedValue(
         "authorization-token",
         (b"authorization",),
         r"(?i:authorization)[\"']?[ \t]*[:=][ \t]*[\"']?[A-Za-z][\w-]{2,20}[ \t=]+[\"']?(?P<value>[A-Za-z0-9_.~+/-]{20,}={0,2})",
-        NAME,
     ),
     KeyedValue(
         "teams-webhook",
         (b"outlook.office.com/webhook/",),
         r"outlook\.office\.com/webhook/[a-z0-9@-]{70,}/IncomingWebhook/(?P<value>[a-z0-9]{32})",
-        ANYWHERE,
     ),
     KeyedValue(
         "mailgun-key", (b"mailgun",), _TO_VALUE + r"(?P<value>[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8})(?![\w-])"
@@ -294,6 +229,5 @@ KEYED_VALUES: tuple[KeyedValue, ...] = (
         "django-secret-key",
         (b"django-insecure-",),
         r"django-insecure-(?P<value>[^\s\"'`]{40,60})",
-        ANYWHERE,
     ),
 )

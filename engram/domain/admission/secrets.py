@@ -1,12 +1,12 @@
 """Find, mask and refuse secrets in text, before it is written, imported, indexed or pushed.
 
-Most text is clean, so cheap byte searches decide which of the patterns need to run at all. Offsets stay those
-of the text because every byte stands for one character (others than ASCII become "?").
+Most text is clean, so one search for all words that stand by secrets decides which of the patterns need to run at all,
+and where. Offsets stay those of the text because every byte stands for one character (others than ASCII become "?").
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from re import Match
 
@@ -14,7 +14,10 @@ from engram.domain.admission import secret_rules as rules
 from engram.domain.admission import secret_words as words
 from engram.domain.admission.token_shapes import RULES, Rule
 from engram.domain.errors import SecretFoundError
-from engram.domain.typed import NamedTuple
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from ahocorasick_rs import BytesAhoCorasick
 
 ALLOW_MARKERS = ("engram: allow-secret", "pragma: allowlist secret")
 MOST_ROUNDS = 6
@@ -25,12 +28,17 @@ _RUN_CHARACTERS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01234567
 _RUN_CLASSES = bytes(120 if byte in _RUN_CHARACTERS else 32 for byte in range(256))
 _BEFORE_RUN = 110  # a webhook's address ends in one, after ids too short to be one; a name stands before it
 _PLAIN = b"abcdefghijklmnopqrstuvwxyz_-+%"
-_BY_SIGN: dict[str, dict[bytes, list[words.KeyedValue]]] = {}
-for _rule in words.KEYED_VALUES:
-    _BY_SIGN.setdefault(_rule.sign, {}).setdefault(_rule.needs, []).append(_rule)
-# The stems of names that begin alike: one search for each of these costs half of four.
-_PASS = rb"p(?=ass|wd|w\b)"
-_KEY = rb"ke(?=y|(?<=toke)(n))"
+_STEMS, _PW = (b"auth", b"key", b"pass", b"pwd", b"secret", b"token"), b"pw"  # names of secrets begin so
+_SCHEMES = (b"basic", b"bearer")
+_BY_WORD: dict[bytes, list[words.KeyedValue]] = {}
+for _keyed_value in words.KEYED_VALUES:
+    for _word in _keyed_value.words:
+        _BY_WORD.setdefault(_word, []).append(_keyed_value)
+_WORDS = (*_BY_WORD, *_STEMS, _PW, *_SCHEMES, b"://", b"-----begin ")
+_BY_NEEDLE: dict[bytes, list[Rule]] = {}
+for _rule in RULES:
+    _BY_NEEDLE.setdefault(_rule.needle.encode(), []).append(_rule)
+_NEEDLES = tuple(_BY_NEEDLE)
 
 _SENTENCE_WORDS = frozenset(
     ("a", "are", "be", "can", "is", "must", "not", "of", "should", "the", "to")
@@ -183,34 +191,49 @@ def _scan(text: str) -> list[_Span]:
     """Return every span that a rule calls a secret; they may overlap."""
     raw = text.encode("ascii", "replace")
     lowered = raw.lower()
-    spans = [*_keyed(text, lowered, lowered, words.ANYWHERE)]
-    runs = _long_runs(text, raw)
+    places = _places(lowered)
+    spans = [*_keyed(text, lowered, places)]
+    runs = _long_runs(raw)
     if runs:
         spans += _vendor_tokens(text, runs)
-        spans += _keyed(text, lowered, runs.lower().encode("ascii", "replace"), words.RUN)
-    if "-----BEGIN " in text:
+    if b"-----begin " in places:
         spans += _key_blocks(text)
-    for scheme in (b"bearer", b"basic"):
-        if scheme in lowered:
-            spans += _headers(text, lowered, scheme)
-    if b"://" in raw:
-        spans += _login_urls(text)
-        spans += _token_urls(text)
-    spans += _named(text, raw, lowered)
-    for sign, pattern in words.SIGNS.items():
-        if rules.compile_rule(pattern).search(lowered):
-            spans += _keyed(text, lowered, lowered, sign)
-            if sign == words.OPTION and rules.compile_rule(_OPTION).search(text):
-                spans += _options(text)
+    for scheme in _SCHEMES:
+        if scheme in places:
+            spans += _headers(text, places[scheme])
+    if b"://" in places:
+        spans += _login_urls(text, places[b"://"])
+        spans += _token_urls(text, places[b"://"])
+    spans += _named(text, raw, lowered, places)
+    if rules.compile_rule(rb"-(?<=[ \t]-)[\w-]").search(
+        raw
+    ):  # most texts do without the compiling of a long pattern
+        spans += _options(text)
     return spans
 
 
-def _named(text: str, raw: bytes, lowered: bytes) -> list[_Span]:
+def _places(lowered: bytes) -> dict[bytes, list[int]]:
+    """Return where each of `_WORDS` begins in a text; those that do not occur are missing."""
+    places: dict[bytes, list[int]] = {}
+    for number, start, _ in _search(_WORDS).find_matches_as_indexes(lowered, overlapping=True):
+        places.setdefault(_WORDS[number], []).append(start)
+    return places
+
+
+@cache
+def _search(wanted: tuple[bytes, ...]) -> BytesAhoCorasick:
+    """Return what looks for many byte strings at once; a library's, as Python takes a pass over the text for each."""
+    from ahocorasick_rs import BytesAhoCorasick
+
+    return BytesAhoCorasick(wanted)
+
+
+def _named(text: str, raw: bytes, lowered: bytes, places: Mapping[bytes, list[int]]) -> list[_Span]:
     """Return what stands by the name of a secret."""
-    names = _names(lowered)
+    names = _names(lowered, places)
     if not names:
         return []
-    spans = [*_keyed(text, lowered, lowered, words.NAME), *_assignments(text, names)]
+    spans = [*_assignments(text, names)]
     spans += _prose(text, names)
     spans += _find_in_prose(text, names)
     if b"\n|" in raw:
@@ -220,46 +243,26 @@ def _named(text: str, raw: bytes, lowered: bytes) -> list[_Span]:
     return spans
 
 
-def _long_runs(text: str, raw: bytes) -> str:
+def _long_runs(raw: bytes) -> bytes:
     """Return the runs of 20 and more token characters with what stands just before them; most text has none."""
     classes = raw.translate(_RUN_CLASSES)
-    found: list[str] = []
+    found: list[bytes] = []
     start = classes.find(_RUN)
     while start >= 0:
         end = classes.find(b" ", start)
         end = len(raw) if end < 0 else end
         # Slugs and table rules hold next to no digits and capitals; every vendor's token does.
         if len(raw[start:end].translate(None, _PLAIN)) >= 5:
-            found.append(text[max(0, start - _BEFORE_RUN) : end])
+            found.append(raw[max(0, start - _BEFORE_RUN) : end])
         start = classes.find(_RUN, end)
-    return "\n".join(found)
+    return b"\n".join(found)
 
 
-def _vendor_tokens(text: str, runs: str) -> Iterator[_Span]:
-    signed, others = _rules_by_sign()
-    found = {rule for needle, rule in others if needle in runs}
-    for sign, by_end in signed.items():
-        for piece in runs.split(sign)[:-1]:
-            for rule in by_end.get(piece[-2:], ()):
-                if rule.needle in runs:
-                    found.add(rule)
-    for rule in found:
-        yield from _rule_tokens(text, rule)
-
-
-@cache
-def _rules_by_sign() -> tuple[dict[str, dict[str, list[Rule]]], list[tuple[str, Rule]]]:
-    """Return the rules by the first sign of their needle and the two characters before it; those without one."""
-    signed: dict[str, dict[str, list[Rule]]] = {"_": {}, "-": {}, ".": {}}
-    others: list[tuple[str, Rule]] = []
-    for rule in RULES:
-        sign = next((sign for sign in signed if rule.needle.find(sign) >= 2), "")
-        if sign:
-            end = rule.needle.partition(sign)[0][-2:]
-            signed[sign].setdefault(end, []).append(rule)
-        else:
-            others.append((rule.needle, rule))
-    return signed, others
+def _vendor_tokens(text: str, runs: bytes) -> Iterator[_Span]:
+    hits = _search(_NEEDLES).find_matches_as_indexes(runs, overlapping=True)
+    for needle in {_NEEDLES[number] for number, _, _ in hits}:
+        for rule in _BY_NEEDLE[needle]:
+            yield from _rule_tokens(text, rule)
 
 
 def _rule_tokens(text: str, rule: Rule) -> Iterator[_Span]:
@@ -285,26 +288,20 @@ def _aws_secrets(text: str, after: int) -> Iterator[_Span]:
             yield _Span(*hit.span(), "aws-secret-access-key", True)
 
 
-def _keyed(text: str, lowered: bytes, there: bytes, sign: str) -> Iterator[_Span]:
-    """Yield secrets known by words, of those with this sign; the words stand in `there`."""
-    for need, group in _BY_SIGN[sign].items():
-        if need in there:
-            for rule in group:
-                for word in rule.words:
-                    if word in there:
-                        yield from _find_keyed(text, lowered, word, rule)
-
-
-def _find_keyed(text: str, lowered: bytes, word: bytes, rule: words.KeyedValue) -> Iterator[_Span]:
+def _keyed(text: str, lowered: bytes, places: Mapping[bytes, list[int]]) -> Iterator[_Span]:
     """Yield what follows a word that makes it a secret."""
-    match = rules.compile_rule(rule.pattern).match
-    at = lowered.find(word)
-    while at >= 0:
-        hit = match(text, at)
-        if hit and rules.is_keyed_secret(hit["value"], rule.name):
-            # A scheme says less than the shape of the token behind it.
-            yield _Span(*hit.span("value"), rule.name, rule.name != "authorization-token")
-        at = lowered.find(word, hit.end() if hit else at + len(word))
+    for word, starts in places.items():
+        for rule in _BY_WORD.get(word, ()):
+            if rule.needs not in lowered:
+                continue
+            match, end = rules.compile_rule(rule.pattern).match, 0
+            for start in starts:
+                hit = match(text, start) if start >= end else None
+                if hit:
+                    end = hit.end()
+                    if rules.is_keyed_secret(hit["value"], rule.name):
+                        # A scheme says less than the shape of the token behind it.
+                        yield _Span(*hit.span("value"), rule.name, rule.name != "authorization-token")
 
 
 def _prose(text: str, names: Sequence[int]) -> Iterator[_Span]:
@@ -376,25 +373,21 @@ def _key_blocks(text: str) -> Iterator[_Span]:
             yield _Span(head.start(), end, "private-key", True)
 
 
-def _login_urls(text: str) -> Iterator[_Span]:
+def _login_urls(text: str, places: Sequence[int]) -> Iterator[_Span]:
     match = rules.compile_rule(_LOGIN_URL).match
-    at = text.find("://")
-    while at >= 0:
+    for at in places:
         hit = match(text, at)
         if hit and _is_login(hit["user"], hit["value"], hit["host"]):
             yield _Span(*hit.span("value"), "url-password", True)
-        at = text.find("://", at + 3)
 
 
-def _token_urls(text: str) -> Iterator[_Span]:
+def _token_urls(text: str, places: Sequence[int]) -> Iterator[_Span]:
     """Yield tokens that stand alone before the host of an address, as git takes them."""
     match = rules.compile_rule(r"://(?P<value>[\w.~+%-]{20,256})@[\w.-]+").match
-    at = text.find("://")
-    while at >= 0:
+    for at in places:
         hit = match(text, at)
         if hit and rules.is_random(hit["value"]) and not rules.is_stand_in(hit["value"]):
             yield _Span(*hit.span("value"), "url-token", True)
-        at = text.find("://", at + 3)
 
 
 def _is_login(user: str, password: str, host: str) -> bool:
@@ -405,17 +398,15 @@ def _is_login(user: str, password: str, host: str) -> bool:
     return len(password) >= 6 or rules.kinds(password) >= 2
 
 
-def _headers(text: str, lowered: bytes, scheme: bytes) -> Iterator[_Span]:
+def _headers(text: str, places: Sequence[int]) -> Iterator[_Span]:
     """Credentials after "Bearer" or "Basic", in an Authorization header or alone."""
     match = rules.compile_rule(_HEADER).match
-    at = lowered.find(scheme)
-    while at >= 0:
+    for at in places:
         hit = match(text, at)
         if hit and hit["bearer"] and rules.is_random(hit["bearer"]) and not rules.is_stand_in(hit["bearer"]):
             yield _Span(*hit.span("bearer"), "authorization-bearer", False)
         if hit and hit["basic"] and _is_basic_login(hit["basic"]):
             yield _Span(*hit.span("basic"), "authorization-basic", False)
-        at = lowered.find(scheme, hit.end() if hit else at + len(scheme))
 
 
 def _is_basic_login(encoded: str) -> bool:
@@ -446,20 +437,11 @@ def _options(text: str) -> Iterator[_Span]:
             yield _Span(*hit.span("value"), "option-password", False)
 
 
-def _names(lowered: bytes) -> list[int]:
-    """Return where the stem of a name begins: pass, pwd, pw, key, token, secret, auth."""
-    found: list[int] = []
-    for pattern in (_PASS, _KEY):
-        search = rules.compile_rule(pattern).search
-        hit = search(lowered)
-        while hit:
-            found.append(hit.start() - 2 * (hit.lastindex or 0))  # "token" begins two letters before its "ke"
-            hit = search(lowered, hit.end())
-    for stem in (b"secret", b"auth"):
-        at = lowered.find(stem)
-        while at >= 0:
-            found.append(at)
-            at = lowered.find(stem, at + len(stem))
+def _names(lowered: bytes, places: Mapping[bytes, list[int]]) -> list[int]:
+    """Return where the stem of a name begins; the shortest, `pw`, only where it ends the name."""
+    found = [at for at in places.get(_PW, ()) if not lowered[at + 2 : at + 3].replace(b"_", b"a").isalnum()]
+    for stem in _STEMS:
+        found += places.get(stem, ())
     return found
 
 
