@@ -99,6 +99,7 @@ CLEAN = [
     "mkdir -p build && mysql --version",
     "docker login -u ada --password-stdin registry.example.org",
     "docker run -p 8080:80 mongo",
+    "With the secret set it is a class-b resource9 that nobody reads.",
     "Buildkite is faster than CircleCI at commit " + made(12, HEX) + ".",
     "request_id: " + uuid(),
     "idempotency_token: " + uuid(),

@@ -183,7 +183,7 @@ KEYED_VALUES: tuple[KeyedValue, ...] = (
     KeyedValue(
         "command-password",
         (b"secret set ", b"variable set "),
-        r"\w+ set [^\n|;&]{0,120}?(?:-b|--body|--value)[ \t=]+[\"']?(?P<value>[^\s\"'`$|;&]{6,256})",
+        r"\w+ set [^\n|;&]{0,120}?(?<=[ \t])(?:-b|--body|--value)[ \t=]+[\"']?(?P<value>[^\s\"'`$|;&]{6,256})",
     ),
     KeyedValue(
         "told-password",
