@@ -191,7 +191,7 @@ _TOOL = (
 _DENSE = (
     "Stores about one subject each (`benchmarks/dense_sets.py`): options of git, asked as `git COMMAND -h` describes them, and "
     "docstrings of Python's standard library, asked by their first sentence, which is left out of the entry. "
-    "One in four of these entries is left out of the store. Stores of 200 are drawn four times."
+    "One in four of these entries is left out of the store. Each store is drawn four times."
 )
 
 
