@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engram.domain.agents.prompt_intent import bar_of, sentences_of
+from engram.domain.agents.prompt_intent import TOLD, TOLD_AT_LENGTH, bar_of, sentences_of
 
 
 @pytest.mark.parametrize(
@@ -35,18 +35,18 @@ def test_a_question_needs_all_of_a_strong_answer(prompt: str) -> None:
     ],
 )
 def test_who_says_what_to_do_or_what_happens_needs_less(prompt: str) -> None:
-    assert bar_of(prompt) == 0.8
+    assert bar_of(prompt) == TOLD
 
 
 def test_the_longer_a_prompt_the_less_of_it_is_enough_unless_text_was_pasted() -> None:
     words = "add a retry to the upload of large photos and keep the difference small because " * 5
     bars = [round(bar_of(" ".join(words.split()[:length])), 2) for length in (20, 25, 30, 60, 61)]
-    assert bars == [0.8, 0.7, 0.6, 0.6, 0.8]
+    assert bars == [TOLD, pytest.approx((TOLD + TOLD_AT_LENGTH) / 2), TOLD_AT_LENGTH, TOLD_AT_LENGTH, TOLD]
 
 
 def test_a_few_telling_words_need_all_of_it_however_many_small_ones_there_are() -> None:
     assert bar_of("upload retry proxy timeout") == bar_of("make it a little shorter please") == 1.0
-    assert bar_of("upload retry proxy timeout photos") == 0.8
+    assert bar_of("upload retry proxy timeout photos") == TOLD
 
 
 def test_of_several_sentences_the_first_five_that_say_something_are_asked() -> None:

@@ -23,6 +23,7 @@ from engram.domain.recall.ranking import (
     bounds,
     evidence,
     importance_of,
+    lead_weight,
     memory_strength,
     path_overlap,
     relevance,
@@ -364,6 +365,11 @@ def totals(*values: float, cosine: float | None = 0.5, scope: float = 1.0) -> li
 def test_a_lead_is_over_the_two_hits_behind_the_farther_counting_twice_since_two_entries_may_answer() -> None:
     leads = [1 - (0.6 + 2 * 0.45) / 2.4, 1 - (0.45 + 2 * 0.3) / 1.8, 1 - (0.3 + 0.2) / 1.35, 1 - 0.1 / 0.3]
     assert totals(0.8, 0.6, 0.45, 0.3) == leads
+
+
+def test_the_weight_of_a_lead_grows_from_200_entries_on() -> None:
+    assert [lead_weight(entries) for entries in (0, 1, 200)] == [1.0, 1.0, 1.0]
+    assert lead_weight(200**2) == pytest.approx(2**0.5)
 
 
 def test_parts_of_one_document_are_no_rivals() -> None:

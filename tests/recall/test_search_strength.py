@@ -65,6 +65,14 @@ def test_a_lower_bar_takes_less_for_strong_but_never_less_evidence() -> None:
     assert strength_of([hit(LIMITS.least - 0.01, 1.0)], 0.1) == WEAK
 
 
+def test_a_lead_counts_more_in_a_larger_store() -> None:
+    lead = (LIMITS.strong - 0.3) / LIMITS.lead / 1.1
+    small, large = hit(0.3, lead), hit(0.3, lead)
+    large = Hit(large.score._replace(trust=Trust(lead=1.1 + 1e-9)))
+    assert (strength_of([small]), strength_of([large])) == (WEAK, STRONG)
+    assert sureness(large) == pytest.approx(1)
+
+
 def test_answers_by_words_alone_have_bounds_of_their_own() -> None:
     lead = BY_WORDS.strong - 0.4
     by_words = Score(0.4, 0.4, 0.4, None, None, None, 1.0, 1.0, 1.0, lead)

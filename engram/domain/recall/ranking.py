@@ -11,6 +11,7 @@ alone.
 
 from __future__ import annotations
 
+import math
 from itertools import islice
 
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -62,12 +63,13 @@ class Trust(NamedTuple):
     """What evidence is made of with an embedding model: the weights of coverage and of what is missing, against 1 for the cosine.
 
     `by_chance` is deducted: what this model's cosines give any entry beyond those of the bundled model, for which the
-    bounds are.
+    bounds are. `lead` is how much a lead counts among so many entries (see `lead_weight`).
     """
 
     coverage: float = 0.65
     missing: float = 1.5
     by_chance: float = 0.0
+    lead: float = 1.0
 
 
 BUNDLED = Trust()
@@ -237,8 +239,9 @@ class Bounds(NamedTuple):
 
 ON_SUBJECT = 0.5  # evidence of a hit that is about what was asked, whether or not it stands out
 BESIDE = 0.7  # of the best hit's score: what is farther from it is rarely an answer, too
-BY_BOTH = Bounds(2.1, 0.0, -0.13, 0.1, 4.5, 0.1)
+BY_BOTH = Bounds(2.16, 0.0, -0.13, 0.1, 4.5, 0.1)
 BY_WORDS = Bounds(0.72, 0.03, 0.02, 0.2, 1.0, 0.02)
+_FEW = 200  # entries
 
 
 def evidence(
@@ -276,6 +279,15 @@ def with_leads(scores: Sequence[Score], kin: Sequence[frozenset[tuple[float, int
             one._replace(lead=max(0.0, 1 - (near + 2 * far) / (3 * one.total)) if one.total > 0 else 0.0)
         )
     return found
+
+
+def lead_weight(entries: int) -> float:
+    """Return how much a lead counts in a store of so many entries: 1 up to 200 of them, then √(ln entries / ln 200).
+
+    The more entries there are, the closer the best of those that do not answer come to one another: in dense stores
+    of 200 to 1,200 entries the lead of the first falls about as this grows.
+    """
+    return math.sqrt(math.log(max(entries, _FEW)) / math.log(_FEW))
 
 
 def sureness(much: float, lead: float, limits: Bounds) -> float:

@@ -211,7 +211,9 @@ def _best(
 
             matches = (match or rerank.match_tokens)(tokens, generation, near, [hit.row for hit in hits])
         ranks = generation.ranks([hit.id for hit in hits])
-        trust = (tokens.embedder.trust if tokens is not None else None) or ranking.BUNDLED
+        trust = ranking.BUNDLED
+        if tokens is not None:
+            trust = (tokens.embedder.trust or trust)._replace(lead=ranking.lead_weight(generation.next_row))
         return _rank(hits, ranked, matches, criteria.files, now, ranks, near, weights, trust)
 
 
@@ -286,7 +288,12 @@ def evidence(hit: Scored) -> float:
 
 def sureness(hit: Scored) -> float:
     """Return how much a hit has of what a strong answer needs; see `ranking.sureness`."""
-    return ranking.sureness(evidence(hit), hit.score.lead, ranking.bounds(hit.score.cosine))
+    return ranking.sureness(evidence(hit), _lead(hit), ranking.bounds(hit.score.cosine))
+
+
+def _lead(hit: Scored) -> float:
+    """Return the lead of a hit, which counts the more, the more entries its store has."""
+    return hit.score.lead * hit.score.trust.lead
 
 
 def has_rivals(found: Sequence[Scored]) -> bool:
@@ -305,7 +312,7 @@ def strength_by(found: Sequence[Scored], known: Sequence[float], bar: float = 1.
     It is strong by its best hit alone, and weak by any. `bar` is the share of the bound that is enough.
     """
     levels = [
-        ranking.strength(much, hit.score.lead, ranking.bounds(hit.score.cosine), bar)
+        ranking.strength(much, _lead(hit), ranking.bounds(hit.score.cosine), bar)
         for hit, much in zip(found, known, strict=True)
     ]
     if levels[:1] == [ranking.STRONG]:
