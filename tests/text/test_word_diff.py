@@ -6,24 +6,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.domain.text.word_diff import word_diff, word_differences
+from engram.domain.text.word_diff import word_diff
 
 TEXTS = st.text(alphabet="ab \n.é漢", max_size=60)
 
 
 @given(TEXTS, TEXTS)
 def test_pieces_are_the_texts_again_and_what_is_equal_is_equal(one: str, other: str) -> None:
-    left, right = word_differences(one, other)
-    assert "".join(piece.text for piece in left) == one
-    assert "".join(piece.text for piece in right) == other
+    found = list(word_diff(one, other))
+    assert "".join(mine for mine, _ in found) == one
+    assert "".join(others for _, others in found) == other
     if one == other:
-        assert not any(piece.differs for piece in left + right)
+        assert all(mine == others for mine, others in found)
 
 
 def test_words_differ_not_letters() -> None:
-    left, right = word_differences("Expire after 30 minutes.", "Expire after 12 hours.")
-    assert [piece.text for piece in left if piece.differs] == ["30 minutes"]
-    assert [piece.text for piece in right if piece.differs] == ["12 hours"]
+    found = word_diff("Expire after 30 minutes.", "Expire after 12 hours.")
+    assert [pair for pair in found if pair[0] != pair[1]] == [("30 minutes", "12 hours")]
 
 
 def test_two_texts_are_compared_word_by_word() -> None:

@@ -23,3 +23,8 @@ def test_words_of_both_texts_do_not_run_together(left: str, right: str, shown: s
 def test_side_by_side_each_text_is_as_it_was() -> None:
     left, right = "They expire after 8 hours.", "They expire after 24 hours."
     assert [text.plain for text in side_by_side(left, right)] == [left, right]
+
+
+def test_a_line_end_that_only_one_text_has_is_seen() -> None:
+    found = side_by_side("One.\n\nTwo.", "One.\nTwo.")
+    assert [text.plain for text in found] == ["One.¶\n\nTwo.", "One.\nTwo."]

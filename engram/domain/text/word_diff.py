@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -12,20 +12,6 @@ if TYPE_CHECKING:
 # Pairs of equal pieces; beyond it (one word again and again) the search could take minutes.
 MOST_MATCHES = 60_000
 _PIECES = re.compile(r"(\w+|[^\w\s]|^)(\s*)")
-
-
-class Piece(NamedTuple):
-    """A part of a text; `differs`: the other text does not have it here."""
-
-    text: str
-    differs: bool
-
-
-def word_differences(one: str, other: str) -> tuple[list[Piece], list[Piece]]:
-    """Return both texts as pieces; joined they are the texts again."""
-    pairs = list(word_diff(one, other))
-    first = [Piece(mine, mine != others) for mine, others in pairs if mine]
-    return first, [Piece(others, mine != others) for mine, others in pairs if others]
 
 
 def word_diff(before: str, after: str) -> Iterator[tuple[str, str]]:

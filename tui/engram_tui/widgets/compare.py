@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from rich.text import Text
@@ -11,8 +10,8 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from engram.domain.text.word_diff import Piece, word_differences
 from engram_tui.shell.sanitize import safe_line, safe_lines
+from engram_tui.widgets.word_marks import side_by_side
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
@@ -61,11 +60,9 @@ class Compare(ModalScreen[str | None]):
     def compose(self) -> ComposeResult:
         """Yield two panes."""
         left, right = self._sides
-        pieces = (
-            word_differences(left.text, right.text)
-            if left.text and right.text
-            else _without_marks(left, right)
-        )
+        texts = tuple(Text(safe_lines(side.text)) for side in self._sides)
+        if left.text and right.text:
+            texts = side_by_side(left.text, right.text, most=None)
         same = left.text == right.text
         with Vertical() as box:
             box.border_title = safe_line(self._title)
@@ -76,10 +73,9 @@ class Compare(ModalScreen[str | None]):
                     safe_line("nothing differs" if same else right.heading), classes="heading", markup=False
                 )
             with Horizontal():
-                with VerticalScroll(id="left"):
-                    yield Static(_mark_pieces(pieces[0], "bold underline"), markup=False)
-                with VerticalScroll(id="right"):
-                    yield Static(_mark_pieces(pieces[1], "bold reverse"), markup=False)
+                for name, text in zip(("left", "right"), texts, strict=True):
+                    with VerticalScroll(id=name):
+                        yield Static(text, markup=False)
 
     def action_scroll(self, rows: int) -> None:
         """Scroll both panes."""
@@ -90,17 +86,3 @@ class Compare(ModalScreen[str | None]):
         """Show another pair, where there is a row of versions."""
         if self._hint:
             self.dismiss(which)
-
-
-def _without_marks(left: Side, right: Side) -> tuple[list[Piece], list[Piece]]:
-    """Return both texts without marks: where one is empty, there is nothing to compare with."""
-    return [Piece(left.text, False)], [Piece(right.text, False)]
-
-
-def _mark_pieces(pieces: Sequence[Piece], style: str) -> Text:
-    text = Text()
-    for piece in pieces:
-        # A line end that differs would not be visible otherwise.
-        shown = piece.text if not piece.differs or piece.text.strip("\n") else piece.text.replace("\n", "¶\n")
-        text.append(safe_lines(shown), style if piece.differs else "")
-    return text

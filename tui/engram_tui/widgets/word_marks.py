@@ -11,9 +11,9 @@ LEFT, RIGHT = "bold underline", "bold reverse"
 MOST = 20_000  # characters that are compared; an entry has at most 4,000
 
 
-def side_by_side(left: str, right: str) -> tuple[Text, Text]:
-    """Return both texts, what only one of them has marked."""
-    left, right = safe_lines(left)[:MOST], safe_lines(right)[:MOST]
+def side_by_side(left: str, right: str, most: int | None = MOST) -> tuple[Text, Text]:
+    """Return at most so many characters of both texts, what only one of them has marked."""
+    left, right = safe_lines(left)[:most], safe_lines(right)[:most]
     one, other = Text(), Text()
     for mine, others in word_diff(left, right):
         _append(one, mine, LEFT if mine != others else "")
@@ -49,6 +49,8 @@ def are_similar(left: str, right: str) -> bool:
 
 def _append(text: Text, part: str, style: str) -> None:
     """Append each line by itself, blanks at its ends unmarked."""
+    if style and not part.strip("\n"):
+        part = part.replace("\n", "¶\n")  # a line end that differs would not be visible otherwise
     for at, line in enumerate(part.split("\n")):
         if at:
             text.append("\n")
