@@ -27,6 +27,7 @@ from engram.usecases.recording import record as recording
 from engram.usecases.similarity.near_duplicates import find_same, similar
 from engram.usecases.store import activity_log, captured, judgements, learned_moments
 from engram.usecases.store.captured import ORIGIN
+from engram.usecases.store.code_repository import from_the_top
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -172,7 +173,7 @@ def _drafts(store: Store, report: Report) -> list[recording.Draft]:
     drafts = [
         _draft(store, report, fix.content, fix.category, files, moments_of(fix.command, files))
         for fix in solved[:MOST]
-        for files in [_relative(fix.files, report.working)]
+        for files in [from_the_top(report.working, fix.files)]
     ]
     turns = [Turn(PERSON, fence.remove_frames(text)) for text in found.prompts]
     turns += [Turn(AGENT, fence.remove_frames(text)) for text in (*found.said, report.said)]
@@ -187,7 +188,8 @@ def _drafts(store: Store, report: Report) -> list[recording.Draft]:
         drafts = [_draft(store, report, _task(report), _RESULT, ())]
     summary = _summary(report, found) if report.whole else ""
     if summary:
-        drafts.append(_draft(store, report, summary, _SUMMARY, _relative(found.files, report.working)))
+        files = from_the_top(report.working, found.files)
+        drafts.append(_draft(store, report, summary, _SUMMARY, files))
     return drafts
 
 
@@ -229,18 +231,6 @@ def _summary(report: Report, found: transcript.Transcript) -> str:
     ended = fence.remove_frames(replies[-1]).strip()[:_LONGEST_SAID]
     title = " ".join(asked.split())[:90]
     return f"Session: {title}\n\nAsked: {asked}\n\nEnded with: {ended}"
-
-
-def _relative(files: Sequence[str], working: str) -> list[str]:
-    """Paths from the top of the repository that was worked in; those outside of it are left out."""
-    from engram.adapters.git.run.layout import find_repository
-
-    repository = find_repository(working) if working else None
-    top = repository.worktree if repository is not None else working
-    if not top:
-        return []
-    below = [os.path.relpath(os.path.realpath(os.path.join(working, file)), top) for file in files]
-    return [path.replace(os.sep, "/") for path in below if not path.startswith("..")]
 
 
 def _clean(store: Store, text: str) -> str:

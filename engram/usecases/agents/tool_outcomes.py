@@ -11,6 +11,7 @@ import os
 
 from engram.adapters.state.hook_memory import CHANGED, FAILED, PASSED, SHOWN, HookMemory
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases.store.code_repository import from_the_top
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -65,7 +66,8 @@ def note_success(store: Store, use: Use) -> None:
     passed = [open_[key] for key in _keys(use) if key in open_] if open_ else []
     for lore_id, failed_at in dict.fromkeys(passed):
         if memory.mark(PASSED, session, lore_id, store.clock.now().timestamp()):
-            _resolve(store, lore_id, _below(memory.marked_since(CHANGED, session, failed_at), use.working))
+            changed = memory.marked_since(CHANGED, session, failed_at)
+            _resolve(store, lore_id, from_the_top(use.working or os.getcwd(), changed)[-_MOST_FILES:])
 
 
 def _keys(use: Use) -> Mapping[str, str]:
@@ -147,13 +149,3 @@ def _resolve(store: Store, lore_id: str, files: Sequence[str]) -> None:
 def _line(lore: Lore) -> str:
     """Return what was seen to fail."""
     return lore.content.partition("\n")[0]
-
-
-def _below(files: Sequence[str], working: str) -> list[str]:
-    """Return files as paths from the top of the repository that was worked in; those outside of it are left out."""
-    from engram.adapters.git.run.layout import find_repository
-
-    repository = find_repository(working) if working else None
-    top = os.path.realpath(repository.worktree if repository is not None else working)
-    below = [os.path.relpath(os.path.realpath(os.path.join(working, file)), top) for file in files]
-    return [path.replace(os.sep, "/") for path in below if not path.startswith("..")][-_MOST_FILES:]

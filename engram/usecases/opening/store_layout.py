@@ -15,6 +15,7 @@ from engram.domain.scopes import PROJECT, USER, scope_named
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.store.accepted_settings import in_force
 from engram.usecases.store.store import BRANCH, DEDICATED, IN_TREE, PLAIN, Caller, Places, Store
+from engram.usecases.store.version_paths import git_prefix
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -112,11 +113,11 @@ def state_folder(root: str, repository: Repository | None) -> str:
         return os.path.join(root, ".engram")
     if _is_on_branch(root, repository):
         return lore_branch.state_in(repository.common_dir)
-    below = os.path.relpath(os.path.realpath(root), os.path.realpath(repository.worktree))
+    below = git_prefix(root, repository)
     base = os.path.join(repository.common_dir, "engram")
-    if below == "." and repository.worktree_name == "main":
+    if not below and repository.worktree_name == "main":
         return base
-    name = below.replace(os.sep, "-").strip(".-") or "top"
+    name = below.replace("/", "-").strip(".-") or "top"
     return os.path.join(base, "stores", f"{repository.worktree_name}--{name}")
 
 

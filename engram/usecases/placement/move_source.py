@@ -24,6 +24,7 @@ from engram.usecases.judgements import ledger_merge
 from engram.usecases.merge.checkout import files_of
 from engram.usecases.store import accepted_settings, judgements
 from engram.usecases.store.store import BRANCH, DEDICATED, IN_TREE
+from engram.usecases.store.version_paths import git_prefix
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -181,8 +182,7 @@ def files(root: str, folder: str) -> dict[str, bytes]:
 def inside(places: Places, path: str) -> str:
     """Return a store path as git sees it: relative to the work tree."""
     assert places.repository is not None
-    below = os.path.relpath(os.path.realpath(places.root), os.path.realpath(places.repository.worktree))
-    return path if below == "." else f"{below.replace(os.sep, '/')}/{path}"
+    return git_prefix(places.root, places.repository) + path
 
 
 def copy_judgements(store: Store, repo: Repository) -> None:

@@ -9,6 +9,7 @@ from engram.adapters.files.durable import atomic
 from engram.domain.errors import StoreError
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.store.store import PLAIN, Places, Store
+from engram.usecases.store.version_paths import git_prefix
 
 if TYPE_CHECKING:
     from engram.adapters.git.run.layout import Repository
@@ -52,8 +53,7 @@ def _take_out(store: Store, repository: Repository, commit: str, root: str) -> N
     """Write the commit's lore below `root`, which appears as a whole or not at all."""
     from engram.adapters.git.read.revisions import files_at
 
-    prefix = os.path.relpath(os.path.realpath(store.places.root), os.path.realpath(repository.worktree))
-    prefix = "" if prefix == "." else prefix.replace(os.sep, "/") + "/"
+    prefix = git_prefix(store.places.root, repository)
     temporary = f"{root}.{store.clock.new_id()}"
     try:
         os.makedirs(os.path.join(temporary, *store.places.folder.split("/")), exist_ok=True)

@@ -20,6 +20,7 @@ from engram.usecases.graph.entities import read_entities
 from engram.usecases.index.index_query import consult
 from engram.usecases.similarity.pairs import pairs
 from engram.usecases.store.hints import MEND_LINK, NO_FIELDS
+from engram.usecases.store.version_paths import git_prefix, read_lore, repository_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -216,7 +217,6 @@ def files_to_check(store: Store, paths: Sequence[str], base: str) -> Checked:
         return Checked(tuple(here))
     from engram.adapters.git.read.revisions import entries_at
     from engram.adapters.git.run import layout
-    from engram.usecases.store.version_paths import repository_of
 
     repository = repository_of(store)
     prefix = git_prefix(store.places.root, repository)
@@ -235,12 +235,6 @@ def _entities(store: Store) -> list[str]:
 
     found = read_entities(store)
     return sorted({*found.paths.values(), *(problem.path for problem in found.problems)})
-
-
-def git_prefix(root: str, repository: Repository) -> str:
-    """Return what git paths have before store paths: "" if the store is at the top of the repository, else ending in `/`."""
-    below = os.path.relpath(os.path.realpath(root), os.path.realpath(repository.worktree))
-    return "" if below == "." else below.replace(os.sep, "/") + "/"
 
 
 def at_paths(store: Store, paths: Sequence[str]) -> Callable[[str], bool]:
@@ -288,7 +282,6 @@ def bytes_of(store: Store, path: str) -> bytes | None:
 
 def _ids_of(store: Store, repository: Repository, oids: Sequence[str]) -> frozenset[str]:
     from engram.adapters.git.read.differences import blobs
-    from engram.usecases.store.version_paths import read_lore
 
     files = [read_lore(store, "gone.md", raw) for raw in blobs(repository, oids).values()] if oids else []
     return frozenset(file.lore.id for file in files if file is not None)

@@ -18,9 +18,10 @@ from engram.domain.scopes import PROJECT
 from engram.domain.settings import Settings
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.opening.store_layout import enclosing_store, state_folder
-from engram.usecases.review.check import git_prefix, merge_base
+from engram.usecases.review.check import merge_base
 from engram.usecases.store.accepted_settings import accept_before, in_force
 from engram.usecases.store.store import IN_TREE, PLAIN, Clock, Places, Store
+from engram.usecases.store.version_paths import git_prefix
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -12,6 +12,8 @@ from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.store.store import BRANCH, IN_TREE
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from engram.adapters.git.run.layout import Repository
     from engram.usecases.store.store import Store
 
@@ -51,6 +53,16 @@ def spellings(repository: Repository, prefix: str, file: str) -> list[str]:
     if name in ("", ".", "..") or name.startswith(("../", "/")):
         return []
     return [name, f"{prefix}/{name}"] if prefix else [name]
+
+
+def from_the_top(working: str, files: Sequence[str]) -> list[str]:
+    """Return files as paths from the top of the repository that was worked in; those outside of it are left out."""
+    if not working:
+        return []
+    repository = find_repository(working)
+    top = os.path.realpath(working if repository is None else repository.worktree)
+    below = [os.path.relpath(os.path.realpath(os.path.join(working, file)), top) for file in files]
+    return [path.replace(os.sep, "/") for path in below if not path.startswith("..")]
 
 
 def _below(repository: Repository, path: str) -> str:

@@ -22,6 +22,12 @@ def repository_of(store: Store) -> Repository:
     return store.places.repository
 
 
+def git_prefix(root: str, repository: Repository) -> str:
+    """Return what git paths have before store paths: "" if the store is at the top of the repository, else ending in `/`."""
+    below = os.path.relpath(os.path.realpath(root), os.path.realpath(repository.worktree))
+    return "" if below == "." else below.replace(os.sep, "/") + "/"
+
+
 def in_git(store: Store, path: str) -> str:
     """Return the store path as git knows it: relative to the work tree, which may be above the store."""
     top = os.path.realpath(repository_of(store).worktree)
