@@ -88,27 +88,6 @@ def at_terminal() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
-def bar(confidence: float) -> str:
-    """A confidence as eight blocks: `▆▆▆▆▆▁▁▁`."""
-    full = round(confidence * 8)
-    return "▆" * full + "▁" * (8 - full)
-
-
-def age(seconds: float) -> str:
-    """How long ago, in one short unit: `2 d`, `5 mo`."""
-    for size, unit in (
-        (31_557_600, "y"),
-        (2_629_800, "mo"),
-        (604_800, "w"),
-        (86_400, "d"),
-        (3600, "h"),
-        (60, "min"),
-    ):
-        if seconds >= size:
-            return f"{int(seconds // size)} {unit}"
-    return "now"
-
-
 def cells(text: str) -> int:
     """How many columns of a terminal a text takes: wide characters (CJK, emoji) take two, combining marks none."""
     return len(text) if text.isascii() else sum(map(_cells, text))

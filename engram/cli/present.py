@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from engram.cli.invocation import Call
-from engram.cli.output import BOLD, CYAN, DIM, age, bar, pad
+from engram.cli.output import BOLD, CYAN, DIM, pad
 from engram.domain.admission.trust import NOT_SIGNED
 from engram.domain.entry.confidence import two_decimals
 from engram.domain.entry.lore import ACTIVE
 from engram.domain.entry.people import byline, short_byline
 from engram.domain.entry.times import render
 from engram.domain.scopes import past_retention
-from engram.domain.text.counted_nouns import counted
+from engram.domain.text.counted_nouns import counted, elapsed
+from engram.domain.text.drawing import gauge
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
@@ -48,7 +49,7 @@ def recalled_lines(call: Call, hit: Recalled, text: str, origin: Origin | None) 
     """
     styled = call.output.styled
     lore = hit.lore
-    figure = f"{bar(hit.counted.fraction)} {two_decimals(hit.counted.confidence)}"
+    figure = f"{gauge(hit.counted.fraction, 8)} {two_decimals(hit.counted.confidence)}"
     head = f"{styled(f'{hit.ref:<3}', BOLD, CYAN)} {figure}  "
     yield head + styled(safe_text(lore.title), BOLD)
     for line in dispute_lines(call, lore)[:1]:
@@ -88,7 +89,7 @@ def lore_lines(
     yield styled(safe_text(lore.title), BOLD)
     yield from dispute_lines(call, lore)
     earned = safe_text(origin.counted.earned.words(call.store.clock.now()))
-    figure = f"{bar(lore.confidence)} {two_decimals(lore.thousandths)} ✓{lore.validation_count}"
+    figure = f"{gauge(lore.confidence, 8)} {two_decimals(lore.thousandths)} ✓{lore.validation_count}"
     yield f"{lore.category} · {earned} · {lore.status} · {figure}"
     facts = {
         "id": lore.id + (f" ({shown.ref})" if shown.ref else ""),
@@ -151,14 +152,14 @@ def hit_line(call: Call, hit: Hit, now: float, status: str, worth: float | None 
     """
     width = call.output.width
     category = 22 if width >= _WIDE else 14
-    head = f"{bar(hit.confidence / 1000)} " if width >= _WIDE else ""
+    head = f"{gauge(hit.confidence / 1000, 8)} " if width >= _WIDE else ""
     head += f"{two_decimals(hit.confidence)}  "
     if width >= _NARROW:
         head += f"{pad(hit.category, category)} "
     helpful = f"✓{hit.validation_count}" if hit.validation_count else ""
     valued = f" {f'◆{worth:.2f}' if worth else '':<5}" if worth is not None and width >= _NARROW else ""
     who = f" {pad(safe_text(short_byline(hit.agent, hit.author, _WHO)), _WHO)}" if width >= _WIDEST else ""
-    tail = f"{who} {age(now - hit.created_at):>6} {helpful:<3}{valued} {hit.id if width >= _WIDE else hit.id[:_SHORT_ID]}"
+    tail = f"{who} {elapsed(now - hit.created_at):>6} {helpful:<3}{valued} {hit.id if width >= _WIDE else hit.id[:_SHORT_ID]}"
     room = max(8, width - len(head) - len(tail))
     marks = [status] if status != ACTIVE else []
     marks += ["disputed"] if hit.conflicts else []

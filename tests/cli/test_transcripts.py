@@ -23,8 +23,9 @@ from apikit import (
 )
 from sync_kit import settled
 
-from engram.cli.output import Output, age, bar, shorten
-from engram.domain.text.counted_nouns import counted
+from engram.cli.output import Output, shorten
+from engram.domain.text.counted_nouns import counted, elapsed
+from engram.domain.text.drawing import gauge
 
 
 @pytest.fixture
@@ -354,9 +355,9 @@ def test_small_words_of_the_output() -> None:
         "2 files",
         "1,000 files",
     ]
-    assert [bar(value) for value in (0, 0.5, 1)] == ["▁" * 8, "▆" * 4 + "▁" * 4, "▆" * 8]
+    assert [gauge(value, 8) for value in (0, 0.5, 1)] == ["▁" * 8, "▆" * 4 + "▁" * 4, "▆" * 8]
     units = [
-        age(seconds) for seconds in (-5, 59, 60, 7200, 86_400 * 3, 86_400 * 20, 86_400 * 90, 86_400 * 800)
+        elapsed(seconds) for seconds in (-5, 59, 60, 7200, 86_400 * 3, 86_400 * 20, 86_400 * 90, 86_400 * 800)
     ]
     assert units == ["now", "now", "1 min", "2 h", "3 d", "2 w", "2 mo", "2 y"]
     assert [shorten("abcdef", width) for width in (6, 5, 1)] == ["abcdef", "abcd…", "…"]

@@ -13,6 +13,14 @@ def entries(number: int) -> str:
     return counted(number, "entry", "entries")
 
 
+_SHORT_UNITS = (
+    (31_557_600, "y"),
+    (2_629_800, "mo"),
+    (604_800, "w"),
+    (86_400, "d"),
+    (3600, "h"),
+    (60, "min"),
+)  # in seconds
 _UNITS = ((365, "year"), (30, "month"), (7, "week"), (1, "day"))  # in days
 
 
@@ -23,6 +31,11 @@ def ago(seconds: float) -> str:
         if days >= length:
             return f"{counted(days // length, name)} ago"
     return "today"
+
+
+def elapsed(seconds: float) -> str:
+    """Return how long ago something was, in its largest unit: `now`, `5 min`, `3 w`, `2 y`."""
+    return next((f"{int(seconds // size)} {unit}" for size, unit in _SHORT_UNITS if seconds >= size), "now")
 
 
 def age(seconds: float) -> str:

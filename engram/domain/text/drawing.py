@@ -55,6 +55,12 @@ def _bar(share: float, cells: int) -> str:
     return "█" * (eighths // 8) + rest
 
 
+def gauge(share: float, cells: int) -> str:
+    """Draw a value from 0 to 1 as so many cells: `▆▆▆▆▆▁▁▁`."""
+    full = max(0, min(cells, round(share * cells)))
+    return "▆" * full + "▁" * (cells - full)
+
+
 def cut(text: str, most: int) -> str:
     """Return at most so many characters of a text, the last an ellipsis where some are missing."""
     return text if len(text) <= most else f"{text[: most - 1]}…"

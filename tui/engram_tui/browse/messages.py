@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from engram.domain.text.counted_nouns import entries
 from engram_tui.shell.sanitize import safe_line
-from engram_tui.widgets.format import count, entries
+from engram_tui.widgets.format import count
 
 if TYPE_CHECKING:
     from engram_tui.browse.queries import Matches

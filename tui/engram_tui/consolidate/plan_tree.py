@@ -13,10 +13,11 @@ from rich.segment import Segment
 from textual.strip import Strip
 
 from engram.domain.consolidation.plan import EFFECTS, KINDS, MERGE, Plan, Step, Unresolved, Withheld, counts
+from engram.domain.text.counted_nouns import entries
 from engram_tui.inbox.inbox_list import two_titles
 from engram_tui.shell.sanitize import safe_line
 from engram_tui.widgets.entry_list import EntryList, fit
-from engram_tui.widgets.format import count, entries, fraction
+from engram_tui.widgets.format import count, fraction
 
 TWO_COLUMNS = 70  # cells from which the effect of a step has a column of its own
 FEW = 12  # steps of a kind that are shown at first

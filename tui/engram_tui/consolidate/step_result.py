@@ -10,8 +10,10 @@ from engram.domain.consolidation.plan import ARCHIVE, MERGE, SUPERSEDE
 from engram.domain.entry.people import byline
 from engram.domain.errors import EngramError
 from engram.domain.review.review import merge_item
+from engram.domain.text.counted_nouns import entries
+from engram.domain.text.drawing import gauge
 from engram_tui.shell.sanitize import safe_line, safe_lines
-from engram_tui.widgets.format import bar, entries, fraction
+from engram_tui.widgets.format import fraction
 from engram_tui.widgets.word_marks import are_similar, inline
 
 if TYPE_CHECKING:
@@ -136,7 +138,9 @@ def _entry(lore: Lore, before: int, after: int) -> Text:
     validated = f" · ✓{lore.validation_count}" if lore.validation_count else ""
     sources = f" · {len(lore.sources)} sources" if len(lore.sources) > 1 else ""
     found = Text()
-    found.append(f"{lore.category} · {change}{bar(after, 8)} {fraction(after)}{validated}{sources}\n", "dim")
+    found.append(
+        f"{lore.category} · {change}{gauge(after / 1000, 8)} {fraction(after)}{validated}{sources}\n", "dim"
+    )
     for name in ("tags", "files", "context"):
         values = getattr(lore, name)
         if values:

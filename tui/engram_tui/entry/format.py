@@ -10,17 +10,10 @@ from rich.text import Text
 from engram.domain.entry.disputes import describe_dispute
 from engram.domain.entry.lore import ACTIVE
 from engram.domain.entry.people import byline
+from engram.domain.text.counted_nouns import elapsed
+from engram.domain.text.drawing import gauge
 from engram_tui.shell.sanitize import safe_line
-from engram_tui.widgets.format import (
-    age,
-    bar,
-    count,
-    decimals,
-    format_age,
-    format_earned,
-    format_helpful,
-    fraction,
-)
+from engram_tui.widgets.format import count, decimals, format_age, format_earned, format_helpful, fraction
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -61,7 +54,7 @@ def trust_line(shown: Shown, now: float) -> str:
     lore = shown.lore
     status = "" if lore.status == ACTIVE else f" · {lore.status}"
     pinned = " · pinned" if lore.pinned else ""
-    figure = f"{bar(lore.thousandths, 8)} {fraction(lore.thousandths)} {format_earned(shown, now)}"
+    figure = f"{gauge(lore.confidence, 8)} {fraction(lore.thousandths)} {format_earned(shown, now)}"
     return safe_line(f"{lore.category}{status}{pinned} · {figure} · {format_helpful(lore, now)}")
 
 
@@ -74,7 +67,7 @@ def facts(
     found = [
         (
             "confidence",
-            f"{bar(lore.thousandths, 8)} {fraction(lore.thousandths)} {format_earned(shown, now)}",
+            f"{gauge(lore.confidence, 8)} {fraction(lore.thousandths)} {format_earned(shown, now)}",
         ),
         ("helpful", _helpful(lore, now)),
         ("votes", _votes(lore, provenance.voters if provenance else {})),
@@ -183,7 +176,7 @@ def event_line(event: Event, now: float, *, marked: bool) -> str:
     fields = "" if event.fields == ("confidence",) else ", ".join(event.fields)
     mark = "●" if marked else " "
     what, author = safe_line(what, 12), safe_line(who(event), 14)
-    line = f"{mark} {age(now - event.at.timestamp()):>6}  {_change(event):<9} {what:<9} {author:<12} {fields}"
+    line = f"{mark} {elapsed(now - event.at.timestamp()):>6}  {_change(event):<9} {what:<9} {author:<12} {fields}"
     return safe_line(line).rstrip()
 
 
@@ -209,7 +202,7 @@ def version_heading(event: Event) -> str:
 def query_line(one: Surfaced, now: float) -> str:
     """Format a query that returned this entry."""
     place = f"#{one.rank} of {one.shown} · {decimals(one.score)} {one.strength}"
-    return safe_line(f"  {age(now - one.at):>6}  “{one.query}”  {place}", _MOST_QUERY)
+    return safe_line(f"  {elapsed(now - one.at):>6}  “{one.query}”  {place}", _MOST_QUERY)
 
 
 def compared_text(lore: Lore, event: Event) -> str:

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 from engram.domain.entry.confidence import HELPFUL, INCORRECT, KINDS
 from engram.domain.entry.lore import ACTIVE, ARCHIVED
 from engram.domain.errors import ValidationError
+from engram.domain.text.counted_nouns import entries
 from engram.usecases.opening.scopes import reach
 from engram.usecases.recording.edit import Edit, rewrite
 from engram.usecases.recording.editor import keep_if_refused
 from engram.usecases.recording.record import KNOWN, describe_known
 from engram_tui.shell.command import Command
-from engram_tui.widgets.format import entries, fraction, quote
+from engram_tui.widgets.format import fraction, quote
 
 if TYPE_CHECKING:
     from engram.app import Engram

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from engram.domain.entry.lore import ARCHIVED
 from engram.domain.errors import EngramError, UsageError
+from engram.domain.text.counted_nouns import entries
 from engram.usecases.recording.editor import open_editor, own_editor
 from engram_tui.entry_actions import commands
 from engram_tui.shell.errors import describe_error
 from engram_tui.shell.sanitize import safe_line
 from engram_tui.shell.screen import ShellScreen
-from engram_tui.widgets.format import entries
 
 if TYPE_CHECKING:
     from engram.app import Engram

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engram.domain.graph.graph import entity_key
 from engram.domain.graph.graph_drawing import tree
+from engram.domain.text.counted_nouns import entries
 from engram_tui.shell.sanitize import safe_line
 from engram_tui.widgets.entry_list import CATEGORY_CELLS
-from engram_tui.widgets.format import count, decimals, entries, short_category
+from engram_tui.widgets.format import count, decimals, short_category
 from engram_tui.widgets.line_list import QUIET, STRONG, Line, Part
 
 if TYPE_CHECKING:

@@ -24,9 +24,10 @@ from engram.domain.review.review import (
     WEAK,
     Item,
 )
+from engram.domain.text.counted_nouns import elapsed
 from engram_tui.shell.sanitize import safe_line
 from engram_tui.widgets.entry_list import fit
-from engram_tui.widgets.format import age, fraction
+from engram_tui.widgets.format import fraction
 from engram_tui.widgets.line_list import BAD, GOOD, QUIET, WARN, Line, LineList, Part
 
 if TYPE_CHECKING:
@@ -158,7 +159,7 @@ class InboxList(LineList):
         if "who" in columns and not is_pair:
             parts.append(Part(who_of(item, columns["who"] - 1), QUIET, columns["who"]))
         if "age" in columns:
-            when = age(self.now - item.at) if item.at else "–"
+            when = elapsed(self.now - item.at) if item.at else "–"
             parts.append(Part(f"{when:>{AGE_CELLS - 1}}", QUIET, AGE_CELLS))
         if "worth" in columns:
             parts.append(Part(f"{fraction(item.score):>{WORTH_CELLS - 1}}", QUIET, WORTH_CELLS))

@@ -16,10 +16,12 @@ from engram.domain.entry.lore import ACTIVE, Lore
 from engram.domain.entry.people import byline
 from engram.domain.errors import EngramError, UsageError
 from engram.domain.review import review
+from engram.domain.text.counted_nouns import elapsed
+from engram.domain.text.drawing import gauge
 from engram.usecases.review.proposal_items import proposal_name
 from engram_tui.inbox.versions import Version, versions_of
 from engram_tui.shell.sanitize import safe_line, safe_lines
-from engram_tui.widgets.format import age, bar, fraction, short_category
+from engram_tui.widgets.format import fraction, short_category
 from engram_tui.widgets.word_marks import LEFT, MOST, RIGHT, are_similar, inline, side_by_side
 
 if TYPE_CHECKING:
@@ -108,13 +110,13 @@ def facts(version: Version, now: float) -> str:
     ]
     validated = f" ✓{lore.validation_count}" if lore.validation_count else ""
     parts += [
-        f"{bar(lore.thousandths, 4)} {fraction(lore.thousandths)}{validated}",
+        f"{gauge(lore.confidence, 4)} {fraction(lore.thousandths)}{validated}",
         short_category(lore.category),
     ]
     at = lore.created_at
     with contextlib.suppress(ValueError):  # also where it is not known
         at = times.parse(version.at)
-    parts.append(age(now - at.timestamp()))
+    parts.append(elapsed(now - at.timestamp()))
     return safe_line(" · ".join(parts))
 
 

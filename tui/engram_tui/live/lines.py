@@ -11,10 +11,11 @@ from rich.cells import cell_len
 
 from engram.domain.entry.people import byline, short_byline
 from engram.domain.errors import EngramError
+from engram.domain.text.counted_nouns import entries
 from engram.usecases.index.index_query import consult
 from engram.usecases.opening import scopes
 from engram.usecases.store import people
-from engram_tui.widgets.format import count, entries, fraction
+from engram_tui.widgets.format import count, fraction
 from engram_tui.widgets.line_list import GOOD, QUIET, STRONG, WARN, Line, Part
 
 if TYPE_CHECKING:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from engram.domain.text.counted_nouns import entries
 from engram.usecases.review.proposals import REJECT
 from engram_tui.shell.command import Command
 from engram_tui.shell.sanitize import safe_line
-from engram_tui.widgets.format import entries, quote
+from engram_tui.widgets.format import quote
 
 if TYPE_CHECKING:
     from engram.app import Engram

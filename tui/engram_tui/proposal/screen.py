@@ -12,7 +12,7 @@ from rich.text import Text
 from textual import on
 from textual.containers import Container, Vertical, VerticalScroll
 
-from engram.domain.text.counted_nouns import counted
+from engram.domain.text.counted_nouns import counted, elapsed, entries
 from engram.usecases.review.proposals import ACCEPT, REJECT
 from engram_tui.proposal import commands
 from engram_tui.proposal.actions import ACTIONS
@@ -21,7 +21,6 @@ from engram_tui.shell.sanitize import safe_line, safe_lines
 from engram_tui.shell.screen import ShellScreen
 from engram_tui.shell.store_screen import reopen_store
 from engram_tui.widgets.entry_list import EntryList
-from engram_tui.widgets.format import age, entries
 from engram_tui.widgets.line_list import BAD, GOOD, QUIET, Line, LineList, Part
 from engram_tui.widgets.option_lines import StatusText
 from engram_tui.widgets.word_marks import inline
@@ -156,7 +155,7 @@ class ProposalScreen(ShellScreen):
             return
         left = len(found.undecided)
         about = found.about
-        parts = [about.title, f"by {about.author}", age(self.now() - about.at)]
+        parts = [about.title, f"by {about.author}", elapsed(self.now() - about.at)]
         state = step or (
             f"{left} of {len(found.entries)} undecided" if left else "all decided: i brings them in"
         )

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from rich.cells import cell_len
 
 from engram.domain.entry import change_phrase, times
+from engram.domain.text.counted_nouns import elapsed
 from engram.usecases.store.store import DEDICATED
 from engram_tui.shell.frame import NARROW
 from engram_tui.widgets.entry_list import fit
-from engram_tui.widgets.format import age, count, format_age
+from engram_tui.widgets.format import count, format_age
 from engram_tui.widgets.line_list import BAD, GOOD, QUIET, STRONG, WARN, Line, Part
 
 if TYPE_CHECKING:
@@ -214,7 +215,7 @@ def _line(key: str, change: LoreChange, now: float, cells: int) -> Line:
         Part(phrase, style or QUIET, cell_len(phrase) + 1),
     ]
     if change.at:
-        parts.append(Part(f"{age(now - change.at):>{AGE_CELLS - 1}}", QUIET, AGE_CELLS))
+        parts.append(Part(f"{elapsed(now - change.at):>{AGE_CELLS - 1}}", QUIET, AGE_CELLS))
     return Line(key, tuple(parts), "" if gone else change.id)
 
 

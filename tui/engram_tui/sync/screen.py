@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from textual.widgets import Static
 
+from engram.domain.text.counted_nouns import entries
 from engram.usecases.sync.sync import Options
 from engram_tui.shell.errors import describe_defect, describe_error
 from engram_tui.shell.sanitize import safe_line
@@ -28,7 +29,7 @@ from engram_tui.sync.lines import (
     where_line,
 )
 from engram_tui.sync.worker import Ended, progress_line, run_sync
-from engram_tui.widgets.format import count, entries
+from engram_tui.widgets.format import count
 from engram_tui.widgets.line_screen import LineScreen
 
 if TYPE_CHECKING:

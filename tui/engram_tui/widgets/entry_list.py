@@ -20,10 +20,12 @@ from textual.strip import Strip
 from engram.domain.entry.confidence import STATES, state
 from engram.domain.entry.lore import ACTIVE, PENDING
 from engram.domain.entry.people import short_byline
+from engram.domain.text.counted_nouns import elapsed
+from engram.domain.text.drawing import gauge
 from engram.domain.text.safe_text import safe_text
 from engram_tui.shell.action import bindings
 from engram_tui.shell.actions import MOVES
-from engram_tui.widgets.format import age, bar, fraction, short_category
+from engram_tui.widgets.format import fraction, short_category
 from engram_tui.widgets.rows import Row, have_refs, place_of
 
 NARROWEST, SMALL = 56, 70  # cells from which category and ref fit, and a confidence bar
@@ -235,7 +237,7 @@ class EntryList(ScrollView, can_focus=True):
         confirmed = "lore--confirmed" if row.validation_count else "lore--quiet"
         texts = {
             "ref": (row.ref or NONE, quiet),
-            "bar": (bar(row.confidence, columns.get("bar", 1) - 1), strength),
+            "bar": (gauge(row.confidence / 1000, columns.get("bar", 1) - 1), strength),
             "conf": (fraction(row.confidence), base),
             "category": (short_category(row.category), self._over(base, f"lore--{hue(row.category)}")),
             "who": (short_byline(row.agent, row.author, WHO_CELLS - 1), quiet),
@@ -243,7 +245,7 @@ class EntryList(ScrollView, can_focus=True):
                 f"{fraction(row.usefulness) if row.usefulness else NONE:>{USEFULNESS_CELLS - 1}}",
                 quiet,
             ),
-            "age": (f"{age(self.now - row.created_at):>{AGE_CELLS - 1}}", quiet),
+            "age": (f"{elapsed(self.now - row.created_at):>{AGE_CELLS - 1}}", quiet),
             "helped": (
                 f"{f'✓{row.validation_count}' if row.validation_count else NONE:>{COUNT_CELLS - 1}}",
                 self._over(base, confirmed),

@@ -6,20 +6,13 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from engram.domain.admission.credit import earned_tier
+from engram.domain.text.counted_nouns import elapsed
 
 if TYPE_CHECKING:
     from engram.domain.entry.lore import Lore
     from engram.usecases.lookup.listing import Shown
 
 _MOST_TITLE = 40
-_AGES = (
-    (365 * 86_400, "y"),
-    (30 * 86_400, "mo"),
-    (7 * 86_400, "w"),
-    (86_400, "d"),
-    (3_600, "h"),
-    (60, "min"),
-)
 _SHORT_CATEGORIES = {
     "ARCHITECTURAL_DECISION": "DECISION",
     "PATTERN_OUTCOME": "PATTERN",
@@ -45,33 +38,14 @@ def decimals(value: float) -> str:
     return f"{value:.2f}".removeprefix("0")
 
 
-def bar(thousandths: int, cells: int) -> str:
-    """Draw a value from 0 to 1 as a bar of so many cells."""
-    full = max(0, min(cells, round(thousandths * cells / 1000)))
-    return "▆" * full + "▁" * (cells - full)
-
-
 def count(number: int) -> str:
     """Format a number with separators: `10,412`."""
     return f"{number:,}"
 
 
-def entries(number: int) -> str:
-    """Count entries: `1 entry`, `10,412 entries`."""
-    return "1 entry" if number == 1 else f"{number:,} entries"
-
-
-def age(seconds: float) -> str:
-    """Format how long ago something was, in its largest unit: `now`, `5 min`, `3 w`, `2 y`."""
-    for length, unit in _AGES:
-        if seconds >= length:
-            return f"{int(seconds // length)} {unit}"
-    return "now"
-
-
 def format_age(moment: datetime, now: float) -> str:
     """Format a moment in the past as `3 d ago` or `just now`; `now` in Unix seconds."""
-    text = age(now - moment.timestamp())
+    text = elapsed(now - moment.timestamp())
     return "just now" if text == "now" else f"{text} ago"
 
 

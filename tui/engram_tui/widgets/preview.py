@@ -8,8 +8,9 @@ from textual.widgets import Static
 
 from engram.domain.entry.lore import ACTIVE, Lore
 from engram.domain.entry.people import byline
+from engram.domain.text.drawing import gauge
 from engram.domain.text.safe_text import safe_text
-from engram_tui.widgets.format import bar, format_age, format_earned, format_helpful, fraction
+from engram_tui.widgets.format import format_age, format_earned, format_helpful, fraction
 from engram_tui.widgets.markdown_pane import MarkdownPane
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def facts(shown: Shown, now: float) -> str:
     lore = shown.lore
     return _lines(
         f"{lore.category} · {format_earned(shown, now)}{'' if lore.status == ACTIVE else f' · {lore.status}'}",
-        f"{bar(lore.thousandths, 8)} {fraction(lore.thousandths)} · {format_helpful(lore, now)}",
+        f"{gauge(lore.confidence, 8)} {fraction(lore.thousandths)} · {format_helpful(lore, now)}",
         _field("tags", lore.tags),
         _field("files", lore.files),
         _field("when", lore.when),

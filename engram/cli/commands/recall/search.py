@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from engram.cli.invocation import Call
-from engram.cli.output import BOLD, CYAN, bar
+from engram.cli.output import BOLD, CYAN
 from engram.cli.parsing import declare, values_of
 from engram.domain.entry.confidence import two_decimals
 from engram.domain.entry.people import byline
 from engram.domain.text.counted_nouns import entries
+from engram.domain.text.drawing import gauge
 from engram.domain.text.safe_text import safe_text
 from engram.operations.recall import SEARCH
 
@@ -41,9 +42,7 @@ def run(call: Call) -> int:
     styled = call.output.styled
     for one in found.lore:
         lore = one.lore if one.counted is None else in_effect(one.lore, one.counted)
-        head = (
-            f"{styled(f'{one.ref:<3}', BOLD, CYAN)} {bar(lore.confidence)} {two_decimals(lore.thousandths)}  "
-        )
+        head = f"{styled(f'{one.ref:<3}', BOLD, CYAN)} {gauge(lore.confidence, 8)} {two_decimals(lore.thousandths)}  "
         call.output.line(head + styled(safe_text(lore.title), BOLD))
         by = byline(lore.agent, lore.author)
         facts = f"    {lore.category} · {by} · {lore.created_at:%Y-%m-%d} · {one.scope}"

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from engram.cli.commands.sync.sync import TIME_LIMIT
 from engram.cli.invocation import Call
-from engram.cli.output import age
 from engram.cli.parsing import argument, switch
 from engram.cli.progress import steps
 from engram.domain.errors import UsageError
-from engram.domain.text.counted_nouns import entries
+from engram.domain.text.counted_nouns import elapsed, entries
 
 DESCRIPTION = (
     "Push local changes to a branch of their own, `engram/proposals/NAME`, instead of the branch of lore, and print\n"
@@ -59,7 +58,7 @@ def _list(call: Call) -> int:
     for one in found:
         mine = ", yours" if one.is_own else ""
         call.output.say(f"{one.name}  {one.title}")
-        facts = f"    {entries(one.entries)} · {one.author}{mine} · {age(now - one.at).strip()}"
+        facts = f"    {entries(one.entries)} · {one.author}{mine} · {elapsed(now - one.at)}"
         call.output.rule(facts)
     if not found:
         call.output.line("No proposal is open.")

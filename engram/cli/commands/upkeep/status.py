@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from engram.cli.invocation import Call
-from engram.cli.output import age
 from engram.domain.entry.times import parse
-from engram.domain.text.counted_nouns import counted, entries
+from engram.domain.text.counted_nouns import counted, elapsed, entries
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.store.store import BRANCH, DEDICATED
 
@@ -164,7 +163,7 @@ def _last_parts(git: Any, now: datetime, name: str, did: str) -> Iterator[tuple[
 
 
 def _ago(moment: str, now: datetime) -> str:
-    since = age(max((now - parse(moment)).total_seconds(), 0))
+    since = elapsed(max((now - parse(moment)).total_seconds(), 0))
     return f"just {since}" if since == "now" else f"{since} ago"
 
 
