@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.adapters.index import delta, row_details
+from engram.adapters.index import row_details
 from engram.adapters.index.catalog import COLUMNS, line_check
 from engram.domain.typed import TYPE_CHECKING
 
@@ -26,7 +26,8 @@ def find_damage(connection: sqlite3.Connection) -> list[str]:
         if line_check(line[:-1], tags.pop(line[_ROW], []), named.pop(line[_ROW], [])) != line[-1]
     ]
     wrong += [f"the tags of row {row}" for row in tags] + [f"the names of row {row}" for row in named]
-    wrong += row_details.find_damage(connection) + delta.find_damage(connection)
+    for table, column in (("row_tokens", "tokens"), ("delta", "terms")):
+        wrong += row_details.find_damage(connection, table, column)
     query = (
         "SELECT path FROM files AS f WHERE shadowed != (path > (SELECT min(path) FROM files WHERE id = f.id))"
     )

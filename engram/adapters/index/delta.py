@@ -179,20 +179,6 @@ def count(connection: sqlite3.Connection) -> int:
     return int(connection.execute(query).fetchone()[0])
 
 
-def find_damage(connection: sqlite3.Connection) -> list[str]:
-    """Return the rows whose waiting terms differ from what was written, or belong to no entry."""
-    import zlib
-
-    query = (
-        "SELECT row, terms, check_number, EXISTS (SELECT 1 FROM files WHERE files.row = delta.row) FROM delta"
-    )
-    return [
-        f"the terms of row {row}"
-        for row, packed, expected, known in connection.execute(query)
-        if not known or zlib.crc32(packed) != expected
-    ]
-
-
 def unpack(packed: bytes) -> dict[str, int]:
     """Return the terms that `put` packed. Raises ValueError, EOFError or TypeError if they are damaged."""
     found = marshal.loads(packed)  # noqa: S302  # of this index's own catalog

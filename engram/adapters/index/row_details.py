@@ -146,16 +146,13 @@ _NAMING = (
 )
 
 
-def find_damage(connection: sqlite3.Connection) -> list[str]:
-    """Return the rows whose tokens differ from what was written, or belong to no entry."""
+def find_damage(connection: sqlite3.Connection, table: str, column: str) -> list[str]:
+    """Return the rows of a table whose bytes in a column differ from what was written, or belong to no entry."""
     import zlib
 
-    query = (
-        "SELECT row, tokens, check_number, EXISTS (SELECT 1 FROM files WHERE files.row = row_tokens.row)"
-        " FROM row_tokens"
-    )
+    query = f"SELECT row, {column}, check_number, row IN (SELECT row FROM files) FROM {table}"  # noqa: S608 - fixed names
     return [
-        f"the tokens of row {row}"
+        f"the {column} of row {row}"
         for row, packed, expected, known in connection.execute(query)
         if not known or zlib.crc32(packed) != expected
     ]

@@ -6,7 +6,7 @@ from engram.domain.entry.refs import fold
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable
 
 TYPES = ("person", "project", "company", "concept", "tool")
 
@@ -34,7 +34,7 @@ class Entity(NamedTuple):
     content: str = ""
 
 
-def by_name(entities: Iterable[Entity]) -> Mapping[str, tuple[str, ...]]:
+def by_name(entities: Iterable[Entity], fold: Callable[[str], str] = fold) -> dict[str, tuple[str, ...]]:
     """Map each folded slug, name or alias to the slugs that it may mean; several if it is ambiguous."""
     found: dict[str, dict[str, None]] = {}
     for entity in entities:

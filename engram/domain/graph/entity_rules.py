@@ -16,7 +16,7 @@ from engram.domain.entry.lore import (
 )
 from engram.domain.entry.named_files import DEVICES
 from engram.domain.errors import AmbiguousError, ValidationError
-from engram.domain.graph.entity import TYPES, Entity, Relationship
+from engram.domain.graph.entity import TYPES, Entity, Relationship, by_name
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def resolve_relationships(entities: Sequence[Entity]) -> tuple[Entity, ...]:
     slugs = {one.slug for one in entities}
     if all(way.to in slugs for one in entities for way in one.relationships):
         return tuple(entities)
-    names = by_key(entities)
+    names = by_name(entities, key_of)
     return tuple([_resolve(one, slugs, names) for one in entities])
 
 
@@ -125,15 +125,6 @@ def _slug_for(text: str, slugs: set[str], names: Mapping[str, tuple[str, ...]]) 
     return (
         text if text in slugs else found[0] if len(found) == 1 else text if is_slug(text) else slug_of(text)
     )
-
-
-def by_key(entities: Sequence[Entity]) -> dict[str, tuple[str, ...]]:
-    """Map each name, normalized by `key_of`, to the slugs that it may mean."""
-    found: dict[str, dict[str, None]] = {}
-    for one in entities:
-        for name in (one.slug, one.name, *one.aliases):
-            found.setdefault(key_of(name), {})[one.slug] = None
-    return {key: tuple(slugs) for key, slugs in found.items()}
 
 
 def check(entity: Entity) -> None:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from engram.domain.text.word_diff import common_ends
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -46,13 +48,7 @@ def merge_versions(base: str, winner: str, loser: str) -> tuple[str, str]:
 
 def common(one: Sequence[str], other: Sequence[str]) -> list[tuple[int, int]]:
     """Return the pairs of positions of a longest common subsequence, in order; equal edges are always part of it."""
-    start = 0
-    least = min(len(one), len(other))
-    while start < least and one[start] == other[start]:
-        start += 1
-    end = 0
-    while end < least - start and one[-1 - end] == other[-1 - end]:
-        end += 1
+    start, end = common_ends(one, other)
     pairs = [(at, at) for at in range(start)]
     middle = _longest(one[start : len(one) - end], other[start : len(other) - end])
     pairs += [(at + start, there + start) for at, there in middle]

@@ -22,8 +22,7 @@ class Finding(NamedTuple):
 
 def changed_lines(before: str, after: str) -> tuple[int, int]:
     """Count the lines only in `after` and those only in `before`; moved lines count as neither."""
-    old, new = _without_common_ends(before.splitlines(), after.splitlines())
-    lost, gained = Counter(old), Counter(new)
+    lost, gained = Counter(before.splitlines()), Counter(after.splitlines())
     return (gained - lost).total(), (lost - gained).total()
 
 
@@ -63,14 +62,3 @@ def version_changed(claim: str, before: str, after: str, path: str) -> Finding:
     """Report a version that was as claimed and is not any more."""
     now = f"is now {after}" if after else "is no longer a dependency"
     return Finding(VERSION, f"{claim} {now}", f"{path}: {before} → {after or 'none'}; the entry says {claim}")
-
-
-def _without_common_ends(old: list[str], new: list[str]) -> tuple[list[str], list[str]]:
-    """Strip the common first and last lines of two texts, so that little is left to compare."""
-    start, most = 0, min(len(old), len(new))
-    while start < most and old[start] == new[start]:
-        start += 1
-    end = 0
-    while end < most - start and old[-1 - end] == new[-1 - end]:
-        end += 1
-    return old[start : len(old) - end], new[start : len(new) - end]

@@ -57,16 +57,21 @@ def compare_parts(one: Sequence[str], other: Sequence[str]) -> Iterator[tuple[bo
 
     A difference in the middle is one part if finding the best alignment would take too long.
     """
-    shorter = min(len(one), len(other))
-    head = next((at for at in range(shorter) if one[at] != other[at]), shorter)
-    rest = shorter - head
-    tail = next((at for at in range(rest) if one[-1 - at] != other[-1 - at]), rest)
+    head, tail = common_ends(one, other)
     ends = len(one) - tail, len(other) - tail
     if head:
         yield True, 0, head, 0, head
     yield from _middle(one[head : ends[0]], other[head : ends[1]], head)
     if tail:
         yield True, ends[0], len(one), ends[1], len(other)
+
+
+def common_ends(one: Sequence[str], other: Sequence[str]) -> tuple[int, int]:
+    """Count the items with which two sequences begin alike, and those of the rest with which they end alike."""
+    shorter = min(len(one), len(other))
+    head = next((at for at in range(shorter) if one[at] != other[at]), shorter)
+    rest = shorter - head
+    return head, next((at for at in range(rest) if one[-1 - at] != other[-1 - at]), rest)
 
 
 def _middle(

@@ -32,8 +32,8 @@ from engram.usecases.recall.relevance import Relevance
 from engram.usecases.store.store import Clock, Store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from typing import Any
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from typing import Any, TypeVar
 
     import numpy
 
@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from engram.domain.settings import Settings
     from engram.usecases.recall.rerank import Neighbours, TokenMatch, TokenQuery
     from engram.usecases.recall.search import Candidate
+
+    T = TypeVar("T")
 
 _PREFIX = "rehearsal-"
 _NAME = "generation-rehearsal"
@@ -123,24 +125,24 @@ class Replayer:
 
     def answers(self, queries: Iterable[str]) -> dict[str, Answered]:
         """Return what each query shows, and the entries without which its answer would be weaker."""
-        asked = [*queries]
-        with damage_noticed():
-            self._look_up([text for text in asked if text not in self._answers])
-            return {text: self._answer(text) for text in asked}
+        return self._ask_each(queries, self._answer, self._answers)
 
     def shown(self, queries: Iterable[str]) -> dict[str, list[Candidate]]:
         """Return what each query shows, best first, with scores."""
-        asked = [*queries]
-        with damage_noticed():
-            self._look_up(asked)
-            return {text: self._search(text) for text in asked}
+        return self._ask_each(queries, self._search)
 
     def candidates(self, queries: Iterable[str]) -> dict[str, list[Candidate]]:
         """Return the candidates of each query, best first, including those below the threshold."""
+        return self._ask_each(queries, self._candidates)
+
+    def _ask_each(
+        self, queries: Iterable[str], answer: Callable[[str], T], known: Collection[str] = ()
+    ) -> dict[str, T]:
+        """Return the answer to each query; what the `known` ones need was looked up before."""
         asked = [*queries]
         with damage_noticed():
-            self._look_up(asked)
-            return {text: self._candidates(text) for text in asked}
+            self._look_up([text for text in asked if text not in known])
+            return {text: answer(text) for text in asked}
 
     def use_settings(self, settings: Settings) -> None:
         """Use these settings from now on."""

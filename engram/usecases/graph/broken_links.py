@@ -11,7 +11,8 @@ from engram.domain.entry.note_markup import Named, follow_link, is_attachment, l
 from engram.domain.entry.refs import fold
 from engram.domain.entry.text_links import text_links
 from engram.domain.errors import EngramError
-from engram.domain.graph.entity_rules import by_key, key_of, match_name
+from engram.domain.graph.entity import by_name
+from engram.domain.graph.entity_rules import key_of, match_name
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.graph.entities import Entities, read_entities
 from engram.usecases.store import entry_writer
@@ -129,7 +130,7 @@ class _Targets:
         """Use all entries of the store; `ids` are those of `hits`."""
         self.entities: Entities = read_entities(store)
         self._store, self._generation, self._hits, self._ids = store, generation, hits, ids
-        self._keys = by_key(self.entities.entities)
+        self._keys = by_name(self.entities.entities, key_of)
         self._made: dict[str, set[str]] = {}
 
     def problem(self, link: TextLink) -> str:
