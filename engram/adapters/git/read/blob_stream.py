@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import threading
 
-from engram.adapters.git.run import process
+from engram.adapters.git.run import failures, process
 from engram.adapters.git.run.runner import listing_error
-from engram.domain.errors import GitError
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -14,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from engram.adapters.git.run.layout import Repository
+    from engram.domain.errors import GitError
 
 SECONDS = 120.0
 # Blobs are stored as differences from others. Where git has no room for those, it makes them anew for each: ten times the
@@ -61,11 +61,7 @@ def stream(repo: Repository, oids: Sequence[str], deadline: float = SECONDS) -> 
 
 def lacking(repo: Repository, oid: str) -> GitError:
     """Return the error for a blob that is missing or damaged."""
-    return GitError(
-        f"The git repository at {repo.worktree} is damaged: it lacks the file contents {oid[:10]}.",
-        "Run `git fsck` there and repair what it reports.",
-        stderr="missing blob",
-    )
+    return failures.damage(repo.worktree, f"it lacks the file contents {oid[:10]}", "missing blob")
 
 
 def _feed(git: subprocess.Popen[bytes], asked: bytes) -> None:

@@ -194,6 +194,19 @@ def kind(stderr: str, markers: Sequence[tuple[str, tuple[str, ...]]] = MARKERS) 
     return FAILED
 
 
+def is_moved(folder: str, args: tuple[str, ...], code: int, stderr: str) -> bool:
+    """Return whether `git args` moved a ref; False when it is elsewhere by now, or locked. Raises GitError."""
+    if code and kind(stderr) not in (MOVED, BUSY):
+        raise failure(folder, args, code, stderr)
+    return code == 0
+
+
+def damage(folder: str, what: str, stderr: str) -> GitError:
+    """Return the error for a repository in which `what` is damaged or missing; `stderr` are words of MARKERS."""
+    hint = "Run `git fsck` there and repair what it reports."
+    return GitError(f"The git repository at {folder} is damaged: {what}.", hint, stderr=stderr)
+
+
 def failure(folder: str, args: tuple[str, ...], code: int, stderr: str) -> GitError:
     """Return the error for `git args` that ended with `code` in `folder`."""
     stderr = without_credentials(stderr)

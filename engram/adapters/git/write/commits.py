@@ -209,11 +209,7 @@ def _move(repo: Repository, branch: str, old: str | None, new: str, committer: s
     )
     words = (*DURABLE, "update-ref", "-m", "engram", "-z", "--stdin")
     result = run(repo, *words, stdin=orders, check=False, env=_reflog_identity(committer))
-    if result.code == 0:
-        return True
-    if failures.kind(result.stderr) in (failures.MOVED, failures.BUSY):
-        return False
-    raise failures.failure(repo.worktree, words, result.code, result.stderr)
+    return failures.is_moved(repo.worktree, words, result.code, result.stderr)
 
 
 def _reflog_identity(committer: str) -> dict[str, str]:

@@ -158,11 +158,7 @@ def move(repo: Repository, ref: str, old: str | None, new: str) -> bool:
     """Move `refs/…` from `old` (None: it does not exist) to `new`; False when it is elsewhere by now, or locked."""
     words = (*DURABLE, "update-ref", "-m", REASON, ref, new, old or "0" * len(new))
     done = run(repo, *words, check=False, env=reflog_identity())
-    if done.code == 0:
-        return True
-    if failures.kind(done.stderr) in (failures.MOVED, failures.BUSY):
-        return False
-    raise failures.failure(repo.worktree, words, done.code, done.stderr)
+    return failures.is_moved(repo.worktree, words, done.code, done.stderr)
 
 
 # Merge commits that somebody else made: a host's merge button, a git without the merge driver, a person.

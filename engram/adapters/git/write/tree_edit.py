@@ -10,8 +10,8 @@ import re
 from types import MappingProxyType
 
 from engram.adapters.git.read.objects import TREE, read
+from engram.adapters.git.run import failures
 from engram.adapters.git.run.runner import run
-from engram.domain.errors import GitError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from engram.adapters.git.read.objects import Entry
     from engram.adapters.git.run.layout import Repository
     from engram.adapters.git.write.pack import NewObjects
+    from engram.domain.errors import GitError
 
     # The new state of the names in a folder: a file, nothing, or the edits of a folder in it.
     Edits = dict[bytes, "Entry | Edits | None"]
@@ -153,11 +154,7 @@ def _join(folder: bytes, name: bytes) -> bytes:
 
 
 def _damage_error(repo: Repository, commit: str) -> GitError:
-    return GitError(
-        f"The git repository at {repo.worktree} is damaged: a folder of {commit[:10]} cannot be read.",
-        "Run `git fsck` there and repair what it reports.",
-        stderr="bad tree object",
-    )
+    return failures.damage(repo.worktree, f"a folder of {commit[:10]} cannot be read", "bad tree object")
 
 
 def _name(repo: Repository, commit: str, path: bytes) -> bytes:
