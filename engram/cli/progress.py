@@ -33,18 +33,13 @@ def progress(output: Output, what: str) -> Iterator[Callable[[int, int], None]]:
         percent = 100 * done // max(total, 1)
         if time.monotonic() - began > _PATIENCE_SECONDS and percent != shown:
             shown = percent
-            print(
-                f"\r{what} {'━' * (percent // 4):<25} {done:,} of {total:,}",
-                end="",
-                file=sys.stderr,
-                flush=True,
-            )
+            _put(f"{what} {'━' * (percent // 4):<25} {done:,} of {total:,}")
 
     try:
         yield step
     finally:
         if shown:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+            _put("\x1b[K")
 
 
 @contextmanager
@@ -56,10 +51,13 @@ def steps(output: Output) -> Iterator[Callable[[str], None] | None]:
     width = max(os.get_terminal_size(2).columns - 3, 20)
 
     def step(what: str) -> None:
-        text = output.styled(f"{shorten(safe_text(what), width)} …", DIM)
-        print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
+        _put("\x1b[K" + output.styled(f"{shorten(safe_text(what), width)} …", DIM))
 
     try:
         yield step
     finally:
-        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+        _put("\x1b[K")
+
+
+def _put(text: str) -> None:
+    print(f"\r{text}", end="", file=sys.stderr, flush=True)

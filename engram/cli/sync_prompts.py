@@ -9,6 +9,9 @@ from engram.domain.errors import EngramError
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from engram.adapters.git.remote.remotes import Remote
     from engram.usecases.store.store import Store
 
 
@@ -19,16 +22,11 @@ def ask_to_sync(call: Call, path: str | None = None) -> None:
     """
     if not (call.arguments.yes or call.is_interactive):
         return
-    store = _open_store(path)
-    if store is None:
-        return
     from engram.usecases.store import sync_consent
-    from engram.usecases.sync.auto_sync import remote_of_store
     from engram.usecases.upkeep.background import sync_apart
 
-    try:
-        remote = remote_of_store(store)
-        if remote is None or not sync_consent.is_person(store) or sync_consent.is_asked(store, remote.name):
+    def ask(store: Store, remote: Remote) -> None:
+        if sync_consent.is_asked(store, remote.name):
             return
         question = (
             f"Sync the lore of {store.places.root} with {remote.name} ({remote.url}) by itself from now on? It is sent"
@@ -40,14 +38,18 @@ def ask_to_sync(call: Call, path: str | None = None) -> None:
         else:
             sync_consent.refuse(store, remote.name)
             call.output.rule("It does not sync by itself. Allow it later: engram sync --yes")
-    except EngramError as error:
-        call.output.note(f"Engram could not ask whether it may sync by itself: {error.message}")
-    finally:
-        store.close()
+
+    _with_remote(call, path, ask, "Engram could not ask whether it may sync by itself")
 
 
 def allow_cloned(call: Call, path: str) -> None:
     """Let a store that a person cloned from its remote sync with it by itself: that is what they cloned it for."""
+    trouble = "It does not sync by itself yet"
+    _with_remote(call, path, lambda store, remote: _allow(call, store, remote.name), trouble)
+
+
+def _with_remote(call: Call, path: str | None, work: Callable[[Store, Remote], None], trouble: str) -> None:
+    """Do `work` with the store at a path, or around here, and its remote; nothing without either, or for an agent."""
     store = _open_store(path)
     if store is None:
         return
@@ -57,9 +59,9 @@ def allow_cloned(call: Call, path: str) -> None:
     try:
         remote = remote_of_store(store)
         if remote is not None and sync_consent.is_person(store):
-            _allow(call, store, remote.name)
+            work(store, remote)
     except EngramError as error:
-        call.output.note(f"It does not sync by itself yet: {error.message}")
+        call.output.note(f"{trouble}: {error.message}")
     finally:
         store.close()
 

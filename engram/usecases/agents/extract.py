@@ -12,7 +12,7 @@ from engram.domain.entry.lore import ACTIVE, PENDING
 from engram.domain.errors import EngramError, NotFoundError, SecretFoundError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.recording import record as recording
-from engram.usecases.similarity.near_duplicates import find_same, similar
+from engram.usecases.similarity.near_duplicates import find_same, similar_or_bare
 from engram.usecases.store import judgements
 from engram.usecases.store.code_repository import code_repository
 
@@ -67,9 +67,7 @@ def record_new(store: Store, draft: Draft) -> tuple[Recorded | None, str]:
     Raises EngramError where it is refused.
     """
     lore, _ = recording.prepare(store, draft)
-    # Somebody may have recorded it without these.
-    bare = lore._replace(context=(), tags=(), files=(), entities=())
-    twins = similar(store, lore) or similar(store, bare)
+    twins = similar_or_bare(store, lore)
     there = find_same(store, lore, [twin.path for twin in twins])
     if there is not None and there.lore.status == ACTIVE:
         judgements.confirm(store, there.lore, lore.agent, once=True)
@@ -108,9 +106,7 @@ def _keep(store: Store, one: Extracted, name: str, dry_run: bool) -> Outcome:
     try:
         if dry_run:
             lore, _ = recording.prepare(store, draft)
-            twins = similar(store, lore) or similar(
-                store, lore._replace(context=(), tags=(), files=(), entities=())
-            )
+            twins = similar_or_bare(store, lore)
             return Outcome(one, KNOWN, twins[0].id) if twins else Outcome(one, NEW)
         done, twin = record_new(store, draft)
     except SecretFoundError as error:

@@ -24,7 +24,7 @@ from engram.domain.errors import ConflictError, EngramError, StoreError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.agents.extract import record_new
 from engram.usecases.recording import record as recording
-from engram.usecases.similarity.near_duplicates import find_same, similar
+from engram.usecases.similarity.near_duplicates import find_same, similar_or_bare
 from engram.usecases.store import activity_log, captured, judgements, learned_moments
 from engram.usecases.store.captured import ORIGIN
 from engram.usecases.store.code_repository import from_the_top
@@ -127,8 +127,7 @@ def _keep_captured(store: Store, draft: recording.Draft, session: str) -> bool:
     try:
         lore, _ = recording.prepare(store, draft)
         learned, lore = lore.when, lore._replace(when=())  # what is learned is never in a file
-        bare = lore._replace(context=(), tags=(), files=())
-        twins = similar(store, lore) or similar(store, bare)
+        twins = similar_or_bare(store, lore)
         there = find_same(store, lore, [twin.path for twin in twins])
         if (
             there is not None

@@ -97,6 +97,11 @@ def similar(store: Store, lore: Lore, *, assessed: bool = False) -> list[Similar
     return sorted(found, key=lambda one: (-one.similarity, one.id))
 
 
+def similar_or_bare(store: Store, lore: Lore) -> list[Similar]:
+    """Return the same; where there are none, those near its text alone: somebody may have recorded it without the rest."""
+    return similar(store, lore) or similar(store, lore._replace(context=(), tags=(), files=(), entities=()))
+
+
 def _is_near(new: RecentText, other: RecentText, assessed: bool) -> bool:
     """Test whether two texts share enough words to be compared."""
     is_long = min(len(new.words), len(other.words)) >= _LONG

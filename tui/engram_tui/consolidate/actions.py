@@ -12,8 +12,8 @@ ACTIONS = (
     Action("open_result", "enter", "open", "open or close a kind; the result of a step", 4, "has_line"),
     Action("merge_step", "m", "merge …", "choose left, right or both, by paragraph and field, at once", 4, "may_merge", command="engram review merge --content"),
     Action("rehearsal", "d", "answers", "the past queries whose answers would change", 5, "has_plan"),
-    Action("fold_kind", "left", "close", "close the kind", 0, "is_listing"),
-    Action("open_kind", "right", "open", "open the kind", 0, "is_listing"),
+    Action("fold_kind", "left", "close", "close the kind", 0, "is_listing", run="open_kind(False)"),
+    Action("open_kind", "right", "open", "open the kind", 0, "is_listing", run="open_kind(True)"),
     Action("take_all", "asterisk", "take all", "select every step that needs no confirmation, or none", 0, "has_plan"),
     Action("plan_again", "r,f5", "plan again", "plan anew", 0, "is_listing", command="engram consolidate"),
 )  # fmt: skip

@@ -267,17 +267,11 @@ class ConsolidateScreen(ShellScreen):
         """Go back to the tree."""
         self.go_back_to(self.tree_list)
 
-    def action_fold_kind(self) -> None:
-        """Close the kind that the cursor is in."""
+    def action_open_kind(self, wanted: bool) -> None:
+        """Open the kind that the cursor is in, or close it."""
         line = self.tree_list.line
         if line is not None:
-            self._open(line.kind, False)
-
-    def action_open_kind(self) -> None:
-        """Open the kind under the cursor."""
-        line = self.tree_list.line
-        if line is not None:
-            self._open(line.kind, True)
+            self._open(line.kind, wanted)
 
     def _open(self, kind: str, wanted: bool) -> None:
         self.choices.open[kind] = wanted

@@ -140,21 +140,8 @@ class LazyRows(Sequence[Row]):
 
     def _row(self, entry_id: str, packed: bytes) -> Row:
         line = marshal.loads(packed)  # noqa: S302 - packed in this process, a moment ago
-        (
-            confidence,
-            category,
-            title,
-            created,
-            updated,
-            helpful,
-            status,
-            agent,
-            pinned,
-            path,
-            given,
-            conflicts,
-            author,
-        ) = line
+        confidence, category, title, created, updated, helpful, status, agent, pinned, path, *rest = line
+        given, conflicts, author = rest
         usefulness = importance(
             given, pinned=bool(pinned), helpful=helpful, shown=self._shown.get(entry_id, 0)
         )
