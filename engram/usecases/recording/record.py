@@ -37,32 +37,9 @@ if TYPE_CHECKING:
     from engram.adapters.files.durable.write import Change
     from engram.usecases.store.store import Store
 
-# Detect known entities in the text of a new entry, and add them to those given; never creates an entity.
-
-SETTING = "graph.detect"
 _FOLDER = "entities"  # engram.domain.entry.named_files.ENTITIES, not imported here, to keep recording fast
 _AHEAD = timedelta(days=1)  # clocks differ, but not more
 _MOST = 200  # names in an entry: engram.domain.entry.lore.MAX_ITEMS
-
-
-def with_mentioned(store: Store, content: str, given: Sequence[str]) -> tuple[str, ...]:
-    """Return the given names without duplicates, followed by those of other entities that the text mentions."""
-    given = tuple(dict.fromkeys(given))
-    if not os.path.isdir(f"{store.places.root}/{store.places.home}/{_FOLDER}"):
-        return given
-    if not store.settings.flag(SETTING):
-        return given
-    from engram.domain.graph.entity_rules import match_name
-    from engram.usecases.graph.entities import names_to_detect
-
-    ready = names_to_detect(store)
-    slugs, entities = ready.names.found_in(content), ready.entities
-    if not slugs:
-        return given
-    there = {slug for name in given for slug in match_name(entities, name)}
-    names = {one.slug: one.name for one in entities if one.slug in slugs}
-    found = [names[slug] for slug in slugs if slug not in there and slug in names]
-    return (*given, *found)[: max(len(given), _MOST)]
 
 
 class Draft(NamedTuple):
@@ -293,7 +270,7 @@ def prepare(store: Store, draft: Draft, lore_id: str = "", author: str | None = 
         context=tuple(text.strip() for text in draft.context if text.strip()),
         tags=tuple(dict.fromkeys(tag.strip() for tag in draft.tags)),
         files=tuple(dict.fromkeys(draft.files)),
-        entities=with_mentioned(store, draft.content, draft.entities),
+        entities=_with_mentioned(store, draft.content, draft.entities),
         relations=tuple(Relation(kind, other) for kind, other in draft.relations),
         importance=draft.importance,
         pinned=draft.pinned,
@@ -306,6 +283,26 @@ def prepare(store: Store, draft: Draft, lore_id: str = "", author: str | None = 
     )
     check(lore, store.categories)
     return lore, redacted
+
+
+def _with_mentioned(store: Store, content: str, given: Sequence[str]) -> tuple[str, ...]:
+    """Return the given names without duplicates, followed by those of other known entities that the text mentions."""
+    given = tuple(dict.fromkeys(given))
+    if not os.path.isdir(f"{store.places.root}/{store.places.home}/{_FOLDER}"):
+        return given
+    if not store.settings.flag("graph.detect"):
+        return given
+    from engram.domain.graph.entity_rules import match_name
+    from engram.usecases.graph.entities import names_to_detect
+
+    ready = names_to_detect(store)
+    slugs, entities = ready.names.found_in(content), ready.entities
+    if not slugs:
+        return given
+    there = {slug for name in given for slug in match_name(entities, name)}
+    names = {one.slug: one.name for one in entities if one.slug in slugs}
+    found = [names[slug] for slug in slugs if slug not in there and slug in names]
+    return (*given, *found)[: max(len(given), _MOST)]
 
 
 def check_id(store: Store, lore_id: str) -> str:
