@@ -384,20 +384,13 @@ class BrowseScreen(MarkScreen, EntryActionsScreen):
 
     def action_sort(self) -> None:
         """Sort by the next order; a search has one more, its own."""
-        self._sort(1)
-
-    def action_sort_back(self) -> None:
-        """Sort by the order before."""
-        self._sort(-1)
-
-    def _sort(self, by: int) -> None:
         orders = [name for name in SORT_NAMES if name != BEST or self.matches]
         if self.matches is None:
-            self.order = _step(self.order, orders, by)
+            self.order = _after(self.order, orders)
             self.shell.saved.set("browse.sort", self.order)
             self.read_list()
         else:
-            self.match_order = _step(self.match_order, orders, by)
+            self.match_order = _after(self.match_order, orders)
             self._show_rows(sort_rows(self.matches.rows, self.match_order), top=True)
         self._show_facets()
 
@@ -446,5 +439,5 @@ class BrowseScreen(MarkScreen, EntryActionsScreen):
         )
 
 
-def _step(name: str, names: list[str], by: int) -> str:
-    return names[(names.index(name) + by) % len(names)] if name in names else names[0]
+def _after(name: str, names: list[str]) -> str:
+    return names[(names.index(name) + 1) % len(names)] if name in names else names[0]

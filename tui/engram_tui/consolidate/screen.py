@@ -6,7 +6,6 @@ Nothing is written before `y`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
@@ -35,8 +34,6 @@ if TYPE_CHECKING:
 
     from engram.app import Engram
     from engram.domain.consolidation.plan import Plan
-    from engram.domain.entry.lore import Lore
-    from engram.domain.review.review import Item
     from engram_tui.inbox.versions import MergeSource
 
 CURSOR_DELAY = 0.05  # seconds without a key before a result is shown
@@ -366,15 +363,12 @@ class ConsolidateScreen(ShellScreen):
         self.ask("versions", read, self._merge, opens=True)
 
     def _merge(self, source: MergeSource) -> None:
-        from engram_tui.inbox.merge_editor import MergeEditor
+        from engram_tui.inbox.merge_editor import merge_by_hand
 
-        self.app.push_screen(MergeEditor(source), partial(self._handle_merge, source.item, source.decision))
-
-    def _handle_merge(self, item: Item, decision: str, result: Lore | None) -> None:
-        if result is None:
-            self.toast("Merge", "Nothing was written.")
-        else:
-            self.execute(commands.decide([item], decision, result), (item.id,))
+        item, decision = source.item, source.decision
+        merge_by_hand(
+            self, source, lambda result: self.execute(commands.decide([item], decision, result), (item.id,))
+        )
 
 
 def make_plan(store: Engram, chosen: dict[str, bool], progress: Callable[[str], None]) -> Plan:

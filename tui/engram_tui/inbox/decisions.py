@@ -194,12 +194,6 @@ class DecidingScreen(MarkScreen):
             self.ask("versions", lambda store: read_merge_source(store, item), then, opens=True)
 
     def _merge(self, source: MergeSource) -> None:
-        from engram_tui.inbox.merge_editor import MergeEditor
+        from engram_tui.inbox.merge_editor import merge_by_hand
 
-        def merged(result: Lore | None) -> None:
-            if result is None:
-                self.toast("Merge", "Nothing was written.")
-            else:
-                self.decide([source.item], source.decision, result)
-
-        self.app.push_screen(MergeEditor(source), merged)
+        merge_by_hand(self, source, lambda result: self.decide([source.item], source.decision, result))

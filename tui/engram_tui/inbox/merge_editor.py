@@ -15,14 +15,17 @@ from textual.widgets import Static, TextArea
 
 from engram.domain.entry.lore import Lore
 from engram_tui.inbox.merge_draft import BOTH, LEFT, RIGHT, MergeDraft, Part
-from engram_tui.shell.prompts import ConfirmLeave
+from engram_tui.shell.prompts import confirm_leave
 from engram_tui.shell.sanitize import safe_line, safe_lines
 from engram_tui.widgets.word_marks import are_similar, side_by_side
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from textual.app import ComposeResult
 
     from engram_tui.inbox.versions import MergeSource
+    from engram_tui.shell.screen import ShellScreen
 
 CHOSEN, NOT_CHOSEN, CURRENT = "●", "○", "▶"
 
@@ -253,12 +256,8 @@ class MergeEditor(ModalScreen[Lore | None]):
             self.set_focus(None)
             self.show()
         elif self.is_typed:
-            self.app.push_screen(ConfirmLeave(), self._leave_confirmed)
+            confirm_leave(self)
         else:
-            self.dismiss(None)
-
-    def _leave_confirmed(self, yes: bool | None) -> None:
-        if yes:
             self.dismiss(None)
 
 
@@ -266,3 +265,15 @@ def _value_text(value: object) -> str:
     if isinstance(value, tuple):
         return safe_line(", ".join(str(item) for item in value), 48) or "(none)"
     return safe_line("(none)" if value is None or value == "" else value, 48)
+
+
+def merge_by_hand(screen: ShellScreen, source: MergeSource, then: Callable[[Lore], None]) -> None:
+    """Open the editor on these versions, and go on with the merged entry."""
+
+    def merged(result: Lore | None) -> None:
+        if result is None:
+            screen.toast("Merge", "Nothing was written.")
+        else:
+            then(result)
+
+    screen.app.push_screen(MergeEditor(source), merged)

@@ -12,7 +12,7 @@ from textual.widgets import TextArea
 from engram.domain.errors import UsageError
 from engram.usecases.recording.editor import edit_text, own_editor
 from engram_tui.shell.errors import describe_error
-from engram_tui.shell.prompts import ConfirmLeave
+from engram_tui.shell.prompts import confirm_leave
 from engram_tui.shell.sanitize import safe_line, safe_lines
 
 if TYPE_CHECKING:
@@ -78,8 +78,4 @@ class TextEditor(ModalScreen[bytes | None]):
         if self.query_one(TextArea).text == self._text:
             self.dismiss(None)
         else:
-            self.app.push_screen(ConfirmLeave(), self._leave_confirmed)
-
-    def _leave_confirmed(self, yes: bool | None) -> None:
-        if yes:
-            self.dismiss(None)
+            confirm_leave(self)

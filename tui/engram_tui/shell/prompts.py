@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -14,6 +14,7 @@ from engram_tui.shell.sanitize import safe_line, safe_lines
 if TYPE_CHECKING:
     from textual.app import ComposeResult
 
+T = TypeVar("T")
 _BOX = """
     %(name)s { align: center middle; }
     %(name)s > Vertical {
@@ -73,8 +74,11 @@ class Confirm(ModalScreen[bool | None]):
         self.dismiss(yes)
 
 
-class ConfirmLeave(Confirm):
-    """Asks before an editor is left whose text is not saved."""
+def confirm_leave(editor: ModalScreen[T | None]) -> None:
+    """Ask before an editor is left whose text is not saved."""
 
-    def __init__(self) -> None:
-        super().__init__("Leave", "What you typed is not saved anywhere. Leave anyway?")
+    def answered(yes: bool | None) -> None:
+        if yes:
+            editor.dismiss(None)
+
+    editor.app.push_screen(Confirm("Leave", "What you typed is not saved anywhere. Leave anyway?"), answered)
