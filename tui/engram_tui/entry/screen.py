@@ -123,7 +123,7 @@ class EntryScreen(EntryActionsScreen):
         """Read everything, the text first."""
         for name, title in PARTS.items():
             self._box(name).border_title = title
-        self._open_part("text")
+        self.action_open_part("text")
         self.read()
 
     # Conditions of the actions
@@ -243,35 +243,13 @@ class EntryScreen(EntryActionsScreen):
         else:
             self.shell.close_overlays(self.entry_id)
 
-    def action_next_part(self) -> None:
-        """Focus the next part."""
-        self._step(1)
-
-    def action_previous_part(self) -> None:
-        """Focus the part before."""
-        self._step(-1)
-
-    def _step(self, by: int) -> None:
+    def action_step(self, by: int) -> None:
+        """Focus the next part, or (-1) the one before."""
         names = list(PARTS)
-        self._open_part(names[(names.index(self._part) + by) % len(names)])
+        self.action_open_part(names[(names.index(self._part) + by) % len(names)])
 
-    def action_links(self) -> None:
-        """Go to the links."""
-        self._open_part("links")
-
-    def action_history(self) -> None:
-        """Go to the versions."""
-        self._open_part("versions")
-
-    def action_next_lore(self) -> None:
-        """Open the next entry of the list."""
-        self._walk(1)
-
-    def action_previous_lore(self) -> None:
-        """Open the entry before in the list."""
-        self._walk(-1)
-
-    def _walk(self, by: int) -> None:
+    def action_walk(self, by: int) -> None:
+        """Open the next entry of the list, or (-1) the one before."""
         if self.entry_id in self.around:
             at = self.around.index(self.entry_id) + by
             if 0 <= at < len(self.around):
@@ -280,7 +258,7 @@ class EntryScreen(EntryActionsScreen):
 
     def _go_to(self, entry_id: str) -> None:
         self.entry_id = entry_id
-        self._open_part("text")
+        self.action_open_part("text")
         self.read()
 
     def action_open_line(self) -> None:
@@ -352,7 +330,8 @@ class EntryScreen(EntryActionsScreen):
     def _box(self, name: str) -> Widget:
         return self.query_one(f"#{name}" if name in ("text", "facts") else f"#{name}-part")
 
-    def _open_part(self, name: str) -> None:
+    def action_open_part(self, name: str) -> None:
+        """Go to a part: `links`, `versions`, …"""
         self._part = name
         self.set_class(name != "text", "-aside")
         for other in PARTS:

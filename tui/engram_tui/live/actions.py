@@ -12,6 +12,6 @@ ACTIONS = (
     Action("read", "enter", "open", "all about this line: the entry, or the event; esc goes back", 2, "can_read"),
     Action("live_only", "f", "show only", "everything, only what was recalled, or only where something was missing", 7, "is_listing"),
     Action("live_follow", "G,end", "follow", "go to the newest event and follow", 3, "can_follow"),
-    Action("next_entry", "J", "next event", "the next event"),
-    Action("previous_entry", "K", "previous event", "the event before"),
+    Action("next_entry", "J", "next event", "the next event", run="move_by_event(1)"),
+    Action("previous_entry", "K", "previous event", "the event before", run="move_by_event(-1)"),
 )  # fmt: skip

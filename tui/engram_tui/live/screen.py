@@ -189,15 +189,8 @@ class LiveScreen(LineScreen, JudgeScreen):
         """Go to the newest line."""
         self.line_list.action_edge(True)
 
-    def action_next_entry(self) -> None:
-        """Go to the next event."""
-        self._move_by_event(1)
-
-    def action_previous_entry(self) -> None:
-        """Go to the event before."""
-        self._move_by_event(-1)
-
-    def _move_by_event(self, by: int) -> None:
+    def action_move_by_event(self, by: int) -> None:
+        """Go to the next event, or (-1) to the one before."""
         lines, at = self.line_list.lines, self.line_list.cursor
         starts = [number for number, line in enumerate(lines) if line.id.endswith(":")]
         if by > 0:

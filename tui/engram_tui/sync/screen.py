@@ -163,27 +163,13 @@ class SyncScreen(LineScreen):
 
     # Syncing
 
-    def action_sync(self) -> None:
-        """Sync both ways."""
-        self._begin(Options(), "engram sync")
-
-    def action_sync_pull(self) -> None:
-        """Only pull."""
-        self._begin(Options(push=False), "engram sync --pull")
-
-    def action_sync_push(self) -> None:
-        """Only push."""
-        self._begin(Options(pull=False), "engram sync --push")
-
-    def action_sync_look(self) -> None:
-        """Only look what a sync would do."""
-        self._begin(Options(), "engram sync --dry-run", dry_run=True)
-
-    def _begin(self, options: Options, command: str, *, dry_run: bool = False) -> None:
+    def action_sync(self, only: str = "") -> None:
+        """Sync both ways, or only `--pull`, only `--push`, or (`--dry-run`) look what a sync would do."""
+        options, dry_run = Options(pull=only != "--push", push=only != "--pull"), only == "--dry-run"
         if self.view is None or self.is_syncing():
             return
         found = self.view.exchange
-        start = partial(self._start, command=command, dry_run=dry_run)
+        start = partial(self._start, command=f"engram sync {only}".strip(), dry_run=dry_run)
         if not found.remote:
             self._pick_remote("Sync with", lambda name: start(options._replace(remote=name)))
         elif options.push and not dry_run and not found.known and found.outgoing.total:
