@@ -212,10 +212,10 @@ class LiveTable:
         query = "SELECT agent, max(at) FROM retrievals WHERE agent != '' GROUP BY agent"
         return {str(agent): float(at) for agent, at in self._flush().run(query)}
 
-    def moments_of(self, session: str, since: float, most: int = 10_000) -> list[float]:
+    def moments_of(self, session: str, since: float) -> list[float]:
         """Return when a session did something after a moment, the latest first (Unix seconds)."""
-        query = "SELECT at FROM retrievals WHERE at > ? AND session = ? ORDER BY number DESC LIMIT ?"
-        return [float(at) for (at,) in self._flush().run(query, (since, session, most))]
+        query = "SELECT at FROM retrievals WHERE at > ? AND session = ? ORDER BY number DESC LIMIT 10000"
+        return [float(at) for (at,) in self._flush().run(query, (since, session))]
 
     def latencies(self, bounds: Sequence[float]) -> tuple[list[int], float, int]:
         """Of all queries: how many took at most each of so many milliseconds, their sum, their number."""

@@ -79,7 +79,7 @@ def recall_skill(
     return note_run(store, run_query(store, skill, parameters, waiting=waiting))
 
 
-def run_skill(store: Store, name: str, parameters: Values = NONE, *, waiting: bool = True) -> Skill:
+def run_skill(store: Store, name: str, parameters: Values = NONE) -> Skill:
     """Run the query of the named skill on this store. Raises NotFoundError, AmbiguousError, UsageError for one without."""
     shown = get(store, name)
     skill = Skill(shown.lore, shown.ref, shown.scope, query_of(shown.lore.content), NEVER)
@@ -94,7 +94,7 @@ def run_skill(store: Store, name: str, parameters: Values = NONE, *, waiting: bo
         )
     record = _records(store).get(shown.lore.id, NEVER)
     skill = skill._replace(record=record)
-    return note_run(store, run_query(store, skill, parameters, waiting=waiting))
+    return note_run(store, run_query(store, skill, parameters, waiting=True))
 
 
 def run_query(store: Store, skill: Skill, parameters: Values, *, waiting: bool) -> Skill:

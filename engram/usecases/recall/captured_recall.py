@@ -28,7 +28,7 @@ _LEAST_BY_WORDS = 0.6
 _MORE_OF_A_FAILURE = 0.25  # that nothing mended: it helps only who asks about that very failure
 
 
-def matching(store: Store, question: str, most: int = MOST, *, failures: bool = True) -> list[Lore]:
+def matching(store: Store, question: str, *, failures: bool = True) -> list[Lore]:
     """Return the captured entries that answer a question, the best first; none that a person rejected or put off.
 
     Without `failures` none that only says that a tool failed.
@@ -48,7 +48,7 @@ def matching(store: Store, question: str, most: int = MOST, *, failures: bool = 
     ]
     enough = (one for one in scored if one[0] >= least + _MORE_OF_A_FAILURE * _is_failure(one[2]))
     best = sorted(enough, key=lambda one: (-one[0], one[1]))
-    return [lore for _, _, lore in best[:most]]
+    return [lore for _, _, lore in best[:MOST]]
 
 
 def _is_failure(lore: Lore) -> bool:

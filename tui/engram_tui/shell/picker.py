@@ -71,15 +71,11 @@ class Picker(ModalScreen[str | None]):
         Binding("up,ctrl+k", "move(-1)", show=False, priority=True),
     ]
 
-    def __init__(
-        self, title: str, choices: Sequence[Choice], *, hint: str = "type to find", own: bool = False
-    ) -> None:
-        """`own`: the typed text may be returned as well, where no choice matches."""
+    def __init__(self, title: str, choices: Sequence[Choice], *, hint: str) -> None:
         super().__init__()
         self._title = title
         self._choices = choices
         self._hint = hint
-        self._own = own
         self._lines: dict[str, str] = {}
 
     def compose(self) -> ComposeResult:
@@ -128,14 +124,9 @@ class Picker(ModalScreen[str | None]):
     def action_pick(self) -> None:
         """Pick what is highlighted."""
         # What was typed last may not have reached the list yet.
-        typed = self.query_one(Input).value
-        options = self.query_one(OptionList)
-        fitting = self._options(typed)
-        highlighted = options.highlighted_option
-        ids = [option.id for option in fitting]
+        ids = [option.id for option in self._options(self.query_one(Input).value)]
+        highlighted = self.query_one(OptionList).highlighted_option
         chosen = highlighted.id if highlighted and highlighted.id in ids else next(iter(ids), None)
-        if chosen is None and self._own and typed.strip():
-            chosen = typed.strip()
         if chosen is not None:
             self.dismiss(chosen)
 

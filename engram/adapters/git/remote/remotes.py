@@ -221,13 +221,11 @@ def _proposals(remote: str) -> str:
     return f"+{layout.BRANCHES}{PROPOSALS}*:refs/remotes/{remote}/{PROPOSALS}*"
 
 
-def fetch_proposals(
-    repo: Repository, remote: str, *, deadline: float = DEADLINE, report: Report | None = None
-) -> None:
+def fetch_proposals(repo: Repository, remote: str, *, deadline: float = DEADLINE) -> None:
     """Bring in the proposals that the remote has, and forget those that it has no more. Raises RemoteError."""
     words = ("fetch", "--quiet", "--prune", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance",
              "--no-recurse-submodules", "--no-filter", remote, _proposals(remote))  # fmt: skip
-    _talk(repo, remote, words, deadline, report)
+    _talk(repo, remote, words, deadline, None)
 
 
 def may_have_proposals(repo: Repository) -> bool:
