@@ -62,10 +62,8 @@ def _show(call: Call, plan: Plan) -> None:
             out.line(out.styled(safe_text(line), *style))
     for refused in plan.refused:
         out.note(f"{refused.why} To be added by hand:")
-        for line in refused.snippet.split("\n"):
-            out.note(f"    {line}")
-    for note in plan.notes:
-        out.note(note)
+        out.notes(f"    {line}" for line in refused.snippet.split("\n"))
+    out.notes(plan.notes)
 
 
 def _close(

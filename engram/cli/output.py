@@ -9,7 +9,7 @@ from engram.domain.text.safe_text import safe_json, safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from typing import TextIO
 
     from engram.domain.errors import EngramError
@@ -39,15 +39,25 @@ class Output:
         if not self.json:
             print(text)
 
-    def say(self, text: str, *, lines: bool = False) -> None:
-        """Print plain text as `line` does, made safe for the screen; with `lines` its line ends stay."""
-        self.line(safe_text(text, lines=lines))
+    def lines(self, texts: Iterable[str]) -> None:
+        """Print each text as `line` does."""
+        for text in texts:
+            self.line(text)
+
+    def say(self, *texts: str, lines: bool = False) -> None:
+        """Print each plain text as `line` does, made safe for the screen; with `lines` its line ends stay."""
+        self.lines(safe_text(text, lines=lines) for text in texts)
 
     def note(self, text: str, hint: str = "") -> None:
         """Print a remark on the answer, on standard error, and below it what to do."""
         print(safe_text(text), file=sys.stderr)
         if hint:
             print(f"  {safe_text(hint)}", file=sys.stderr)
+
+    def notes(self, texts: Iterable[str]) -> None:
+        """Print each remark as `note` does."""
+        for text in texts:
+            self.note(text)
 
     def document(self, value: Mapping[str, object]) -> None:
         """The answer as JSON; nothing without --json."""

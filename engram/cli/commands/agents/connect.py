@@ -96,8 +96,7 @@ def _print(call: Call, agent: str, wanted: Wish) -> int:
     else:
         found = [("any other MCP host", generic(wanted))]
     call.output.document({"snippets": [{"path": path, "text": text} for path, text in found]})
-    for note in notes:
-        call.output.note(note)
+    call.output.notes(notes)
     for path, text in found:
         call.output.rule(path)
         call.output.line(text)

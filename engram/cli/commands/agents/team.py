@@ -80,8 +80,7 @@ def _show(call: Call) -> None:
     one = KnownAgent(found, True, last_seen(call.store, found.id))
     call.output.document({"agent": agent_json(one)})
     _line(call, one)
-    for name, value in found.settings:
-        call.output.say(f"  {name} = {value}")
+    call.output.say(*(f"  {name} = {value}" for name, value in found.settings))
     if found.default_scope:
         call.output.line(f"  default scope: {found.default_scope}")
     if found.text:
@@ -119,8 +118,7 @@ def _handoffs(call: Call) -> None:
         for one in found
     ]  # fmt: skip
     call.output.document({"handoffs": rows})
-    for one in found:
-        call.output.line(f"{call.output.styled(one.lore.id, CYAN)} {safe_text(one.lore.title)}")
+    call.output.lines(f"{call.output.styled(one.lore.id, CYAN)} {safe_text(one.lore.title)}" for one in found)
     if not found:
         call.output.line("There are no handoffs.")
 
@@ -152,8 +150,7 @@ def _context(call: Call) -> None:
     call.output.say(found.text, lines=True)
     left = f", {entries(found.left_out)} did not fit" if found.left_out else ""
     call.output.rule(f"about {found.tokens:,} tokens{left}")
-    for note in found.notes:
-        call.output.note(note)
+    call.output.notes(found.notes)
 
 
 def _observe(call: Call) -> None:

@@ -109,8 +109,7 @@ def _branch(call: Call, kind: str, steps: Sequence[Step], most: int) -> None:
         f"▾ [{mark}] {output.styled(f'{kind:<10}', CYAN)} {count} {output.styled(f'({EFFECTS[kind]})', DIM)}"
     )
     for step in steps[:most]:
-        for line in _leaf(call, step):
-            output.line(line)
+        output.lines(_leaf(call, step))
     if len(steps) > most:
         output.rule(f"    and {len(steps) - most:,} more: engram consolidate --only {kind} --all")
 

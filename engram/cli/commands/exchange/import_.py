@@ -84,8 +84,7 @@ def _find_sources(call: Call) -> Sequence[Found]:
     if not found:
         whose = "about you" if own else "about this project"
         raise NotFoundError(f"No notes of agents {whose} were found.", "Name a file or folder to import.")
-    for one in found:
-        call.output.say(f"{one.kind:<14} {one.path}")
+    call.output.say(*(f"{one.kind:<14} {one.path}" for one in found))
     if not given.dry_run and not call.confirm(
         "Import this?" if len(found) == 1 else f"Import these {len(found)}?"
     ):
@@ -133,8 +132,7 @@ def _report_problems(call: Call, done: Imported) -> None:
     for problem in done.problems:
         by_hint.setdefault(str(problem["hint"]), []).append(f"  {problem['path']}: {problem['message']}")
     for hint, lines in by_hint.items():
-        for line in lines:
-            call.output.say(line)
+        call.output.say(*lines)
         if hint:
             call.output.rule(f"    {hint}")
 

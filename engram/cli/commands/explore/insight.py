@@ -26,6 +26,5 @@ def run(call: Call) -> int:
         if number:
             call.output.line("")
         call.output.line(f"{call.output.styled(chart.title, BOLD)}: {safe_text(chart.sentence)}")
-        for line in chart.lines:
-            call.output.line(f"  {safe_text(line)}")
+        call.output.lines(f"  {safe_text(line)}" for line in chart.lines)
     return 0

@@ -61,8 +61,7 @@ def run(call: Call) -> int:
     last = found[-1].number if found else given.since or 0
     call.output.document({"entries": [entry.as_dict() for entry in found], "last": last})
     for entry in found:
-        for line in _lines(call, entry):
-            call.output.line(line)
+        call.output.lines(_lines(call, entry))
     if not found:
         call.output.line("Nothing was done here yet." if given.since is None else "Nothing new.")
     return 0
@@ -72,8 +71,7 @@ def _follow_up(call: Call, entry: LiveEntry) -> None:
     """One entry at once, whoever reads the other end of a pipe."""
     if call.output.json:
         print(safe_json(json.dumps(entry.as_dict(), ensure_ascii=False)))
-    for line in _lines(call, entry):
-        call.output.line(line)
+    call.output.lines(_lines(call, entry))
     sys.stdout.flush()
 
 

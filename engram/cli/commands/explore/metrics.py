@@ -33,8 +33,7 @@ def run(call: Call) -> int:
     if given.format == "prometheus":
         call.output.line(prometheus(found).rstrip("\n"))
         return 0
-    for metric in found:
-        call.output.line(_line(metric))
+    call.output.lines(_line(metric) for metric in found)
     return 0
 
 

@@ -47,8 +47,7 @@ def run(call: Call) -> int:
     if output.json:
         return 0
     for one in found.differences:
-        for line in by_word(output, one) if sys.stdout.isatty() else unified_diff(one):
-            output.line(line)
+        output.lines(by_word(output, one) if sys.stdout.isatty() else unified_diff(one))
     return 0
 
 

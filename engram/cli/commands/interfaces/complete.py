@@ -24,6 +24,5 @@ def run(call: Call) -> int:
     if kind == CATEGORY:  # as one types them
         found = [value.lower().replace("_", "-") for value in found]
     call.output.document({"values": found})
-    for value in found:
-        call.output.line(value)
+    call.output.lines(found)
     return 0

@@ -36,6 +36,5 @@ def run(call: Call) -> int:
         call.output.note(
             f"{given.path}: both changed {', '.join(fields)}; the losing version is under `conflicts`"
         )
-    for path in kept:
-        call.output.note(f"{given.path}: the other version is {path}")
+    call.output.notes(f"{given.path}: the other version is {path}" for path in kept)
     return 0

@@ -103,8 +103,7 @@ def _list(call: Call) -> int:
     found = list_scopes(call.store)
     call.output.document({"scopes": [one._asdict() for one in found]})
     for one in found:
-        for line in _lines(one):
-            call.output.say(line)
+        call.output.say(*_lines(one))
     return 0
 
 

@@ -70,8 +70,7 @@ def run(call: Call) -> int:
         return 0
     out.say(f"{commit.short}  {facts['at']}  {commit.author}")
     out.line(out.styled(safe_text(commit.subject), BOLD))
-    for one in found.differences:
-        out.say(_line(one))
+    out.say(*(_line(one) for one in found.differences))
     out.rule(
         f"{found.asked} of {counted(found.commits, 'commit')} queried; engram diff {commit.short}~1 {commit.short}"
     )

@@ -63,8 +63,7 @@ def run(call: Call) -> int:
             call.output.note(note)
     shown: Sequence[Origin | None] = origins or [None] * len(texts)
     for hit, text, origin in zip(answer.lore, texts, shown, strict=True):
-        for line in recalled_lines(call, hit, text, origin):
-            call.output.line(line)
+        call.output.lines(recalled_lines(call, hit, text, origin))
     _closing(call, answer)
     return 0
 

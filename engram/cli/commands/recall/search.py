@@ -48,6 +48,5 @@ def run(call: Call) -> int:
         facts = f"    {lore.category} · {by} · {lore.created_at:%Y-%m-%d} · {one.scope}"
         call.output.rule(facts)
     call.output.rule(entries(len(found.lore)) if found.lore else "No entry matches.")
-    for note in found.notes:
-        call.output.note(note)
+    call.output.notes(found.notes)
     return 0

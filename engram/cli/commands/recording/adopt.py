@@ -53,8 +53,7 @@ def run(call: Call) -> int:
     adopted = adopt(call.store, paths, category=call.arguments.category)
     call.wrote = bool(adopted)
     call.output.document({"adopted": [lore_json(call, one.lore, one.path) for one in adopted]})
-    for one in adopted:
-        call.output.say(f"Adopted {one.path}  {one.lore.title}")
+    call.output.say(*(f"Adopted {one.path}  {one.lore.title}" for one in adopted))
     if not adopted:
         call.output.line("Every file has its fields.")
     return 0

@@ -29,6 +29,5 @@ def run(call: Call) -> int:
     judged = feedback(call.store, **values_of(call.arguments, FEEDBACK))
     call.wrote = True
     call.output.document({"updated": [one._asdict() for one in judged]})
-    for one in judged:
-        call.output.say(describe(one))
+    call.output.say(*(describe(one) for one in judged))
     return 0

@@ -27,8 +27,7 @@ def run(call: Call) -> int:
     gone = forget(call.store, names)
     call.wrote = True
     call.output.document({"forgotten": [lore_json(call, one.lore, one.path) for one in gone]})
-    for one in gone:
-        call.output.line(f"Forgot {one.lore.id}  {safe_text(one.lore.title)}")
+    call.output.lines(f"Forgot {one.lore.id}  {safe_text(one.lore.title)}" for one in gone)
     if not lost:
         call.output.rule("`engram undo` brings back what was forgotten.")
     return 0

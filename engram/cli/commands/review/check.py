@@ -50,8 +50,7 @@ def run(call: Call) -> int:
         {"ok": is_ok, "files": found.files, "findings": [one._asdict() for one in found.remarks]}
     )
     if given.markdown:
-        for line in _markdown(found):
-            call.output.line(line)
+        call.output.lines(_markdown(found))
         return 0 if is_ok else 1
     for one in found.remarks:
         _show(call, one, found.prefix)

@@ -77,8 +77,7 @@ def _show(call: Call, found: Proposal) -> None:
     call.output.line(call.output.styled(safe_text(about.title), BOLD))
     call.output.say(f"{about.author} · {entries(len(found.entries))}")
     for one in found.entries:
-        for line in _lines(call, one):
-            call.output.line(line)
+        call.output.lines(_lines(call, one))
     left = len(found.undecided)
     call.output.rule(
         f"{left} undecided. engram review --proposal {about.name} accept ENTRY, or reject ENTRY --reason TEXT"

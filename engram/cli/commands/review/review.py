@@ -85,8 +85,7 @@ def _list(call: Call) -> int:
         {"items": [item_json(item) for item in found.items], "total": found.total, "by_kind": found.by_kind}
     )
     for item in found.items:
-        for line in item_lines(call, item):
-            call.output.line(line)
+        call.output.lines(item_lines(call, item))
     if not found.total:
         call.output.line(
             "Nothing that matches waits for you." if _filters(call) else "Nothing waits for you."

@@ -63,8 +63,7 @@ def run(call: Call) -> int:
         done = trust.reject(call.store, given.names, everything=given.all, delete=given.forget)
         word, call.wrote = "rejected", True
     call.output.document({word: [{"id": one.lore.id, "title": one.lore.title} for one in done]})
-    for one in done:
-        call.output.say(f"{word}  {one.lore.id}  {one.lore.title}")
+    call.output.say(*(f"{word}  {one.lore.id}  {one.lore.title}" for one in done))
     if not done:
         call.output.line("Nothing waits.")
     return 0

@@ -84,8 +84,7 @@ def _accept(call: Call) -> int:
     if where.repository is not None:
         accepted = accepted_settings.accept(where.root, where.state)
     call.output.document({"accepted": [one._asdict() for one in accepted]})
-    for one in accepted:
-        call.output.say(f"{one.key} = {_plain(one.wanted)}")
+    call.output.say(*(f"{one.key} = {_plain(one.wanted)}" for one in accepted))
     if not accepted:
         call.output.line("Nothing waits to be accepted.")
     return 0

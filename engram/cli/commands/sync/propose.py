@@ -42,8 +42,7 @@ def run(call: Call) -> int:
     else:
         call.output.say(f"Branch: {done.remote}/{done.branch}")
     call.output.rule(f"To review it: engram review --proposal {done.name}")
-    for note in done.notes:
-        call.output.note(note)
+    call.output.notes(done.notes)
     return 0
 
 
@@ -62,6 +61,5 @@ def _list(call: Call) -> int:
         call.output.rule(facts)
     if not found:
         call.output.line("No proposal is open.")
-    for line in last.lines() if last else ():
-        call.output.note(line)
+    call.output.notes(last.lines() if last else ())
     return 0

@@ -36,8 +36,7 @@ def run(call: Call) -> int:
         raise UsageError("`list` takes no name.", "engram remote list")
     found = remote.list_remotes(call.store)
     call.output.document({"remotes": [one._asdict() for one in found]})
-    for one in found:
-        call.output.say(f"{one.name}  {one.url}")
+    call.output.say(*(f"{one.name}  {one.url}" for one in found))
     if not found:
         call.output.line("No remotes.")
         call.output.rule(f"Next: {remote.how_to_add(call.store.places.placement)}")

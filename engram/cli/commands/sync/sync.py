@@ -91,12 +91,7 @@ def _report(call: Call, options: Options, done: Synced) -> int:
         call.output.rule("Both versions of each are in its file; `engram review` shows them.")
     for pair in done.alike[:_SHOWN]:
         call.output.rule(f"Nearly the same, {pair.why}: {pair.older} {pair.younger}")
-    if done.held:
-        call.output.rule(_quarantine_line(done))
-    for note in done.notes:
-        call.output.note(note)
-    for error in done.errors:
-        call.output.note(f"engram: {error.message}", error.hint)
+    _tell_rest(call, done)
     return done.errors[0].exit_code if done.errors else 0
 
 
@@ -115,12 +110,7 @@ def _all(call: Call, options: Options) -> int:
     call.output.document({"scopes": [one.as_dict() for one in found], **sums, "errors": errors, "head": None})
     for one in found:
         call.output.say(f"{one.scope}: {_summary(one.done) if one.done.branch else 'not synced'}")
-        if one.done.held:
-            call.output.rule(f"{one.scope}: {_quarantine_line(one.done)}")
-        for note in one.done.notes:
-            call.output.note(f"{one.scope}: {note}")
-        for error in one.done.errors:
-            call.output.note(f"engram: {one.scope}: {error.message}", error.hint)
+        _tell_rest(call, one.done, f"{one.scope}: ")
     if not found:
         call.output.line("No scope here has a remote.")
     return REMOTE_FAILED if errors else 0
@@ -152,8 +142,14 @@ def _summary(done: Synced) -> str:
     return f"{where}: {', '.join(parts) or 'nothing new'}"
 
 
-def _quarantine_line(done: Synced) -> str:
-    return f"{counted(done.held, 'entry waits', 'entries wait')} to be accepted: engram trust list"
+def _tell_rest(call: Call, done: Synced, where: str = "") -> None:
+    """Say what waits to be accepted, what to know, what went wrong; each after `where`."""
+    if done.held:
+        held = counted(done.held, "entry waits", "entries wait")
+        call.output.rule(f"{where}{held} to be accepted: engram trust list")
+    call.output.notes(where + note for note in done.notes)
+    for error in done.errors:
+        call.output.note(f"engram: {where}{error.message}", error.hint)
 
 
 def _titles(call: Call) -> dict[str, str]:

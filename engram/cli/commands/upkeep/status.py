@@ -30,8 +30,7 @@ def run(call: Call) -> int:
         call.output.say(f"{found['store']['path']}  ({found['store']['placement']})")
         width = min(call.output.width, _WIDTH)
         for name, text in _parts(found, call.store.clock.now()):
-            for line in _wrap(name, text, width):
-                call.output.say(line)
+            call.output.say(*_wrap(name, text, width))
         call.tell_own_store()
     return 0
 
