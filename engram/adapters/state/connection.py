@@ -77,7 +77,7 @@ class StateConnection:
                 raise
             except sqlite3.Error as error:
                 self.close()
-                if any(word in str(error) for word in ("locked", "busy")):
+                if is_busy(error):
                     raise busy_error(self.path, error) from None
                 if any(word in str(error) for word in _UNWRITABLE):
                     break
@@ -161,6 +161,11 @@ def rename_damaged(path: str) -> None:
     for suffix in ("", "-wal", "-shm"):
         if os.path.exists(path + suffix):
             os.replace(path + suffix, f"{path}{suffix}.damaged")
+
+
+def is_busy(error: sqlite3.Error) -> bool:
+    """Return whether another process holds the file, which is no damage."""
+    return any(word in str(error) for word in ("locked", "busy"))
 
 
 def busy_error(path: str, error: sqlite3.Error) -> StoreError:

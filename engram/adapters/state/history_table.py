@@ -142,20 +142,16 @@ class HistoryTable:
 
         `earlier` are commits before which the file had other paths, with these.
         """
-        columns = ", ".join([*CommitRow._fields, *EventRow._fields])
-        query = (
-            f"WITH paths AS (SELECT path FROM events WHERE id = :id UNION SELECT :path) "  # noqa: S608 - fixed names
-            f"SELECT {columns} FROM events JOIN commits USING (number) "
-            "WHERE id = :id OR (id = '' AND path IN paths AND coalesce((SELECT later.id FROM events later "
+        where = (
+            "id = :id OR (id = '' AND path IN paths AND coalesce((SELECT later.id FROM events later "
             "WHERE later.path = events.path AND later.id != '' AND later.number > events.number "
             "ORDER BY later.number LIMIT 1), :id) = :id) OR (id = '' AND EXISTS (SELECT 1 FROM json_each(:earlier) "
             "JOIN commits moved ON moved.oid = json_extract(value, '$[0]') WHERE events.path = json_extract(value, '$[1]') "
-            "AND (commits.rank, commits.number) < (moved.rank, moved.number))) ORDER BY rank DESC, number DESC LIMIT :limit"
+            "AND (commits.rank, commits.number) < (moved.rank, moved.number)))"
         )
+        paths = "WITH paths AS (SELECT path FROM events WHERE id = :id UNION SELECT :path) "
         values = {"id": lore_id, "path": path, "limit": limit, "earlier": json.dumps(list(earlier))}
-        rows = self._connection.execute(query, values).fetchall()
-        width = len(CommitRow._fields)
-        return [(CommitRow._make(row[:width]), _event(row[width:])) for row in rows]
+        return self._newest(where, values, paths)
 
     def latest(self, limit: int, agent: str = "", since: float = 0) -> list[tuple[CommitRow, list[str]]]:
         """Return the last commits, newest first, each with the ids of its lore; of an agent, from a time on (Unix seconds)."""
@@ -178,18 +174,23 @@ class HistoryTable:
 
         A commit that does not say which clone made it is another's where its author is not `person`.
         """
-        columns = ", ".join([*CommitRow._fields, *EventRow._fields])
-        query = (
-            f"SELECT {columns} FROM events JOIN commits USING (number) WHERE id != '' "  # noqa: S608 - fixed names
-            "AND (kind = 'merged' OR source NOT IN ('', :source) OR (source = '' AND author != :person) "
+        where = (
+            "id != '' AND (kind = 'merged' OR source NOT IN ('', :source) OR (source = '' AND author != :person) "
             "OR (source = :source AND subject LIKE 'fold: %')) "
-            "AND (:oids IS NULL OR oid IN (SELECT value FROM json_each(:oids))) "
-            "ORDER BY rank DESC, number DESC LIMIT :limit"
+            "AND (:oids IS NULL OR oid IN (SELECT value FROM json_each(:oids)))"
         )
         named = None if oids is None else json.dumps(list(oids))
-        values = {"source": source, "person": person, "limit": limit, "oids": named}
+        return self._newest(where, {"source": source, "person": person, "limit": limit, "oids": named})
+
+    def _newest(
+        self, where: str, values: dict[str, object], tables: str = ""
+    ) -> list[tuple[CommitRow, EventRow]]:
+        query = (
+            f"{tables}SELECT {', '.join([*CommitRow._fields, *EventRow._fields])} FROM events"  # noqa: S608 - fixed names
+            f" JOIN commits USING (number) WHERE {where} ORDER BY rank DESC, number DESC LIMIT :limit"
+        )
         width = len(CommitRow._fields)
-        rows = self._connection.execute(query, values).fetchall()
+        rows = self._connection.execute(query, values)
         return [(CommitRow._make(row[:width]), _event(row[width:])) for row in rows]
 
     def machines(self) -> dict[str, str]:
@@ -244,11 +245,6 @@ def discard(path: str) -> None:
     for suffix in ("", "-wal", "-shm"):
         with contextlib.suppress(FileNotFoundError):
             os.unlink(path + suffix)
-
-
-def is_busy(error: sqlite3.Error) -> bool:
-    """Return whether another process holds the table, which is no damage."""
-    return any(word in str(error) for word in ("locked", "busy"))
 
 
 def _event(row: Sequence[Any]) -> EventRow:

@@ -14,6 +14,7 @@ import os
 from engram.adapters.files.durable.lock import FileLock
 from engram.adapters.git.read.history import ID, OPERATION
 from engram.adapters.state import history_table
+from engram.adapters.state.connection import is_busy
 from engram.adapters.state.history_table import CommitRow, EventRow, HistoryTable, TableError
 from engram.domain.entry.lore import Lore
 from engram.domain.entry.named_files import WHOLE, below
@@ -88,7 +89,7 @@ def _prepare_retry(path: str, attempt: str, error: TableError) -> None:
     """Prepare another attempt by deleting the damaged file; the last attempt is in memory. Raises StoreError."""
     if attempt == history_table.MEMORY:
         raise StoreError(f"The history table cannot be built: {error}.", "Free some space, then try again.")
-    if history_table.is_busy(error):
+    if is_busy(error):
         raise StoreError("Another process holds the history table.", "Try again.")
     with contextlib.suppress(OSError):
         history_table.discard(path)

@@ -76,13 +76,8 @@ class Meaning:
         self._settings = settings
         wanted = tuple([settings.get(key) for key in KEYS])
         if wanted != self._opened_with or again:
-            self._opened_with, self._model, self._broken, self._trouble, self._aside_until = (
-                wanted,
-                None,
-                False,
-                "",
-                0,
-            )
+            self._opened_with, self._model = wanted, None
+            self._broken, self._trouble, self._aside_until = False, "", 0
             try:
                 self._model = _open_embedder(settings, self._state, self._now_ns)
             except EmbeddingError as error:
