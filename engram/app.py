@@ -29,7 +29,7 @@ from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.recall import query as recall
 from engram.usecases.recording import record as recording
 from engram.usecases.recording.feedback import Judged, feedback
-from engram.usecases.store.store import Caller
+from engram.usecases.store.store import Caller, Store
 
 if TYPE_CHECKING:
     import builtins
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from engram.usecases.recording.edit import Edit
     from engram.usecases.recording.ingest import Ingested
     from engram.usecases.recording.record import Recorded
-    from engram.usecases.store.store import Store
     from engram.usecases.upkeep.committer import Committer
 
 

@@ -8,12 +8,10 @@ from engram.adapters.agents.session import agent_name, session_name
 from engram.app import Engram
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.opening.open_store import open_store
-from engram.usecases.store.store import Caller
+from engram.usecases.store.store import Caller, Clock
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from engram.usecases.store.store import Clock
 
 
 def open_engram(

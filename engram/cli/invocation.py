@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from engram.cli.output import at_terminal
+from engram.cli.output import Output, at_terminal
 from engram.domain.errors import EngramError, UsageError, ValidationError
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from engram.cli.output import Output
     from engram.usecases.store.store import Caller, Store
 
 

@@ -9,13 +9,24 @@ import sys
 from engram.cli.registry import COMMANDS, Command
 from engram.domain.errors import UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.operations.description import CLI, ENTITY, FILE, FLAG, NUMBER, REF, TAG, TEXTS, WHOLE
+from engram.operations.description import (
+    CLI,
+    ENTITY,
+    FILE,
+    FLAG,
+    NUMBER,
+    REF,
+    TAG,
+    TEXTS,
+    WHOLE,
+    Operation,
+    Parameter,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any, NoReturn
 
-    from engram.operations.description import Operation, Parameter
 
 # Its words are in English as all of ours: looking for translations of three of them costs a millisecond of every start.
 argparse._ = lambda text: text  # type: ignore[attr-defined]

@@ -6,7 +6,7 @@ from engram.cli.invocation import Call
 from engram.cli.output import BOLD, CYAN, DIM, pad
 from engram.domain.admission.trust import NOT_SIGNED
 from engram.domain.entry.confidence import two_decimals
-from engram.domain.entry.lore import ACTIVE
+from engram.domain.entry.lore import ACTIVE, Lore
 from engram.domain.entry.people import byline, short_byline
 from engram.domain.entry.times import render
 from engram.domain.scopes import past_retention
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from engram.adapters.files.frontmatter.origin import Origin as Promoted
     from engram.adapters.index.catalog import Hit
-    from engram.domain.entry.lore import Lore
     from engram.usecases.history.origin import Origin
     from engram.usecases.lookup.listing import Shown
     from engram.usecases.recall.query import Recalled

@@ -7,14 +7,13 @@ import sys
 import time
 from contextlib import contextmanager
 
-from engram.cli.output import DIM, shorten
+from engram.cli.output import DIM, Output, shorten
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from engram.cli.output import Output
 
 _PATIENCE_SECONDS = 0.5
 

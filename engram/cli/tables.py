@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 from engram.cli.invocation import split_pair
-from engram.cli.output import DIM, cells, pad, shorten
-from engram.domain.explore.tables import format_cell
+from engram.cli.output import DIM, Output, cells, pad, shorten
+from engram.domain.explore.tables import Table, format_cell
 from engram.domain.text.safe_text import safe_text
-from engram.domain.typed import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from engram.cli.output import Output
-    from engram.domain.explore.tables import Table
 
 _BETWEEN = "  "
 _NARROWEST = 6

@@ -4,8 +4,6 @@ Importing `typing` and having it check the fields of each value type was a sixth
 `engram query`. Type checkers see the originals.
 """
 
-from __future__ import annotations
-
 import sys
 
 __all__ = ["TYPE_CHECKING", "NamedTuple"]

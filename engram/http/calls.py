@@ -13,7 +13,7 @@ from starlette.responses import JSONResponse
 from engram.domain.errors import NotFoundError, ValidationError
 from engram.domain.text.safe_text import safe_json, safe_text
 from engram.http.problems import ProblemError, of_shape, refusal
-from engram.mcp.memory import Caller
+from engram.mcp.memory import Caller, Memory
 from engram.usecases.store.judgements import plain_name
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from engram.app import Engram
-    from engram.mcp.memory import Memory
     from engram.mcp.tools.tool import LoreTool
 
     T = TypeVar("T")

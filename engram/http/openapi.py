@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import json
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import BaseModel
 
 from engram.http import problems, shapes
 from engram.http.calls import AGENT_HEADER, SESSION_HEADER
 from engram.http.conditions import KEY_HEADER, MATCH_HEADER, NONE_MATCH_HEADER
-from engram.http.routes import PUBLIC, RESOURCES, ROOT
+from engram.http.routes import PUBLIC, RESOURCES, ROOT, Resource
 from engram.version import __version__
-
-if TYPE_CHECKING:
-    from engram.http.routes import Resource
 
 _REFS = "#/components/schemas/{model}"
 _SHARED = (400, 401, 403, 421, 422, 429, 503)  # what any request may be answered

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from starlette.responses import Response, StreamingResponse
 
@@ -23,7 +23,6 @@ from engram.version import __version__
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from datetime import datetime
-    from typing import Any
 
     from starlette.requests import Request
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pydantic import TypeAdapter
+from pydantic import BaseModel, TypeAdapter
 
 from engram.http import entries, reads, shapes, tools, writes
 from engram.http.calls import JSON, MERGE_PATCH
@@ -18,7 +18,6 @@ from engram.operations.lookup import DELTA, LIST
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from pydantic import BaseModel
     from starlette.requests import Request
     from starlette.responses import Response
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from engram import serving
@@ -17,19 +17,17 @@ from engram.http import openapi, problems
 from engram.http.routes import DOCUMENT, PUBLIC, RESOURCES, ROOT, Resource
 from engram.mcp import heap_limits
 from engram.mcp.logs import log_to_stderr
-from engram.serving.request_checks import Entrance
+from engram.serving.request_checks import Entrance, RefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from mcp.server.transport_security import TransportSecuritySettings
     from starlette.requests import Request
-    from starlette.responses import Response
     from starlette.types import ASGIApp
 
     from engram.mcp.memory import Memory
     from engram.serving.limits import Limits
-    from engram.serving.request_checks import RefusedError
 
     Handler = Callable[[Request], Awaitable[Response]]
 

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from engram.domain.agents.framing import NOTICE, quote
 from engram.domain.agents.neutralization import neutralize
-from engram.domain.consolidation.plan import EFFECTS, KINDS
+from engram.domain.consolidation.plan import EFFECTS, KINDS, Plan, Step
 from engram.domain.errors import NotFoundError, UsageError
 from engram.domain.review.review import (
     CONTRADICTION,
@@ -23,6 +23,7 @@ from engram.domain.review.review import (
     JUNK,
     STALE,
     WEAK,
+    Item,
     allowed_decisions,
     check_decision,
 )
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engram.app import Engram
-    from engram.domain.consolidation.plan import Plan, Step
-    from engram.domain.review.review import Item
     from engram.usecases.lookup.listing import Shown
     from engram.usecases.recording.promote import Promoted
 

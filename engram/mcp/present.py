@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from mcp_types import CallToolResult, TextContent
 
-from engram.domain.admission.credit import as_dict
-from engram.domain.admission.tiers import QUARANTINED
+from engram.domain.admission.credit import Counted, as_dict
+from engram.domain.admission.tiers import QUARANTINED, Tier
 from engram.domain.agents.captured_notes import LEAD, as_lines, heading_of
 from engram.domain.agents.framing import (
     IN_DATA,
@@ -15,6 +15,7 @@ from engram.domain.agents.framing import (
     QUOTE,
     SEVERAL,
     WEAK,
+    Fitted,
     also_text,
     as_text,
     context_text,
@@ -35,23 +36,18 @@ from engram.usecases.agents.captured_notes import note_of
 from engram.usecases.agents.shown_entries import remember
 from engram.usecases.recall.captured_recall import matching
 from engram.usecases.recall.search import has_rivals
-from engram.usecases.recording.record import KNOWN, describe_known
-from engram.usecases.similarity.near_duplicates import describe
+from engram.usecases.recording.record import KNOWN, Recorded, describe_known
+from engram.usecases.similarity.near_duplicates import Similar, describe
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engram.app import Engram
-    from engram.domain.admission.credit import Counted
-    from engram.domain.admission.tiers import Tier
-    from engram.domain.agents.framing import Fitted
     from engram.domain.entry.lore import Lore
     from engram.usecases.lookup.listing import Shown
     from engram.usecases.recall.find import Found
     from engram.usecases.recall.query import Answer
     from engram.usecases.recording.feedback import Judged
-    from engram.usecases.recording.record import Recorded
-    from engram.usecases.similarity.near_duplicates import Similar
 
 _NOTHING = "Nothing relevant is known here."
 _NAMED = 5  # titles in a question

@@ -9,13 +9,12 @@ from pydantic import BaseModel
 
 from engram.domain.agents.framing import NOTICE, QUOTE
 from engram.domain.agents.neutralization import neutralize_data
-from engram.domain.explore.tables import as_lines
+from engram.domain.explore.tables import Table, as_lines
 from engram.mcp.tools.tool import answer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engram.domain.explore.tables import Table
 
 _MORE = "There are more rows: filter, group, or LIMIT and OFFSET."
 

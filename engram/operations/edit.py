@@ -1,7 +1,5 @@
 """`edit`: change fields of an entry; what is not given stays."""
 
-from __future__ import annotations
-
 from engram.domain.entry.lore import STATUSES
 from engram.operations.description import CLI, HTTP, MCP, TAG, Operation, flag, share, text, texts
 

@@ -1,7 +1,5 @@
 """`explore` and `aggregate`: find one's way in a large store, and make one ranking of several."""
 
-from __future__ import annotations
-
 from engram.operations.description import MCP, Operation, text, whole
 
 GROUPS = ("category", "type", "tag", "agent", "month", "scope", "file")

@@ -1,7 +1,5 @@
 """`feedback`: what was of use, and what was not."""
 
-from __future__ import annotations
-
 from engram.operations.description import CLI, MCP, REF, Operation, flag, text, texts
 
 MOST_REFS = 20  # in one call of an agent

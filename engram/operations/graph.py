@@ -1,7 +1,5 @@
 """`link` and `graph`: say what entities are and how they are related, and walk from one to those related to it."""
 
-from __future__ import annotations
-
 from engram.domain.graph.entity import TYPES
 from engram.operations.description import ENTITY, MCP, REF, Operation, flag, text, texts, whole
 

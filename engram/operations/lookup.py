@@ -1,7 +1,5 @@
 """`list` and `delta`: one store by filter and order, and what changed in it."""
 
-from __future__ import annotations
-
 from engram.domain.entry.lore import STATUSES
 from engram.operations.description import CLI, HTTP, Operation, text, whole
 from engram.operations.recall import FILTERS

@@ -1,7 +1,5 @@
 """`query` and `search`, and the filters that every operation about many entries has."""
 
-from __future__ import annotations
-
 from engram.operations.description import CLI, MCP, Operation, flag, share, text, texts, whole
 
 FILTERS = (

@@ -1,7 +1,5 @@
 """`record`: the one operation that writes a new entry."""
 
-from __future__ import annotations
-
 from engram.domain.entry.lore import ACTIVE, STATUSES
 from engram.operations.description import CLI, HTTP, MCP, REF, Operation, flag, share, text, texts
 

@@ -1,7 +1,5 @@
 """`sync`: this clone and its remote become equal."""
 
-from __future__ import annotations
-
 from engram.operations.description import CLI, HTTP, Operation, flag, number, text
 
 TIMEOUT = number("timeout", "give up on a remote that takes longer than this, in seconds", default=120.0, low=0.001, high=86_400,

@@ -1,7 +1,5 @@
 """What agents that share a memory do for one another: hand over, sum up, observe, say who they are."""
 
-from __future__ import annotations
-
 from engram.operations.description import CLI, MCP, SCOPE, Operation, flag, text, texts, whole
 
 _AGENT = text("agent", "who hands over, observes or asks (default: the caller)", agents="Your id")

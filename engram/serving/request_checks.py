@@ -10,7 +10,7 @@ import asyncio
 import hmac
 from typing import TYPE_CHECKING
 
-from mcp.server.transport_security import TransportSecurityMiddleware
+from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
 from starlette.datastructures import Headers
 from starlette.requests import Request
 
@@ -19,7 +19,6 @@ from engram.serving.rates import Rate
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from mcp.server.transport_security import TransportSecuritySettings
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from engram.serving.limits import Limits

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
-from textual.app import App
+from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.widgets import OptionList, Static
@@ -26,7 +26,6 @@ from engram_tui.shell.terminal_watch import tolerant_driver
 from engram_tui.shell.themes import theme_named
 
 if TYPE_CHECKING:
-    from textual.app import ComposeResult
     from textual.driver import Driver
 
 OWN, JOIN, DEMO = "own", "join", "demo"

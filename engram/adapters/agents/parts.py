@@ -19,14 +19,10 @@ from engram.adapters.agents.edits import (
     snippet,
 )
 from engram.adapters.agents.folders import resolve
-from engram.adapters.agents.hook_events import HOOKS
-from engram.adapters.agents.hosts import SERVERS, TOML, YAML
+from engram.adapters.agents.hook_events import HOOKS, Hook
+from engram.adapters.agents.hosts import SERVERS, TOML, YAML, Host, Server
 from engram.adapters.agents.servers import AGENT_VARIABLE, SERVER_NAME
-from engram.domain.typed import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from engram.adapters.agents.hook_events import Hook
-    from engram.adapters.agents.hosts import Host, Server
+from engram.domain.typed import NamedTuple
 
 READ_ONLY_TOOLS = ("recall_query", "recall_get", "recall_status")
 MCP, HOOK, RULES, TOOLS, GUIDE = "MCP server", "hooks", "rules", "tool permissions", "commands and skill"

@@ -1,7 +1,5 @@
 """Why a configuration file of somebody else is left alone."""
 
-from __future__ import annotations
-
 
 class CannotEditError(Exception):
     """The text is not what an editor can change without risk; `str()` says why, as the rest of "PATH: …"."""

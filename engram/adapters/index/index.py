@@ -12,7 +12,7 @@ import os
 import sqlite3
 
 from engram.adapters.index import catalog, row_details
-from engram.adapters.index.catalog import FORMAT, Catalog
+from engram.adapters.index.catalog import FORMAT, Catalog, RankedGraph
 from engram.adapters.index.damage import (
     DamagedIndexError,
     IndexUnavailableError,
@@ -26,7 +26,6 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from engram.adapters.index.catalog import RankedGraph
     from engram.adapters.index.vector_graph import GraphFile
     from engram.adapters.index.vectors import VectorFile
 

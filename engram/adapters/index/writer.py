@@ -12,7 +12,7 @@ import json
 import os
 
 from engram.adapters.index import delta, row_details
-from engram.adapters.index.catalog import WAITING, count_waiting, set_vector_checks
+from engram.adapters.index.catalog import WAITING, Entry, count_waiting, set_vector_checks
 from engram.adapters.index.damage import DamagedIndexError, IndexUnavailableError, damage_noticed
 from engram.adapters.numeric import numpy_module
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     import numpy
 
-    from engram.adapters.index.catalog import Entry
     from engram.adapters.index.index import Generation
     from engram.adapters.index.vectors import VectorFile
     from engram.adapters.index.words import Words

@@ -1,7 +1,5 @@
 """The SQLite functions that untrusted SQL may call: those that only compute."""
 
-from __future__ import annotations
-
 # Not `trim` and its like, `json_pretty`, `median` and `percentile`: a single call can take seconds and cannot be stopped.
 _SCALAR = """
     abs char coalesce format glob hex ifnull iif instr length like lower max min nullif printf quote random randomblob

@@ -12,7 +12,7 @@ import os
 import sqlite3
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from engram.adapters.sql.bounded import Bounded, as_text
 from engram.adapters.sql.functions import FUNCTIONS, TABLE_FUNCTIONS
@@ -24,8 +24,6 @@ if sys.platform != "win32":
     import resource
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from engram.domain.explore.tables import Cell, Limits, View
 
     Parameters = Mapping[str, object] | Sequence[object]

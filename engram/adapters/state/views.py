@@ -1,7 +1,5 @@
 """What SQL may read of a clone's own state: what was done here, and the history of all lore."""
 
-from __future__ import annotations
-
 from engram.domain.entry import ulid
 from engram.domain.explore.tables import Column, View
 

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 from engram.domain.entry import confidence
 from engram.domain.entry.confidence import DEFAULT_PRIOR, FULL, HERE, STATES, Tally, decay
-from engram.domain.entry.lore import PENDING, lore_as_dict
+from engram.domain.entry.lore import PENDING, Lore, lore_as_dict
 from engram.domain.entry.times import render
 from engram.domain.entry.ulid import short
 from engram.domain.text.counted_nouns import ago
@@ -20,8 +20,6 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
     from typing import Protocol
-
-    from engram.domain.entry.lore import Lore
 
     class Claimant(Protocol):
         """An entry, or its line in the catalog."""

@@ -8,14 +8,10 @@ from __future__ import annotations
 
 import re
 
-from engram.domain.admission.trust import BAD, GOOD
-from engram.domain.entry.lore import PENDING
+from engram.domain.admission.trust import BAD, GOOD, Signature
+from engram.domain.entry.lore import PENDING, Lore
 from engram.domain.entry.people import byline
-from engram.domain.typed import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from engram.domain.admission.trust import Signature
-    from engram.domain.entry.lore import Lore
+from engram.domain.typed import NamedTuple
 
 HUMAN, AGENT, IMPORT, FOREIGN, QUARANTINED = TIERS = ("human", "agent", "import", "foreign", "quarantined")
 _LONGEST_NAME = 40

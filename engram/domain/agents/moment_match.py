@@ -6,14 +6,13 @@ import re
 from fnmatch import fnmatchcase
 from functools import lru_cache
 
-from engram.domain.agents.command_signals import commands_of
+from engram.domain.agents.command_signals import Command, commands_of
 from engram.domain.entry.moments import COMMAND, ERROR, FILE, TOOL, moment_of
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from engram.domain.agents.command_signals import Command
 
 _LONGEST_LINE = 2000  # characters of an error
 _MOST_LINES = 2000

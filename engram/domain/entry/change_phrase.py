@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from engram.domain.entry.lore import ACTIVE
+from engram.domain.entry.lore import ACTIVE, Lore
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from engram.domain.entry.lore import Lore
 
 NEW = "new"
 CHANGED = "changed"

@@ -5,18 +5,15 @@ from __future__ import annotations
 import posixpath
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from engram.domain.entry.named_files import file_name
 from engram.domain.entry.refs import fold
-from engram.domain.entry.text_links import property_links, text_links, without_code
+from engram.domain.entry.text_links import TextLink, property_links, text_links, without_code
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from typing import TypeVar
-
-    from engram.domain.entry.text_links import TextLink
 
     Lead = TypeVar("Lead")
 

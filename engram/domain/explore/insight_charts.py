@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from engram.domain.explore.insight import LATENCY_BOUNDS_MS
+from engram.domain.explore.insight import LATENCY_BOUNDS_MS, Asked, Entry, Insight, Share
 from engram.domain.text.counted_nouns import age, counted, entries
 from engram.domain.text.drawing import bars, columns, cut, named_columns
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -12,7 +12,6 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engram.domain.explore.insight import Asked, Entry, Insight, Share
 
 HIGH = 4  # lines of a chart
 _LATENCY_CELLS = 5  # of a column

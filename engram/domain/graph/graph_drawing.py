@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from engram.domain.graph.graph import LORE, MENTIONS, NAME
-from engram.domain.graph.graph_walk import TOGETHER
+from engram.domain.graph.graph import LORE, MENTIONS, NAME, Edge, Node
+from engram.domain.graph.graph_walk import TOGETHER, Reached, Step
 from engram.domain.text.counted_nouns import entries
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from engram.domain.graph.graph import Edge, Node
-    from engram.domain.graph.graph_walk import Reached, Step
 
 SHAPES = {
     "person": "ellipse",

@@ -26,14 +26,13 @@ from engram.domain.entry.confidence import (
     decay,
 )  # fmt: skip
 from engram.domain.entry.people import plain_name
-from engram.domain.judgements.ledger import CONFIRMED, RETRACTED, LegacyAccount, larger_accounts
+from engram.domain.judgements.ledger import CONFIRMED, RETRACTED, Judgement, LegacyAccount, larger_accounts
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from engram.domain.entry.lore import Lore
-    from engram.domain.judgements.ledger import Judgement
 
 CONFIRMED_GAIN = 100  # thousandths
 _NEVER = 2_932_896  # the last day of the year 9999: what lies ahead counts as now

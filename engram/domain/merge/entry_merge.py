@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from engram.domain.entry import times
 from engram.domain.entry.confidence import Vote, larger
-from engram.domain.entry.lore import Lore, limit_after
+from engram.domain.entry.lore import Conflict, Lore, limit_after
 from engram.domain.entry.moments import MOST as MOST_MOMENTS
 from engram.domain.merge.merge import (
     UNKNOWN,
     Edit,
     Field,
     Rule,
+    Settled,
     Version,
     differing,
     items,
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from engram.domain.entry.categories import Categories
-    from engram.domain.entry.lore import Conflict
-    from engram.domain.merge.merge import Settled
 
 # Fields that a clone may change without keeping an entry that another clone deletes.
 PASSING = ("votes", "last_validated", "created_at", "updated_at")

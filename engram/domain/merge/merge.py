@@ -6,20 +6,14 @@ which rule, `entry_merge` and `named_merge` say. The rules and their reasons are
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from engram.domain.entry import times
-from engram.domain.entry.lore import MAX_ITEMS, Conflict
-from engram.domain.merge.settlements import open_conflicts
+from engram.domain.entry.lore import MAX_ITEMS, Conflict, Settlement
+from engram.domain.merge.settlements import Clash, open_conflicts
 from engram.domain.merge.text_merge import NO_TEXT, merge_versions
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from engram.domain.entry.lore import Settlement
-    from engram.domain.merge.settlements import Clash
 
 Item = TypeVar("Item")
 TRUSTED_AHEAD = timedelta(hours=24)

@@ -7,18 +7,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from engram.domain.entry.lore import MAX_ITEMS
+from engram.domain.entry.lore import MAX_ITEMS, Conflict
 from engram.domain.graph.entity import Entity, Relationship
 from engram.domain.graph.team import AgentProfile
-from engram.domain.merge.merge import Field, Rule, Version, items, merge_list, merge_records, scalar, text
+from engram.domain.merge.merge import (
+    Field,
+    Rule,
+    Settled,
+    Version,
+    items,
+    merge_list,
+    merge_records,
+    scalar,
+    text,
+)
 from engram.domain.merge.text_merge import NO_TEXT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
-    from engram.domain.entry.lore import Conflict
-    from engram.domain.merge.merge import Settled
 
 Named = Entity | AgentProfile
 

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from engram.domain.entry.lore import Conflict
+from engram.domain.entry.lore import Conflict, Lore, Settlement
 from engram.domain.merge.text_merge import NO_TEXT, common
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from engram.domain.entry.lore import Lore, Settlement
 
 KEPT, OTHER, BOTH = "kept", "other", "both"
 MOST = 32  # settlements that an entry keeps, the latest ones

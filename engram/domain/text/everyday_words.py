@@ -3,8 +3,6 @@
 A name made of nothing else is recognised only in its exact spelling: not every spring is Spring.
 """
 
-from __future__ import annotations
-
 EVERYDAY_WORDS = frozenset(
     """
     actor agent airflow alert alias alpha amber anchor angular answer apple apply arrow artifact asset atlas atom audit

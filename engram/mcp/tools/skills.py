@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from mcp_types import CallToolResult
 from pydantic import BaseModel, Field
 
-from engram.domain.agents.framing import NOTICE, as_text, whole
+from engram.domain.agents.framing import NOTICE, Framed, as_text, whole
 from engram.domain.agents.neutralization import neutralize
 from engram.mcp.caller import use
 from engram.mcp.tables import Rows, as_rows, harmless_table
@@ -18,7 +18,6 @@ from engram.mcp.tools.tool import answer, by_name, lore_tool, reading
 
 if TYPE_CHECKING:
     from engram.app import Engram
-    from engram.domain.agents.framing import Framed
     from engram.usecases.agents.skills import Skill
 
 _NONE = "No skill here matches that."

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import contextlib
 
-from engram.adapters.git.read.differences import blobs
+from engram.adapters.git.read.differences import Difference, blobs
 from engram.adapters.git.run import layout
 from engram.adapters.state.trust_tables import QuarantinedText
 from engram.domain.admission import trust
-from engram.domain.entry.lore import searchable, text_digest
+from engram.domain.entry.lore import Lore, searchable, text_digest
 from engram.domain.errors import EngramError
 from engram.domain.sync import sync_plan
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -22,12 +22,10 @@ from engram.usecases.store.version_paths import read_lore
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from engram.adapters.git.read.differences import Difference
     from engram.adapters.git.read.objects import Entry
     from engram.adapters.git.remote.remotes import Counterpart
     from engram.adapters.git.run.layout import Repository
     from engram.domain.admission.trust import Signature
-    from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
 
 MOST_MERGES = 200  # that are made again to find out whether they are Engram's own

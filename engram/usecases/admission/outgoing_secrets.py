@@ -6,6 +6,7 @@ from functools import partial
 
 from engram.adapters.git.read import objects
 from engram.adapters.git.read.differences import (
+    Difference,
     blobs,
     introduced,
     introduced_by_one,
@@ -13,7 +14,7 @@ from engram.adapters.git.read.differences import (
     outgoing,
     sizes,
 )
-from engram.domain.admission.secrets import find_secrets
+from engram.domain.admission.secrets import Finding, find_secrets
 from engram.domain.errors import SecretInCommitError
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.store.commit_secrets import secret_in_commits
@@ -21,8 +22,6 @@ from engram.usecases.store.commit_secrets import secret_in_commits
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
-    from engram.adapters.git.read.differences import Difference
-    from engram.domain.admission.secrets import Finding
     from engram.usecases.store.store import Store
 
 AT_ONCE = 500

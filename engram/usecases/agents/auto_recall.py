@@ -8,7 +8,7 @@ from types import MappingProxyType
 from engram.adapters.state.database import NOWHERE
 from engram.adapters.state.hook_memory import NAMED, RECALLED, HookMemory
 from engram.domain.agents import command_signals, fence
-from engram.domain.agents.framing import frame, name_of
+from engram.domain.agents.framing import Fitted, frame, name_of
 from engram.domain.agents.prompt_intent import bar_of
 from engram.domain.entry.note_markup import RULES_TAG
 from engram.domain.recall import ranking
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
     from engram.adapters.index.index import Generation
     from engram.adapters.index.words import Words
-    from engram.domain.agents.framing import Fitted
     from engram.domain.entry.lore import Lore
     from engram.domain.recall.budget import Nearness
     from engram.usecases.recall.question import Answer, Recalled

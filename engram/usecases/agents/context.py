@@ -16,7 +16,7 @@ from engram.domain.agents.framing import (
     whole,
 )
 from engram.domain.agents.neutralization import neutralize
-from engram.domain.entry.lore import ACTIVE
+from engram.domain.entry.lore import ACTIVE, Lore
 from engram.domain.entry.refs import fold
 from engram.domain.errors import StoreError, UsageError
 from engram.domain.recall.budget import tokens
@@ -33,7 +33,6 @@ from engram.usecases.store import activity_log
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engram.domain.entry.lore import Lore
     from engram.domain.graph.entity import Entity
     from engram.usecases.agents.conversations import Conversation
     from engram.usecases.agents.handoffs import Handoff

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from engram.adapters.files.frontmatter import further_keys
-from engram.domain.entry.lore import ACTIVE, check_content
+from engram.domain.entry.lore import ACTIVE, Lore, check_content
 from engram.domain.errors import EngramError, ValidationError
 from engram.domain.graph.team import SUMMARY, SessionKeys, goes_on
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from engram.adapters.files.frontmatter.codec import LoreFile
     from engram.adapters.index.catalog import Hit
-    from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
 
 _LOOKED_AT = 50  # of the latest summaries, among which a session's own is looked for

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.domain.entry.lore import ACTIVE
+from engram.domain.entry.lore import ACTIVE, Lore
 from engram.domain.errors import EngramError, UsageError
 from engram.domain.graph.team import ANYBODY, HANDED_OVER, HANDOFF, TAKEN_OVER, receiver, tag_for
 from engram.domain.recall.budget import tokens
@@ -14,7 +14,6 @@ from engram.usecases.store.quarantine import without_quarantined
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engram.domain.entry.lore import Lore
     from engram.usecases.recording.record import Recorded
     from engram.usecases.store.store import Store
 

@@ -7,7 +7,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.index.index_query import consult
 from engram.usecases.opening import scopes
 from engram.usecases.recall import search
-from engram.usecases.recall.question import Question, as_recalled, criteria_for
+from engram.usecases.recall.question import Question, Recalled, as_recalled, criteria_for
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from engram.adapters.index.index import Generation
     from engram.domain.entry.lore import Lore
     from engram.domain.graph.entity import Entity
-    from engram.usecases.recall.question import Recalled
     from engram.usecases.store.store import Store
 
 MOST = 5  # things that one prompt names

@@ -18,13 +18,12 @@ from engram.domain.errors import ConflictError, EngramError, StoreError, UsageEr
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.store import activity_log, entry_writer
 from engram.usecases.store.detached_process import OBSERVATIONS
-from engram.usecases.store.store import Caller
+from engram.usecases.store.store import Caller, Store
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engram.usecases.recording.record import Draft
-    from engram.usecases.store.store import Store
 
 MOST_CHARACTERS = 8_000
 MOST_A_MINUTE = 120

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from engram.adapters.state.activity_sums import LiveSums
 from engram.domain.agents.skills import NEVER, TAG, Record, is_skill, query_of
 from engram.domain.entry.categories import PROCEDURAL
-from engram.domain.entry.lore import ACTIVE
+from engram.domain.entry.lore import ACTIVE, Lore
 from engram.domain.errors import EngramError, UsageError
 from engram.domain.explore import sql_text
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -19,7 +19,6 @@ from engram.usecases.store import activity_log
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from engram.domain.entry.lore import Lore
     from engram.domain.explore.tables import Table
     from engram.usecases.store.store import Store
 

@@ -15,17 +15,19 @@ from engram.domain.consolidation.plan import (
     Difference,
     Plan,
     Rehearsal,
+    Step,
+    Unresolved,
     Withheld,
     check_kinds,
     choose,
     counts,
 )
 from engram.domain.entry import times
-from engram.domain.entry.lore import ACTIVE, ARCHIVED, SUPERSEDED
+from engram.domain.entry.lore import ACTIVE, ARCHIVED, SUPERSEDED, Lore
 from engram.domain.errors import ConflictError, LoreFileError, NotFoundError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.consolidation.proposals import promotion_from_session, propose
-from engram.usecases.consolidation.replay import open_replayer
+from engram.usecases.consolidation.replay import Replayer, open_replayer
 from engram.usecases.consolidation.survey import Survey
 from engram.usecases.consolidation.usefulness import helpful_ids, queries_to_ask
 from engram.usecases.index.index_query import consult
@@ -38,10 +40,7 @@ if TYPE_CHECKING:
 
     from engram.adapters.files.frontmatter.codec import LoreFile
     from engram.adapters.index.index import Generation
-    from engram.domain.consolidation.plan import Step, Unresolved
     from engram.domain.consolidation.usefulness import Answered
-    from engram.domain.entry.lore import Lore
-    from engram.usecases.consolidation.replay import Replayer
     from engram.usecases.store.store import Store
 
     Progress = Callable[[str], object]

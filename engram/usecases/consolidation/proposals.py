@@ -9,9 +9,15 @@ from datetime import UTC, datetime
 
 from engram.adapters.files import scan
 from engram.domain.consolidation.plan import ARCHIVE, MERGE, PROMOTE, SUPERSEDE, Step, Unresolved
-from engram.domain.consolidation.usefulness import PROMOTED_FROM, PROMOTED_USES, importance
+from engram.domain.consolidation.usefulness import (
+    PROMOTED_FROM,
+    PROMOTED_USES,
+    Answered,
+    Usefulness,
+    importance,
+)
 from engram.domain.entry.confidence import two_decimals
-from engram.domain.entry.lore import ACTIVE
+from engram.domain.entry.lore import ACTIVE, Lore
 from engram.domain.errors import EngramError
 from engram.domain.judgements.tally import accounts_of
 from engram.domain.review.review import DUPLICATE, STALE, item_id
@@ -39,8 +45,6 @@ if TYPE_CHECKING:
     from engram.adapters.embed.protocols import Embedder
     from engram.adapters.files.frontmatter.codec import LoreFile
     from engram.adapters.index.catalog import Hit
-    from engram.domain.consolidation.usefulness import Answered, Usefulness
-    from engram.domain.entry.lore import Lore
     from engram.domain.similarity.pairs import Pair
     from engram.usecases.consolidation.survey import Survey
     from engram.usecases.store.store import Store

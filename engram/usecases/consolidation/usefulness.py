@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.domain.consolidation.usefulness import Usefulness, answers_by_lore, importance
+from engram.domain.consolidation.usefulness import Answered, Usefulness, answers_by_lore, importance
 from engram.domain.errors import UsageError
 from engram.domain.recall.budget import tokens
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -14,7 +14,6 @@ from engram.usecases.lookup.resolve import resolve
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from engram.domain.consolidation.usefulness import Answered
     from engram.usecases.store.store import Store
 
 MOST_QUERIES = 500

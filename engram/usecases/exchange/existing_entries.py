@@ -9,7 +9,7 @@ from engram.adapters.files.durable import atomic
 from engram.adapters.files.durable.write import Change
 from engram.adapters.files.frontmatter import codec
 from engram.domain.entry import times
-from engram.domain.entry.lore import ACTIVE, PENDING, SUPERSEDED, Relation, words_mark
+from engram.domain.entry.lore import ACTIVE, PENDING, SUPERSEDED, Lore, Relation, words_mark
 from engram.domain.errors import EngramError
 from engram.domain.similarity.equivalence import SAME, compare
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from engram.adapters.files.frontmatter.codec import LoreFile
-    from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
 
 ORIGIN = "Imported from "

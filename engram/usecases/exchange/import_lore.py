@@ -17,18 +17,16 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.exchange.existing_entries import ORIGIN, Earlier, Present
 from engram.usecases.exchange.import_entities import Entities
 from engram.usecases.exchange.import_places import Found, sources
-from engram.usecases.exchange.import_sources import MARKDOWN
+from engram.usecases.exchange.import_sources import MARKDOWN, Source
 from engram.usecases.exchange.unmapped_fields import STAYS, LeftOut, find_unread_files
 from engram.usecases.recording.record import prepare, status_named
 from engram.usecases.similarity.near_duplicates import similar
 from engram.usecases.store import activity_log, captured, entry_writer, people
 from engram.usecases.store.gc_pause import no_collections
-from engram.usecases.store.store import Deed
+from engram.usecases.store.store import Deed, Store
 
 if TYPE_CHECKING:
     from engram.adapters.files.durable.write import Change
-    from engram.usecases.exchange.import_sources import Source
-    from engram.usecases.store.store import Store
 
 NEW, CHANGED, KNOWN, ALIKE = "new", "changed", "known", "alike"
 _BATCH = 500

@@ -5,15 +5,13 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from engram.adapters.files.frontmatter.frontmatter import Bare
 from engram.domain.entry.named_files import PASSED_OVER
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-
     Keys = dict[str, str | tuple[str, ...]]
 
 STAYS = "stays where it is"

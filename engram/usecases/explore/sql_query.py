@@ -12,7 +12,7 @@ from engram.adapters.state.views import HISTORY, JUDGED, STATE
 from engram.adapters.state.views import VIEWS as OF_STATE
 from engram.domain.entry.lore import PENDING
 from engram.domain.explore import sql_text
-from engram.domain.explore.tables import Limits
+from engram.domain.explore.tables import Limits, Table, View
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.index.index_query import consult
 from engram.usecases.store import judgements, quarantine
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from engram.adapters.index.catalog import Catalog, Hit
     from engram.adapters.sql.guarded import Parameters
-    from engram.domain.explore.tables import Table, View
     from engram.usecases.store.store import Store
 
 VIEWS: Sequence[View] = (*OF_CATALOG, *OF_STATE)

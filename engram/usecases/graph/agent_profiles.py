@@ -11,7 +11,7 @@ from engram.adapters.files.durable import atomic
 from engram.adapters.files.durable.write import Change
 from engram.adapters.files.scan import stamp
 from engram.domain.entry import times
-from engram.domain.entry.lore import HUMAN
+from engram.domain.entry.lore import HUMAN, Conflict
 from engram.domain.entry.named_files import AGENTS
 from engram.domain.errors import EngramError, NotFoundError, UsageError
 from engram.domain.graph.team import AgentProfile, checked_id, checked_profile
@@ -20,7 +20,6 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from engram.adapters.files.frontmatter.named_file import FileContents
-    from engram.domain.entry.lore import Conflict
     from engram.usecases.store.store import Store
 
 _SUFFIX = ".md"

@@ -9,9 +9,9 @@ from engram.adapters.index.graph_rows import own_names
 from engram.domain.entry.named_files import FOLDERS, file_name
 from engram.domain.entry.note_markup import Named, follow_link, is_attachment, link_name, targets
 from engram.domain.entry.refs import fold
-from engram.domain.entry.text_links import text_links
+from engram.domain.entry.text_links import TextLink, text_links
 from engram.domain.errors import EngramError
-from engram.domain.graph.entity import by_name
+from engram.domain.graph.entity import Entity, by_name
 from engram.domain.graph.entity_rules import key_of, match_name
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.graph.entities import Entities, read_entities
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from engram.adapters.files.frontmatter.codec import LoreFile
     from engram.adapters.index.catalog import Hit
     from engram.adapters.index.index import Generation
-    from engram.domain.entry.text_links import TextLink
-    from engram.domain.graph.entity import Entity
     from engram.usecases.store.store import Store
 
 

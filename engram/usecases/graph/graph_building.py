@@ -7,7 +7,7 @@ from engram.adapters.index.catalog import RankedGraph, ranked_graph
 from engram.domain.entry.note_markup import Named, follow_link, targets
 from engram.domain.entry.refs import fold
 from engram.domain.graph import graph as graphs
-from engram.domain.graph.entity import by_name
+from engram.domain.graph.entity import Entity, by_name
 from engram.domain.graph.graph import (
     ABOUT,
     LORE,
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
     from engram.adapters.index.graph_rows import LoreRow
     from engram.adapters.index.index import Generation
-    from engram.domain.graph.entity import Entity
     from engram.usecases.store.store import Store
 
 

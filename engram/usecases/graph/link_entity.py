@@ -25,13 +25,12 @@ from engram.domain.graph.entity_rules import (
 )
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.graph.entities import folder_of, read_entities
-from engram.usecases.lookup.resolve import resolve
+from engram.usecases.lookup.resolve import Found, resolve
 from engram.usecases.store import activity_log, entry_writer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from engram.usecases.lookup.resolve import Found
     from engram.usecases.store.store import Store
 
 CREATED, CHANGED, UNCHANGED, REMOVED = "created", "changed", "unchanged", "removed"

@@ -7,7 +7,7 @@ from engram.domain.errors import AmbiguousError, NotFoundError, UsageError
 from engram.domain.explore.tables import Table
 from engram.domain.graph import graph_walk
 from engram.domain.graph.entity import TYPES
-from engram.domain.graph.graph import LORE, Node, entity_key, name_key
+from engram.domain.graph.graph import LORE, BuiltGraph, Edge, Graph, Node, entity_key, name_key
 from engram.domain.graph.graph_drawing import format_way
 from engram.domain.recall.ranking import weigh
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from engram.adapters.index.index import Generation
-    from engram.domain.graph.graph import BuiltGraph, Edge, Graph
     from engram.domain.graph.graph_walk import Reached
     from engram.usecases.store.store import Store
 

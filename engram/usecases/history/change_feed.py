@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 
 from engram.adapters.files.durable.atomic import digest
 from engram.adapters.state.durable import FEED, DurableDatabase
-from engram.adapters.state.feed_table import GONE, SCHEMA, Feed, Seen, differences
+from engram.adapters.state.feed_table import GONE, SCHEMA, Feed, Line, Seen, differences
 from engram.domain.entry import times, ulid
 from engram.domain.entry.lore import STATUSES
 from engram.domain.errors import CursorGoneError, UsageError, ValidationError
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from engram.adapters.index.catalog import Hit, Text
     from engram.adapters.index.index import Generation
-    from engram.adapters.state.feed_table import Line
     from engram.usecases.store.store import Store
 
 _OVERLAP_SECONDS = 2.0  # clocks of file systems are coarse: better twice than never

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
-from engram.domain.admission.credit import HELD, Earned
+from engram.domain.admission.credit import HELD, Counted, Earned
 from engram.domain.admission.tiers import Tier, tier_of
 from engram.domain.errors import EngramError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -15,7 +15,6 @@ from engram.usecases.store.quarantine import is_quarantined
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from engram.domain.admission.credit import Counted
     from engram.domain.admission.trust import Signature
     from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store

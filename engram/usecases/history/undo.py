@@ -14,7 +14,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.admission import credit
 from engram.usecases.store import damaged_ledgers, judgements
 from engram.usecases.store.judgement_words import judged_subjects, kind_of
-from engram.usecases.store.store import BY_ITSELF
+from engram.usecases.store.store import BY_ITSELF, Store
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from engram.adapters.git.read.operations import OwnCommit
     from engram.adapters.git.run.layout import Repository
     from engram.usecases.history.reverse import Reversed
-    from engram.usecases.store.store import Store
 
 _TRIES = 5
 _WAIT_SECONDS = 10.0

@@ -7,7 +7,7 @@ No common ancestor is needed for that, and no line is taken for deleted: one tha
 from __future__ import annotations
 
 from engram.adapters.git.read import objects
-from engram.adapters.git.read.differences import differences, sizes
+from engram.adapters.git.read.differences import Difference, differences, sizes
 from engram.adapters.git.run import layout
 from engram.adapters.git.write import ledger_branch, merge_commit
 from engram.adapters.git.write.create import ATTRIBUTES
@@ -19,7 +19,6 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from engram.adapters.git.read.differences import Difference
     from engram.adapters.git.read.objects import Entry
     from engram.adapters.git.run.layout import Repository
 

@@ -8,7 +8,7 @@ from engram.adapters.files import config_file, places
 from engram.adapters.files.durable import atomic
 from engram.adapters.git.remote import remotes
 from engram.adapters.git.run.author import environment_author
-from engram.adapters.git.run.layout import common_dir_at, find_repository, repository_at
+from engram.adapters.git.run.layout import Repository, common_dir_at, find_repository, repository_at
 from engram.adapters.git.write import lore_branch
 from engram.domain.entry.named_files import WHOLE
 from engram.domain.errors import StoreError, UsageError
@@ -18,7 +18,6 @@ from engram.usecases.store.store import BRANCH, DEDICATED, IN_TREE, PLAIN
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from engram.adapters.git.run.layout import Repository
 
 FOLDER = "lore"
 _VAULT = ".obsidian"  # what Obsidian keeps in the top folder of a vault

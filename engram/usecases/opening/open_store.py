@@ -10,13 +10,9 @@ from engram.adapters.git.write import lore_branch
 from engram.adapters.state.database import StateDatabase
 from engram.domain.errors import EngramError, NotFoundError, UsageError
 from engram.domain.scopes import PROJECT, SESSION, USER, check_scope, scope_named
-from engram.domain.settings import BUILT_IN_SCOPES
-from engram.domain.typed import TYPE_CHECKING
+from engram.domain.settings import BUILT_IN_SCOPES, Settings
 from engram.usecases.opening.store_layout import Located, enclosing_store, locate_root, make_store
 from engram.usecases.store.store import DEDICATED, Caller, Clock, Stand, Store
-
-if TYPE_CHECKING:
-    from engram.domain.settings import Settings
 
 
 def open_store(

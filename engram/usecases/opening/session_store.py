@@ -7,12 +7,11 @@ import os
 
 from engram.domain.scopes import SESSION, scope_named
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.store.store import PLAIN, Places
+from engram.usecases.store.store import PLAIN, Places, Store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from engram.usecases.store.store import Store
 
 FOLDER = "lore"
 _SESSIONS = "sessions"

@@ -7,23 +7,20 @@ import os
 
 from engram.adapters.files import places
 from engram.adapters.files.durable.atomic import digest
-from engram.adapters.git.run.layout import common_dir_at, find_repository
+from engram.adapters.git.run.layout import Repository, common_dir_at, find_repository
 from engram.adapters.git.write import lore_branch
 from engram.domain.entry.named_files import lore_folder
 from engram.domain.errors import StoreError
 from engram.domain.scopes import PROJECT, USER, scope_named
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.store.accepted_settings import in_force
-from engram.usecases.store.store import BRANCH, DEDICATED, IN_TREE, PLAIN, Caller, Places, Store
+from engram.usecases.store.accepted_settings import InForce, in_force
+from engram.usecases.store.store import BRANCH, DEDICATED, IN_TREE, PLAIN, Caller, Clock, Places, Store
 from engram.usecases.store.version_paths import git_prefix
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from engram.adapters.git.run.layout import Repository
     from engram.domain.settings import Settings
-    from engram.usecases.store.accepted_settings import InForce
-    from engram.usecases.store.store import Clock
 
 _OWN_FILES = {places.CONFIG_NAME, ".git", ".gitattributes", ".gitignore", ".engram"}
 # The private state of a clone that may only be read.

@@ -18,13 +18,11 @@ from engram.usecases.recording.feedback import feedback
 from engram.usecases.recording.record import Draft, record
 from engram.usecases.store import remote
 from engram.usecases.store.commit import commit_pending
-from engram.usecases.store.store import DEDICATED, Caller
-from engram.usecases.sync.sync import Options, sync
+from engram.usecases.store.store import DEDICATED, Caller, Store
+from engram.usecases.sync.sync import Options, Synced, sync
 
 if TYPE_CHECKING:
     from engram.domain.entry.lore import Lore
-    from engram.usecases.store.store import Store
-    from engram.usecases.sync.sync import Synced
 
 HUB = "hub.git"
 ADA, BOB = "ada", "bob"

@@ -9,7 +9,7 @@ from engram.adapters.git.run import failures
 from engram.adapters.index.statistics import standing
 from engram.domain.errors import EngramError, NotFoundError, StoreError, UsageError
 from engram.domain.scopes import check_team_name, past_retention, scope_named
-from engram.domain.settings import TEAM_KEYS, check
+from engram.domain.settings import TEAM_KEYS, Settings, check
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.index.index_query import consult
 from engram.usecases.opening import scopes
@@ -18,7 +18,6 @@ from engram.usecases.opening.remote_address import remote_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from engram.domain.settings import Settings
     from engram.usecases.store.store import Store
 
 

@@ -23,14 +23,13 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.judgements import ledger_merge
 from engram.usecases.merge.checkout import files_of
 from engram.usecases.store import accepted_settings, judgements
-from engram.usecases.store.store import BRANCH, DEDICATED, IN_TREE
+from engram.usecases.store.store import BRANCH, DEDICATED, IN_TREE, Places, Store
 from engram.usecases.store.version_paths import git_prefix
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from engram.adapters.git.run.layout import Repository
-    from engram.usecases.store.store import Places, Store
 
 _MARK = "moved-from"
 # In the same folder, not of this store.

@@ -16,11 +16,10 @@ from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.merge import checkout, incoming_paths
 from engram.usecases.opening.store_layout import state_folder
 from engram.usecases.placement import move_source as source
-from engram.usecases.store.store import BRANCH, DEDICATED, IN_TREE
+from engram.usecases.store.store import BRANCH, DEDICATED, IN_TREE, Store
 
 if TYPE_CHECKING:
     from engram.adapters.git.run.layout import Repository
-    from engram.usecases.store.store import Store
 
 _DRAFT = ".engram-moving"
 _MAIN = "refs/heads/main"

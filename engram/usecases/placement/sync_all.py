@@ -7,13 +7,12 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.opening import scopes
 from engram.usecases.opening.remote_address import remote_of
 from engram.usecases.placement.manage_scopes import clone_missing
-from engram.usecases.sync.sync import Synced, sync
+from engram.usecases.sync.sync import Options, Synced, sync
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from engram.usecases.store.store import Store
-    from engram.usecases.sync.sync import Options
 
 
 class SyncedScope(NamedTuple):

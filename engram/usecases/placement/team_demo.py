@@ -22,7 +22,7 @@ from engram.usecases.recording.feedback import feedback
 from engram.usecases.recording.record import Draft, record
 from engram.usecases.store import remote
 from engram.usecases.store.commit import commit_pending
-from engram.usecases.store.store import DEDICATED, Caller, Clock
+from engram.usecases.store.store import DEDICATED, Caller, Clock, Store
 from engram.usecases.sync.propose import propose
 from engram.usecases.sync.sync import Options
 
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from engram.domain.entry.lore import Lore
-    from engram.usecases.store.store import Store
 
 ADA, BOB, CLEO = "Ada Lovelace", "Bob Kahn", "Cleo Wade"
 PROPOSAL = "Search: what the load test showed"

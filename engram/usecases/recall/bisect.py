@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.adapters.git.read.history import log
+from engram.adapters.git.read.history import LogEntry, log
 from engram.adapters.git.read.revisions import changes_of, resolve
 from engram.domain.errors import NotFoundError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -13,7 +13,6 @@ from engram.usecases.store.version_paths import in_git, repository_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from engram.adapters.git.read.history import LogEntry
     from engram.domain.entry.lore import Lore
     from engram.usecases.recall.query import Question
     from engram.usecases.store.store import Store

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from engram.adapters.embed.errors import EmbeddingError
 from engram.adapters.index.damage import DamagedIndexError
-from engram.domain.entry.lore import searchable
+from engram.domain.entry.lore import Lore, searchable
 from engram.domain.recall import ranking
 from engram.domain.review.review import PENDING, item_id
 from engram.domain.text.stop_words import STOP_WORDS
@@ -18,7 +18,6 @@ from engram.usecases.store.captured import is_outcome, list_captured
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
 
 MOST = 2

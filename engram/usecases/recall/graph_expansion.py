@@ -6,7 +6,7 @@ import contextlib
 from itertools import islice
 
 from engram.domain.entry.refs import fold
-from engram.domain.graph.graph import entity_key, name_key
+from engram.domain.graph.graph import BuiltGraph, entity_key, name_key
 from engram.domain.text.stop_words import STOP_WORDS
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.graph.entities import list_entities
@@ -14,14 +14,12 @@ from engram.usecases.graph.graph_building import build_graph
 from engram.usecases.index.index_query import consult
 from engram.usecases.opening import scopes
 from engram.usecases.recall import search
-from engram.usecases.recall.question import HYBRID, SCAN, as_recalled, criteria_for
+from engram.usecases.recall.question import HYBRID, SCAN, Question, Recalled, as_recalled, criteria_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from engram.adapters.index.index import Generation
-    from engram.domain.graph.graph import BuiltGraph
-    from engram.usecases.recall.question import Question, Recalled
     from engram.usecases.store.store import Store
 
 _SEEDS = 3  # entries of the answer to start from

@@ -11,7 +11,7 @@ from engram.domain.text.stop_words import STOP_WORDS
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.recall import rerank
 from engram.usecases.recall.relevance import Relevance
-from engram.usecases.recall.rerank import TokenMatch
+from engram.usecases.recall.rerank import Neighbours, TokenMatch, TokenQuery
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from engram.adapters.index.index import Generation
     from engram.adapters.index.plain_cosines import PlainCosines
     from engram.adapters.index.words import WordHits
-    from engram.usecases.recall.rerank import Neighbours, TokenQuery
 
 MOST_VECTORS = 100_000  # more of them than this: some 15 ms, which is when numpy begins to pay
 MOST_TOKENS = 40_000  # of the texts that are reranked

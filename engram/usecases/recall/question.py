@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from engram.domain.entry.categories import parse_types
-from engram.domain.entry.lore import ACTIVE, MAX_ITEMS, check_fraction, check_text
+from engram.domain.entry.lore import ACTIVE, MAX_ITEMS, Lore, check_fraction, check_text
 from engram.domain.errors import UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.admission import credit
 from engram.usecases.lookup.filter import Filter
-from engram.usecases.recall.search import Criteria
+from engram.usecases.recall.search import Candidate, Criteria
 from engram.usecases.store import quarantine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engram.domain.admission.credit import Counted
-    from engram.domain.entry.lore import Lore
     from engram.domain.recall.ranking import Score
-    from engram.usecases.recall.search import Candidate
     from engram.usecases.store.store import Store
 
 HYBRID, WORDS, SCAN = STRATEGIES = ("hybrid", "words", "scan")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.adapters.state.usage import shown_each, shown_of, usage
+from engram.adapters.state.usage import Usage, shown_each, shown_of, usage
 from engram.domain.consolidation.usefulness import importance
 from engram.domain.recall.budget import tokens
 from engram.domain.scopes import SESSION
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
     from engram.adapters.index.catalog import Hit
     from engram.adapters.state.database import StateDatabase
-    from engram.adapters.state.usage import Usage
     from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
 

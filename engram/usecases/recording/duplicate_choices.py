@@ -5,7 +5,7 @@ from __future__ import annotations
 from engram.adapters.files.durable import atomic
 from engram.adapters.files.durable.write import Change
 from engram.domain.entry import times
-from engram.domain.entry.lore import SUPERSEDED
+from engram.domain.entry.lore import SUPERSEDED, Lore
 from engram.domain.errors import UsageError
 from engram.domain.similarity.claims import stems_in
 from engram.domain.similarity.deduplicate import fold
@@ -21,7 +21,6 @@ _MOSTLY = 0.8  # of the words of both: the rest can hardly say a contradiction i
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
 
 

@@ -7,13 +7,13 @@ from engram.adapters.files.durable.write import Change
 from engram.adapters.files.frontmatter import codec
 from engram.domain.entry import times
 from engram.domain.entry.categories import parse_types
-from engram.domain.entry.lore import Relation, check, check_fraction, limit_after
+from engram.domain.entry.lore import Lore, Relation, check, check_fraction, limit_after
 from engram.domain.entry.moments import parse_moments
 from engram.domain.errors import LoreFileError, UsageError, ValidationError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.admission import credit
 from engram.usecases.lookup.listing import Shown
-from engram.usecases.lookup.resolve import resolve
+from engram.usecases.lookup.resolve import Found, resolve
 from engram.usecases.recording.admission_policy import admit_change, speaker
 from engram.usecases.recording.record import tidy
 from engram.usecases.store import activity_log, entry_writer, judgements
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from engram.adapters.files.frontmatter.codec import LoreFile
-    from engram.domain.entry.lore import Lore
-    from engram.usecases.lookup.resolve import Found
     from engram.usecases.store.store import Store
 
     T = TypeVar("T")

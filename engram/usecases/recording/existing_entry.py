@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.domain.entry.lore import ACTIVE, ARCHIVED, PENDING, SUPERSEDED
+from engram.domain.entry.lore import ACTIVE, ARCHIVED, PENDING, SUPERSEDED, Lore
 from engram.domain.errors import NotAllowedError
 from engram.domain.similarity.deduplicate import fold, sources_of
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -12,7 +12,6 @@ from engram.usecases.store import entry_writer, judgements
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
 
 EXPIRED = "expired"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engram.adapters.files.durable import atomic
-from engram.adapters.files.durable.write import Change
+from engram.adapters.files.durable.write import Change, Operation
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.lookup.listing import Shown, get_many
 from engram.usecases.store import activity_log, entry_writer
@@ -11,7 +11,6 @@ from engram.usecases.store import activity_log, entry_writer
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engram.adapters.files.durable.write import Operation
     from engram.usecases.store.store import Store
 
 

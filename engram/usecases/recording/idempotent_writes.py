@@ -17,7 +17,7 @@ from engram.usecases.lookup.resolve import resolve
 from engram.usecases.opening import scopes
 from engram.usecases.recording import edit, forget, record, upsert
 from engram.usecases.recording.admission_policy import Contradiction
-from engram.usecases.recording.record import Recorded
+from engram.usecases.recording.record import Draft, Recorded
 from engram.usecases.recording.upsert import Put
 from engram.usecases.similarity.near_duplicates import Similar
 from engram.usecases.store import entry_writer, judgements
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from engram.domain.entry.lore import Lore
     from engram.usecases.recording.edit import Edit
-    from engram.usecases.recording.record import Draft
     from engram.usecases.store.store import Store
 
 

@@ -6,13 +6,12 @@ from engram.domain.errors import ConflictError, EngramError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.index.index_query import consult
 from engram.usecases.opening import scopes
-from engram.usecases.recording.record import KNOWN, check_id, record, tidy
+from engram.usecases.recording.record import KNOWN, Draft, Recorded, check_id, record, tidy
 from engram.usecases.store import entry_writer
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from engram.usecases.recording.record import Draft, Recorded
     from engram.usecases.similarity.near_duplicates import Similar
     from engram.usecases.store.store import Store
 

@@ -13,7 +13,7 @@ from engram.adapters.files.frontmatter import codec, origin
 from engram.adapters.files.frontmatter.origin import Origin
 from engram.adapters.files.merge.merge_file import merge_files
 from engram.domain.admission.secrets import find_secrets, refuse
-from engram.domain.entry.lore import NO_VOTES
+from engram.domain.entry.lore import NO_VOTES, Lore
 from engram.domain.errors import ConflictError, LoreFileError, NotFoundError, UsageError
 from engram.domain.scopes import SESSION, check_scope
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -26,7 +26,6 @@ from engram.usecases.store import judgements, quarantine
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
 
 COPIED, MERGED, UNCHANGED = "copied", "merged", "unchanged"

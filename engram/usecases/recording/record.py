@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from engram.adapters.files.durable.lock import FileLock
 from engram.domain.admission.secrets import find_secrets, redact, refuse
@@ -31,7 +31,6 @@ from engram.usecases.store import activity_log, captured, entry_writer, judgemen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from datetime import datetime
     from typing import Any
 
     from engram.adapters.files.durable.write import Change

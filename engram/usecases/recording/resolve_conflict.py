@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from engram.adapters.files.frontmatter.fields import thousandths_of
 from engram.domain.entry import times
-from engram.domain.entry.categories import parse_types
+from engram.domain.entry.categories import Categories, parse_types
 from engram.domain.entry.disputes import DELETED
-from engram.domain.entry.lore import MAX_CONTENT, Settlement
+from engram.domain.entry.lore import MAX_CONTENT, Conflict, Lore, Settlement
 from engram.domain.errors import UsageError
 from engram.domain.merge.settlements import KEPT, OTHER, conflict_key, latest, short_digest
 from engram.domain.merge.text_merge import common
@@ -16,8 +16,6 @@ from engram.usecases.store import people
 if TYPE_CHECKING:
     from typing import Any
 
-    from engram.domain.entry.categories import Categories
-    from engram.domain.entry.lore import Conflict, Lore
     from engram.usecases.store.store import Store
 
 _LISTS = ("tags", "files", "entities", "context", "when", "sources")

@@ -12,11 +12,10 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.lookup.listing import Shown
 from engram.usecases.lookup.resolve import Found, hits_by_id
 from engram.usecases.recording.edit import Edit, edit_resolved
-from engram.usecases.recording.record import check_id, prepare, record
+from engram.usecases.recording.record import Draft, check_id, prepare, record
 from engram.usecases.store import activity_log
 
 if TYPE_CHECKING:
-    from engram.usecases.recording.record import Draft
     from engram.usecases.store.store import Store
 
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 from engram.adapters.files import places
 from engram.adapters.files.durable.write import LoreFolder
-from engram.adapters.git.run.layout import find_repository
+from engram.adapters.git.run.layout import Repository, find_repository
 from engram.domain.entry.named_files import lore_folder
 from engram.domain.errors import NotFoundError
 from engram.domain.scopes import PROJECT
@@ -20,14 +20,11 @@ from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.opening.store_layout import enclosing_store, state_folder
 from engram.usecases.review.check import merge_base
 from engram.usecases.store.accepted_settings import accept_before, in_force
-from engram.usecases.store.store import IN_TREE, PLAIN, Clock, Places, Store
+from engram.usecases.store.store import IN_TREE, PLAIN, Caller, Clock, Places, Store
 from engram.usecases.store.version_paths import git_prefix
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    from engram.adapters.git.run.layout import Repository
-    from engram.usecases.store.store import Caller
 
 
 class _Untouched(LoreFolder):

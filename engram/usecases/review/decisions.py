@@ -27,7 +27,7 @@ from engram.usecases.recording.resolve_conflict import (
 from engram.usecases.review import trust
 from engram.usecases.review.captured_items import decide_captured, decided_entry, is_captured
 from engram.usecases.store import entry_writer, judgements
-from engram.usecases.store.store import Deed
+from engram.usecases.store.store import Deed, Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from engram.adapters.files.frontmatter.codec import LoreFile
     from engram.adapters.state.trust_tables import QuarantinedText
     from engram.domain.graph.entity import Entity
-    from engram.usecases.store.store import Store
 
 SNOOZE_DAYS = 7.0
 _DAY = 86_400.0

@@ -30,7 +30,7 @@ from engram.usecases.review import trust
 from engram.usecases.review.captured_items import find_captured
 from engram.usecases.review.items import PackedItem
 from engram.usecases.review.proposal_items import find_proposals
-from engram.usecases.review.stale_code import MOST_LORE, stale_code
+from engram.usecases.review.stale_code import MOST_LORE, Stale, stale_code
 from engram.usecases.similarity.pairs import pairs
 from engram.usecases.store import entry_writer, people
 from engram.usecases.store.quarantine import without_quarantined
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from engram.domain.entry.lore import Lore
     from engram.domain.similarity.pairs import Pair
     from engram.usecases.review.items import Maker
-    from engram.usecases.review.stale_code import Stale
     from engram.usecases.store.store import Store
 
     Detector = Callable[[Store, Generation], Sequence[Item | PackedItem]]

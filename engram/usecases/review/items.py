@@ -6,14 +6,13 @@ In a store that nobody tended every entry may be stale: 100,000 items would take
 from __future__ import annotations
 
 import marshal
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 
 from engram.domain.review.review import KINDS, Item
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
     from typing import Any
 
     Maker = Callable[[str, tuple[object, ...]], Item]

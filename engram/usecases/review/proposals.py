@@ -34,7 +34,7 @@ from engram.usecases.store.version_paths import read_lore
 from engram.usecases.sync import propose
 from engram.usecases.sync.incoming import merge_incoming, update_index
 from engram.usecases.sync.own_proposal import PROPOSAL, REJECTED
-from engram.usecases.sync.propose import list_proposals
+from engram.usecases.sync.propose import OpenProposal, list_proposals
 from engram.usecases.sync.sync import Options, own_repository, sync
 
 if TYPE_CHECKING:
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from engram.adapters.git.read.objects import Entry
     from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
-    from engram.usecases.sync.propose import OpenProposal
     from engram.usecases.sync.sync import Step
 
 ACCEPT, REJECT = "accept", "reject"

@@ -18,7 +18,7 @@ from engram.domain.review.anchors import first_words, identifiers, may_name, ver
 from engram.domain.review.manifests import is_lock, is_manifest, versions
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.store.code_repository import code_repository, prefix_of, spellings
-from engram.usecases.store.store import IN_TREE
+from engram.usecases.store.store import IN_TREE, Store
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from engram.adapters.git.run.layout import Repository
     from engram.adapters.index.catalog import Hit
     from engram.domain.review.code_changes import Finding
-    from engram.usecases.store.store import Store
 
 MOST_LORE = 10_000
 _MOST_MANIFESTS = 40

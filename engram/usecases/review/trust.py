@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from engram.domain.admission import trust
-from engram.domain.entry.lore import ACTIVE
+from engram.domain.entry.lore import ACTIVE, Lore
 from engram.domain.errors import NotFoundError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.admission import credit
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from engram.adapters.index.catalog import Hit
     from engram.adapters.state.trust_tables import QuarantinedText
     from engram.domain.admission.trust import Signature
-    from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
 
 

@@ -13,7 +13,7 @@ import contextlib
 
 from engram.adapters.index.damage import DamagedIndexError, damage_noticed
 from engram.domain.entry import refs
-from engram.domain.entry.lore import ACTIVE, ARCHIVED, PENDING, SUPERSEDED, searchable, slug, words_mark
+from engram.domain.entry.lore import ACTIVE, ARCHIVED, PENDING, SUPERSEDED, Lore, searchable, slug, words_mark
 from engram.domain.errors import EngramError
 from engram.domain.similarity.equivalence import SAME, RecentText, compare
 from engram.domain.text.stop_words import STOP_WORDS
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from engram.adapters.embed.protocols import Embedder
     from engram.adapters.index.catalog import Catalog
-    from engram.domain.entry.lore import Lore
     from engram.domain.similarity.pairs import Words
     from engram.usecases.store.store import Store
 

@@ -13,7 +13,7 @@ from collections import Counter
 
 from engram.adapters.files.durable import atomic
 from engram.adapters.index.damage import DamagedIndexError, damage_noticed
-from engram.domain.entry.lore import ACTIVE, PENDING
+from engram.domain.entry.lore import ACTIVE, PENDING, Lore
 from engram.domain.errors import EngramError, StoreError
 from engram.domain.graph.team import HANDOFF, SUMMARY
 from engram.domain.similarity.equivalence import NEAR, SAME
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from engram.adapters.index.catalog import Text
     from engram.adapters.index.index import Generation
     from engram.adapters.index.nearest_pairs import Terms
-    from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
 
 # Summaries of sessions and handoffs describe a moment: two of them neither agree nor contradict each other.

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from engram.adapters.files.frontmatter import codec
 from engram.adapters.state.captured_table import CapturedTable
-from engram.domain.entry.lore import PENDING, words_mark
+from engram.domain.entry.lore import PENDING, Lore, words_mark
 from engram.domain.errors import EngramError
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from datetime import datetime
 
-    from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
 
 DAYS = 14

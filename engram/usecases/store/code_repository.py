@@ -5,17 +5,14 @@ from __future__ import annotations
 import os
 import posixpath
 
-from engram.adapters.git.run.layout import find_repository
+from engram.adapters.git.run.layout import Repository, find_repository
 from engram.adapters.git.write import lore_branch
 from engram.domain.scopes import USER
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.store.store import BRANCH, IN_TREE
+from engram.usecases.store.store import BRANCH, IN_TREE, Store
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from engram.adapters.git.run.layout import Repository
-    from engram.usecases.store.store import Store
 
 
 def code_repository(store: Store) -> Repository | None:

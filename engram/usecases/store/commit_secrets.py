@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from engram.adapters.git.read import objects
-from engram.domain.admission.secrets import find_secrets
+from engram.domain.admission.secrets import Finding, find_secrets
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engram.domain.admission.secrets import Finding
     from engram.usecases.store.store import Store
 
 _PEOPLE = ("author ", "committer ")

@@ -10,7 +10,7 @@ from engram.adapters.files.durable.write import Change, Operation
 from engram.adapters.files.frontmatter import codec
 from engram.adapters.git.run.author import environment_author
 from engram.domain.entry import times, ulid
-from engram.domain.entry.lore import check, limit_after, slug
+from engram.domain.entry.lore import Lore, check, limit_after, slug
 from engram.domain.errors import (
     ConflictError,
     EngramError,
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from engram.adapters.files.frontmatter.codec import LoreFile
-    from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
 
 _TRIES = 40

@@ -14,7 +14,7 @@ import os
 from engram.adapters.files.durable import atomic
 from engram.adapters.git.read.differences import names_in
 from engram.adapters.git.read.revisions import entries_at
-from engram.adapters.git.run.layout import read_head
+from engram.adapters.git.run.layout import Repository, read_head
 from engram.domain.admission import safe_paths
 from engram.domain.admission.secrets import find_secrets, redact
 from engram.domain.errors import EngramError
@@ -24,7 +24,6 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from engram.adapters.git.run.layout import Repository
     from engram.usecases.store.store import Store
 
 NOT_TEXT = "is not text in UTF-8"

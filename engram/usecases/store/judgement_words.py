@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from engram.domain.entry.confidence import HELPFUL, INCORRECT, NOT_RELEVANT
-from engram.domain.judgements.ledger import CONFIRMED, RETRACTED, SAME
+from engram.domain.judgements.ledger import CONFIRMED, RETRACTED, SAME, Judgement
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from engram.domain.judgements.ledger import Judgement
 
 _WORDS = {HELPFUL: "helpful", INCORRECT: "incorrect", NOT_RELEVANT: "not relevant"}
 _LINES = {CONFIRMED: "confirmed", SAME: "said again"}

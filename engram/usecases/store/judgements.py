@@ -20,7 +20,7 @@ from engram.domain.entry.confidence import (
     clamp,
     decay,
 )
-from engram.domain.entry.lore import HUMAN
+from engram.domain.entry.lore import HUMAN, Lore
 from engram.domain.errors import EngramError, GitError
 from engram.domain.judgements import ledger
 from engram.domain.judgements import tally as tallies
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
     from engram.adapters.files.durable.ledger_folder import Stamp
     from engram.adapters.state.judgement_cache import Known, Read
-    from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
 
 _OWN = "own:"  # before the path of a file in the state folder, in the cache

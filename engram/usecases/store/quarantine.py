@@ -6,7 +6,7 @@ import contextlib
 import sqlite3
 
 from engram.domain.admission.trust import NONE
-from engram.domain.entry.lore import ACTIVE
+from engram.domain.entry.lore import ACTIVE, Lore
 from engram.domain.errors import StoreError
 from engram.domain.typed import TYPE_CHECKING
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from engram.adapters.index.catalog import Hit
     from engram.adapters.index.graph_rows import LoreRow
-    from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
 
     Row = TypeVar("Row", Hit, LoreRow)

@@ -7,12 +7,11 @@ import os
 from engram.adapters.git.remote import remotes
 from engram.domain.errors import UsageError
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.store.store import DEDICATED
+from engram.usecases.store.store import DEDICATED, Store
 
 if TYPE_CHECKING:
     from engram.adapters.git.remote.remotes import Remote
     from engram.adapters.git.run.layout import Repository
-    from engram.usecases.store.store import Store
 
 
 def list_remotes(store: Store) -> tuple[Remote, ...]:

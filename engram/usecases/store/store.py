@@ -12,7 +12,7 @@ from engram.adapters.embed.errors import EmbeddingError, EmbeddingUnavailableErr
 from engram.adapters.files.durable import atomic
 from engram.adapters.files.durable.ledger_folder import LedgerFolder
 from engram.adapters.files.durable.write import LoreFolder
-from engram.adapters.index.index import Index
+from engram.adapters.index.index import Generation, Index
 from engram.adapters.state.connection import rename_damaged
 from engram.adapters.state.database import StateDatabase
 from engram.domain.entry import ulid
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from engram.adapters.files.note_ids import NoteIds
     from engram.adapters.files.watch import FolderWatch
     from engram.adapters.git.run.layout import Repository
-    from engram.adapters.index.index import Generation
     from engram.adapters.state.durable import DurableDatabase
     from engram.adapters.state.judgement_cache import JudgementCache
     from engram.domain.graph.graph import BuiltGraph

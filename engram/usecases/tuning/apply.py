@@ -12,7 +12,7 @@ from engram.adapters.files.durable import atomic
 from engram.adapters.files.durable.write import Change
 from engram.domain.errors import ConflictError, NotFoundError, UsageError
 from engram.domain.scopes import scope_named
-from engram.domain.tuning.evolution import Evolution, is_of_scope
+from engram.domain.tuning.evolution import Evolution, Proposal, is_of_scope
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.store.accepted_settings import in_force
 from engram.usecases.store.entry_writer import check_allowed, check_writable, operation
@@ -21,7 +21,6 @@ from engram.usecases.tuning.evolve import evolve
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engram.domain.tuning.evolution import Proposal
     from engram.usecases.store.store import Store
 
 _NAME = "evolutions.json"

@@ -12,24 +12,21 @@ import contextlib
 from engram.domain.entry.lore import ACTIVE
 from engram.domain.scopes import SESSION
 from engram.domain.tuning import evolution
-from engram.domain.tuning.evolution import LEAST_JUDGED, Evolution
+from engram.domain.tuning.evolution import LEAST_JUDGED, Evolution, Proposal, Replay
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.consolidation.replay import open_replayer
+from engram.usecases.consolidation.replay import Replayer, open_replayer
 from engram.usecases.index.index_query import consult
 from engram.usecases.opening.scopes import TROUBLE, others
 from engram.usecases.recall.usage import latest_queries, log_of
 from engram.usecases.tuning.effectiveness import effectiveness
-from engram.usecases.tuning.judged_retrievals import judged_retrievals, questions_of
+from engram.usecases.tuning.judged_retrievals import JudgedRetrieval, judged_retrievals, questions_of
 from engram.usecases.tuning.settings_search import RankingTrial, ScopeTrial
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engram.domain.recall.retrieval_measures import Question
-    from engram.domain.tuning.evolution import Proposal, Replay
-    from engram.usecases.consolidation.replay import Replayer
     from engram.usecases.store.store import Store
-    from engram.usecases.tuning.judged_retrievals import JudgedRetrieval
 
 MOST_REPLAYED = 300  # past questions, the latest
 

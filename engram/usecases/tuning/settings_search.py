@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from random import Random
 
 from engram.domain.recall import ranking, retrieval_measures
-from engram.domain.recall.retrieval_measures import Interval
+from engram.domain.recall.retrieval_measures import Interval, Quality, Question
 from engram.domain.scopes import weight_key
 from engram.domain.tuning import evolution
 from engram.domain.tuning.evolution import Evidence, Proposal, Replay
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from engram.adapters.index.catalog import Hit
     from engram.domain.entry.confidence import Vote
-    from engram.domain.recall.retrieval_measures import Quality, Question
     from engram.usecases.consolidation.replay import Replayer
     from engram.usecases.recall.search import Candidate
     from engram.usecases.store.store import Store

@@ -21,13 +21,12 @@ from engram.usecases.store import damaged_ledgers, entry_writer
 from engram.usecases.store.accepted_settings import ACCEPT
 from engram.usecases.store.commit import commit_quietly, has_work, why_waiting
 from engram.usecases.store.hints import MEND_LINK, NO_FIELDS
-from engram.usecases.store.store import BRANCH
+from engram.usecases.store.store import BRANCH, Store
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from engram.usecases.merge.repair import Repaired
-    from engram.usecases.store.store import Store
 
 
 DRIVER = "merge-driver"

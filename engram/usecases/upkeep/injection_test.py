@@ -24,13 +24,12 @@ from engram.usecases.agents import auto_recall
 from engram.usecases.history.origin import as_seen
 from engram.usecases.recall import query as recall
 from engram.usecases.store import entry_writer
-from engram.usecases.store.store import Caller
+from engram.usecases.store.store import Caller, Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
-    from engram.usecases.store.store import Store
 
 BRIEF, PROMPT, FILES, FAILURE, STOP, QUERY, CONTEXT, GET = WAYS = (
     "brief", "prompt", "pre-tool", "tool-failure", "stop", "recall_query", "get_context", "recall_get",

@@ -11,7 +11,7 @@ import os
 from engram.adapters.files.durable import atomic
 from engram.adapters.files.durable.write import Change
 from engram.domain.entry import times
-from engram.domain.entry.lore import ACTIVE, ARCHIVED
+from engram.domain.entry.lore import ACTIVE, ARCHIVED, Lore
 from engram.domain.errors import EngramError
 from engram.domain.graph.team import SUMMARY, TAKEN_OVER
 from engram.domain.scopes import past_retention
@@ -21,14 +21,12 @@ from engram.usecases.agents import observations
 from engram.usecases.index.index_query import consult
 from engram.usecases.store import entry_writer, sync_state
 from engram.usecases.store.quarantine import without_quarantined
-from engram.usecases.store.store import BY_ITSELF, Caller
+from engram.usecases.store.store import BY_ITSELF, Caller, Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from engram.adapters.index.catalog import Hit
-    from engram.domain.entry.lore import Lore
-    from engram.usecases.store.store import Store
 
 _NAME = "last-maintenance.json"
 _DAY = 86_400.0

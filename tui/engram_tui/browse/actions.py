@@ -1,7 +1,5 @@
 """The actions of the browse screen."""
 
-from __future__ import annotations
-
 from engram_tui.entry_actions.actions import ENTRY_ACTIONS, judging
 from engram_tui.shell.action import Action
 

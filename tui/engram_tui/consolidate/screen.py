@@ -12,7 +12,7 @@ from textual import on
 from textual.containers import Horizontal, VerticalScroll
 from textual.widgets import Static
 
-from engram.domain.consolidation.plan import MERGE
+from engram.domain.consolidation.plan import MERGE, Plan
 from engram.domain.errors import NotFoundError
 from engram_tui.consolidate.actions import ACTIONS
 from engram_tui.consolidate.plan_tree import Choices, PlanTree, what_happens
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
     from engram.app import Engram
-    from engram.domain.consolidation.plan import Plan
     from engram_tui.inbox.versions import MergeSource
 
 CURSOR_DELAY = 0.05  # seconds without a key before a result is shown

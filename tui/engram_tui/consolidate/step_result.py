@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from engram.domain.consolidation.plan import ARCHIVE, MERGE, SUPERSEDE
+from engram.domain.consolidation.plan import ARCHIVE, MERGE, SUPERSEDE, Difference, Plan, Step
 from engram.domain.entry.people import byline
 from engram.domain.errors import EngramError
-from engram.domain.review.review import merge_item
+from engram.domain.review.review import Item, merge_item
 from engram.domain.text.counted_nouns import entries
 from engram.domain.text.drawing import gauge
 from engram_tui.shell.sanitize import safe_line, safe_lines
@@ -18,9 +18,7 @@ from engram_tui.widgets.word_marks import are_similar, inline
 
 if TYPE_CHECKING:
     from engram.app import Engram
-    from engram.domain.consolidation.plan import Difference, Plan, Step
     from engram.domain.entry.lore import Lore
-    from engram.domain.review.review import Item
     from engram_tui.consolidate.plan_tree import PlanRow
 
 _BECOMES = {ARCHIVE: "archived", SUPERSEDE: "superseded"}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rich.text import Text
 
 from engram.domain.entry.disputes import describe_dispute
-from engram.domain.entry.lore import ACTIVE
+from engram.domain.entry.lore import ACTIVE, Lore
 from engram.domain.entry.people import byline
 from engram.domain.text.counted_nouns import elapsed
 from engram.domain.text.drawing import gauge
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from engram.adapters.files.frontmatter.origin import Origin as Promoted
-    from engram.domain.entry.lore import Lore
     from engram.usecases.graph.links import Link
     from engram.usecases.history.log import Event
     from engram.usecases.history.origin import Origin

@@ -14,10 +14,11 @@ from textual import on
 from textual.containers import Horizontal, Vertical
 from textual.widgets import OptionList
 
-from engram.usecases.history.log import JUDGED
+from engram.usecases.history.log import JUDGED, Event
 from engram_tui.entry import queries
 from engram_tui.entry.actions import ACTIONS
 from engram_tui.entry.format import (
+    Provenance,
     compared_text,
     event_line,
     facts,
@@ -41,10 +42,8 @@ if TYPE_CHECKING:
     from engram.app import Engram
     from engram.domain.entry.lore import Lore
     from engram.usecases.graph.links import Link
-    from engram.usecases.history.log import Event
     from engram.usecases.lookup.listing import Shown
     from engram.usecases.recall.recall_log import Surfaced
-    from engram_tui.entry.format import Provenance
 
 EMPTY = {
     "links": "no links to or from other entries",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from engram.domain.entry.named_files import is_entity
 from engram.domain.errors import NotFoundError
-from engram.domain.review.review import ACCEPT, ARCHIVE, EDIT, SNOOZE, check_decision
+from engram.domain.review.review import ACCEPT, ARCHIVE, EDIT, SNOOZE, Item, check_decision
 from engram.usecases.graph import entity_conflicts
 from engram.usecases.opening.scopes import reach
 from engram.usecases.recording.edit import rewrite
@@ -21,7 +21,6 @@ from engram_tui.widgets.format import count, quote
 if TYPE_CHECKING:
     from engram.app import Engram
     from engram.domain.entry.lore import Lore
-    from engram.domain.review.review import Item
     from engram.usecases.review.decisions import Decided
 
 ITEM = "item"  # the target of these commands

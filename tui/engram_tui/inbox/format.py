@@ -26,16 +26,15 @@ from engram.domain.review.review import (
     SNOOZE,
     SUPERSEDE,
     TAKE,
+    Item,
 )
-from engram_tui.inbox.queue import called
+from engram_tui.inbox.queue import InboxQueue, called
 from engram_tui.shell.sanitize import safe_line
 from engram_tui.widgets.entry_list import fit
 from engram_tui.widgets.format import count, fraction
 
 if TYPE_CHECKING:
-    from engram.domain.review.review import Item
     from engram.usecases.recall.recall_preview import WouldAnswer
-    from engram_tui.inbox.queue import InboxQueue
 
 BAR = 8
 # Shorter than for those who do not see the two texts.

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import chain
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from engram.domain.review.review import CONFLICT, ENTITY, KINDS, Item
-from engram.usecases.review.items import PackedItem
+from engram.usecases.review.items import Items, PackedItem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from engram.usecases.review.items import Items
-
     Listed = Item | PackedItem
 
 CALLED = {CONFLICT: "dispute", ENTITY: "disputed entity"}  # what people say for a kind

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from engram.domain.entry.disputes import names_of
 from engram.domain.entry.people import byline
 from engram.domain.errors import EngramError, UsageError
-from engram.domain.review.review import ACCEPT, CONFLICT, MERGE
+from engram.domain.review.review import ACCEPT, CONFLICT, MERGE, Item
 from engram.usecases.recording.resolve_conflict import take_version
 from engram.usecases.review.captured_items import captured_entry, is_captured
 
 if TYPE_CHECKING:
     from engram.app import Engram
     from engram.domain.entry.lore import Lore
-    from engram.domain.review.review import Item
 
 
 class Version(NamedTuple):

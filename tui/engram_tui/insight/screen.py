@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from textual.containers import Grid, Vertical, VerticalScroll
 from textual.widgets import Static
 
-from engram.domain.explore.insight_charts import charts
+from engram.domain.explore.insight_charts import Chart, charts
 from engram_tui.insight.actions import ACTIONS
 from engram_tui.shell.frame import ROOMY
 from engram_tui.shell.sanitize import safe_line, safe_lines
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from engram.app import Engram
     from engram.domain.explore.insight import Insight
-    from engram.domain.explore.insight_charts import Chart
     from engram.usecases.lookup.listing import Shown
 
 PADDING = 3  # cells of a panel beside its chart

@@ -1,7 +1,5 @@
 """The keys of the form for a new entry; they act whatever one types into."""
 
-from __future__ import annotations
-
 from engram_tui.shell.action import Action
 
 ACTIONS = (

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from engram.domain.text.counted_nouns import entries
-from engram.usecases.review.proposals import REJECT
+from engram.usecases.review.proposals import REJECT, ProposedEntry
 from engram_tui.shell.command import Command
 from engram_tui.shell.sanitize import safe_line
 from engram_tui.widgets.format import quote
 
 if TYPE_CHECKING:
     from engram.app import Engram
-    from engram.usecases.review.proposals import ProposedEntry
 
 ENTRY = "entry of a proposal"  # the target of these commands
 

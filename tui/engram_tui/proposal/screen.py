@@ -13,7 +13,7 @@ from textual import on
 from textual.containers import Container, Vertical, VerticalScroll
 
 from engram.domain.text.counted_nouns import counted, elapsed, entries
-from engram.usecases.review.proposals import ACCEPT, REJECT
+from engram.usecases.review.proposals import ACCEPT, REJECT, Finished, Proposal, ProposedEntry
 from engram_tui.proposal import commands
 from engram_tui.proposal.actions import ACTIONS
 from engram_tui.shell.errors import describe_error
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
     from engram.app import Engram
-    from engram.usecases.review.proposals import Finished, Proposal, ProposedEntry
 
 STATE_CELLS, KIND_CELLS, WHO_CELLS = 11, 10, 18
 SIGN_CELLS, WITH_KIND = 2, 60  # cells of the list from which state and kind fit as words

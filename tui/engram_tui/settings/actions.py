@@ -1,7 +1,5 @@
 """The actions of the settings screen."""
 
-from __future__ import annotations
-
 from engram_tui.shell.action import Action
 
 ACTIONS = (

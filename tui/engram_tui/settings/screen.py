@@ -11,9 +11,9 @@ from textual import on
 from textual.widgets import OptionList, Static
 
 from engram.adapters.files.places import user_config_file
-from engram.usecases.store.configuration import DEFAULT, OWN, STORE
+from engram.usecases.store.configuration import DEFAULT, OWN, STORE, Setting
 from engram_tui.settings.actions import ACTIONS
-from engram_tui.shell.command import Command
+from engram_tui.shell.command import Command, Outcome
 from engram_tui.shell.sanitize import safe_line
 from engram_tui.shell.screen import ShellScreen
 from engram_tui.shell.store_watch import short_path
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
     from engram.app import Engram
-    from engram.usecases.store.configuration import Setting
-    from engram_tui.shell.command import Outcome
 
 _FROM = {STORE: "the store's file", OWN: "your own file"}
 _MARKS = {DEFAULT: " ", STORE: "◆", OWN: "●"}

@@ -22,7 +22,7 @@ from engram_tui.shell.key_queue import KeyQueue
 from engram_tui.shell.sanitize import SanitizeFilter
 from engram_tui.shell.saved_state import SavedState
 from engram_tui.shell.store_screen import StoreScreen
-from engram_tui.shell.store_watch import change_token, poll_changes, read_heading, short_path
+from engram_tui.shell.store_watch import Heading, change_token, poll_changes, read_heading, short_path
 from engram_tui.shell.terminal_watch import tolerant_driver
 from engram_tui.shell.themes import theme_after, theme_named
 from engram_tui.shell.undo import Step, UndoStack, redo_step, undo_step
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
     from engram.app import Engram
     from engram_tui.shell.command import Command
-    from engram_tui.shell.store_watch import Heading
     from engram_tui.shell.tabs import Tab
 
 FORMER_TABS = {"review": "inbox"}  # names in the saved state of earlier versions

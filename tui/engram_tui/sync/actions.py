@@ -1,8 +1,6 @@
 """The actions of the sync screen."""
 
 # ruff: noqa: E501 - a table
-from __future__ import annotations
-
 from engram_tui.shell.action import Action
 
 ACTIONS = (

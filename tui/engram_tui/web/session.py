@@ -6,13 +6,12 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from aiohttp import WSMsgType
+from aiohttp import WSMsgType, web
 from textual_serve.app_service import AppService
 
 if TYPE_CHECKING:
     from asyncio.subprocess import Process
 
-    from aiohttp import web
     from textual_serve.download_manager import DownloadManager
 
 PATIENCE = 3.0  # seconds for an app to end by itself

@@ -11,14 +11,13 @@ from textual.containers import Horizontal, Vertical
 
 from engram_tui.shell.screen import ShellScreen
 from engram_tui.widgets.entry_list import EntryList
-from engram_tui.widgets.line_list import LineList
+from engram_tui.widgets.line_list import Line, LineList
 from engram_tui.widgets.preview import UNDER_CURSOR, Preview
 
 if TYPE_CHECKING:
     from textual.widget import Widget
 
     from engram.usecases.lookup.listing import Shown
-    from engram_tui.widgets.line_list import Line
 
 CURSOR_DELAY = 0.05  # seconds on a line before its entry is shown
 

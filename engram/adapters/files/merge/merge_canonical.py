@@ -9,18 +9,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engram.adapters.files.frontmatter import codec, frontmatter
-from engram.adapters.files.frontmatter.codec import normalize
+from engram.adapters.files.frontmatter.codec import ParsedFiles, normalize
 from engram.adapters.files.frontmatter.frontmatter import Problem
 from engram.adapters.files.merge.merge_readable import Job, Result, digest
 from engram.domain.errors import ValidationError
 from engram.domain.merge.entry_merge import merge, version_of
-from engram.domain.merge.merge import in_order
+from engram.domain.merge.merge import Edit, in_order
 
 if TYPE_CHECKING:
-    from engram.adapters.files.frontmatter.codec import ParsedFiles
     from engram.domain.entry.categories import Categories
     from engram.domain.entry.lore import Lore
-    from engram.domain.merge.merge import Edit
 
 
 def merge_canonical(

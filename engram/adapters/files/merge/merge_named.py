@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engram.adapters.files.frontmatter.frontmatter import Problem
-from engram.adapters.files.frontmatter.named_file import FileContents
+from engram.adapters.files.frontmatter.named_file import FileContents, Kind
 from engram.adapters.files.merge import merge_frame
 from engram.adapters.files.merge.merge_file import Merged, keep_version, merge_versions
 from engram.adapters.files.merge.merge_readable import Side, digest
@@ -20,7 +20,6 @@ from engram.domain.merge.merge import NEVER, UNKNOWN, Edit, Version, in_order, l
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from engram.adapters.files.frontmatter.named_file import Kind
     from engram.adapters.files.merge.merge_frame import Frame
     from engram.domain.entry.lore import Conflict
 

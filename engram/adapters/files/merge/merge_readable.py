@@ -10,21 +10,19 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from engram.adapters.files.frontmatter import codec, edit, keys
-from engram.adapters.files.frontmatter.codec import defaults, file_values, normalize
+from engram.adapters.files.frontmatter.codec import LoreFile, ParsedFiles, defaults, file_values, normalize
 from engram.adapters.files.frontmatter.fields import parse
 from engram.adapters.files.frontmatter.frontmatter import Problem
 from engram.adapters.files.frontmatter.origin import NAME as ORIGIN
 from engram.adapters.files.merge import merge_frame
 from engram.domain.errors import LoreFileError, ValidationError
 from engram.domain.merge import entry_merge
-from engram.domain.merge.merge import NEVER, UNKNOWN, in_order, loss, merge_conflicts
+from engram.domain.merge.merge import NEVER, UNKNOWN, Edit, Version, in_order, loss, merge_conflicts
 
 if TYPE_CHECKING:
-    from engram.adapters.files.frontmatter.codec import LoreFile, ParsedFiles
     from engram.adapters.files.merge.merge_frame import Frame, Outline
     from engram.domain.entry.categories import Categories
     from engram.domain.entry.lore import Conflict, Lore
-    from engram.domain.merge.merge import Edit, Version
 
 # The creation time of a file that has none: any other time is earlier.
 _NEVER_CREATED = datetime.max.replace(microsecond=0, tzinfo=UTC)

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import re
 
-from engram.domain.errors import GitError, RemoteError
+from engram.domain.errors import EngramError, GitError, RemoteError
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engram.domain.errors import EngramError
 
 BUSY = "busy"
 DUBIOUS = "dubious-ownership"

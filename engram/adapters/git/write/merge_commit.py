@@ -9,22 +9,20 @@ from __future__ import annotations
 import os
 
 from engram.adapters.git.read.differences import learn_outgoing
-from engram.adapters.git.read.objects import BLOB, COMMIT
+from engram.adapters.git.read.objects import BLOB, COMMIT, Entry
 from engram.adapters.git.run import configuration, failures, layout, locks
 from engram.adapters.git.run.process import DURABLE
 from engram.adapters.git.run.runner import run
 from engram.adapters.git.write import lore_branch, staging
 from engram.adapters.git.write.pack import NewObjects
-from engram.adapters.git.write.tree_edit import edit_tree
+from engram.adapters.git.write.tree_edit import Folders, edit_tree
 from engram.domain.errors import GitError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from engram.adapters.git.read.objects import Entry
     from engram.adapters.git.run.layout import Head, Repository
-    from engram.adapters.git.write.tree_edit import Folders
 
 AUTHOR = f"{configuration.NAME} <{configuration.EMAIL}>"
 SECONDS = 60.0

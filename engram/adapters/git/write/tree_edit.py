@@ -9,7 +9,7 @@ import os
 import re
 from types import MappingProxyType
 
-from engram.adapters.git.read.objects import TREE, read
+from engram.adapters.git.read.objects import TREE, Entry, read
 from engram.adapters.git.run import failures
 from engram.adapters.git.run.runner import run
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -17,7 +17,6 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from engram.adapters.git.read.objects import Entry
     from engram.adapters.git.run.layout import Repository
     from engram.adapters.git.write.pack import NewObjects
     from engram.domain.errors import GitError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from engram.cli.invocation import Call
 from engram.cli.output import BOLD, CYAN, DIM, YELLOW, shorten
 from engram.cli.parsing import argument, repeatable, switch
-from engram.domain.consolidation.plan import EFFECTS, KINDS, MERGE
+from engram.domain.consolidation.plan import EFFECTS, KINDS, MERGE, Plan, Step
 from engram.domain.entry.confidence import two_decimals
 from engram.domain.text.counted_nouns import counted, entries
 from engram.domain.text.safe_text import safe_text
@@ -14,7 +14,6 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engram.domain.consolidation.plan import Plan, Step
 
 DESCRIPTION = (
     "Without --apply, show what would be done and how that would change the answers to past queries. Steps that\n"

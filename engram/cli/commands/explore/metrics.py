@@ -5,12 +5,8 @@ from __future__ import annotations
 from engram.cli.invocation import Call
 from engram.cli.parsing import argument
 from engram.domain.errors import UsageError
-from engram.domain.explore.metrics import HISTOGRAM, prometheus
+from engram.domain.explore.metrics import HISTOGRAM, Metric, prometheus
 from engram.domain.text.safe_text import safe_text
-from engram.domain.typed import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from engram.domain.explore.metrics import Metric
 
 DESCRIPTION = "Show counters of this machine: lore recorded and recalled, query times, syncs, sizes."
 EXAMPLES = ("engram metrics", "engram metrics --json", "engram metrics --format prometheus")

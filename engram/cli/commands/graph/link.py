@@ -6,14 +6,13 @@ from engram.cli.invocation import Call, split_pair
 from engram.cli.output import CYAN
 from engram.cli.parsing import argument, declare, values_of
 from engram.domain.errors import UsageError
-from engram.domain.graph.entity import TYPES, entity_json
+from engram.domain.graph.entity import TYPES, Entity, entity_json
 from engram.domain.text.counted_nouns import counted
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 from engram.operations.graph import LINK
 
 if TYPE_CHECKING:
-    from engram.domain.graph.entity import Entity
     from engram.usecases.graph.link_entity import Linked
 
 DESCRIPTION = (

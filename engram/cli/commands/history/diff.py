@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from engram.cli.invocation import Call
-from engram.cli.output import BOLD, CYAN, GREEN, RED
+from engram.cli.output import BOLD, CYAN, GREEN, RED, Output
 from engram.cli.parsing import argument
 from engram.domain.entry.lore import lore_as_dict
 from engram.domain.text.safe_text import safe_text
@@ -15,7 +15,6 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from engram.cli.output import Output
     from engram.usecases.history.diff import Difference
 
 DESCRIPTION = (

@@ -7,14 +7,13 @@ from engram.cli.output import BOLD, CYAN, DIM, shorten
 from engram.cli.parsing import argument, described, repeatable, switch
 from engram.cli.present import lore_json
 from engram.domain.errors import UsageError
-from engram.domain.review.review import CONFLICT, DECISIONS, EDIT, KINDS, MERGE
+from engram.domain.review.review import CONFLICT, DECISIONS, EDIT, KINDS, MERGE, Item
 from engram.domain.text.counted_nouns import counted
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 from engram.operations.recall import FILTERS
 
 if TYPE_CHECKING:
-    from engram.domain.review.review import Item
     from engram.usecases.review.decisions import Decided
     from engram.usecases.review.review import Queue
 
