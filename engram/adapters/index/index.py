@@ -12,7 +12,7 @@ import os
 import sqlite3
 
 from engram.adapters.index import catalog, row_details
-from engram.adapters.index.catalog import FORMAT, Catalog, RankedGraph
+from engram.adapters.index.catalog import FORMAT, WAITING, Catalog, RankedGraph
 from engram.adapters.index.damage import (
     DamagedIndexError,
     IndexUnavailableError,
@@ -268,7 +268,6 @@ class Generation:
         return isinstance(listed, list) and {*self._words_files} - {_MANAGED} <= {*map(str, listed)}
 
     def _find_damaged_vectors(self, vectors: VectorFile) -> list[str]:
-        from engram.adapters.index.catalog import WAITING
 
         found = self.catalog.vector_checks()
         checks = [(row, expected) for row, expected, _ in found if expected != WAITING]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 
-from engram.adapters.git.read.differences import Difference, blobs
+from engram.adapters.git.read.differences import Difference, blobs, differences
 from engram.adapters.git.run import layout
 from engram.adapters.state.trust_tables import QuarantinedText
 from engram.domain.admission import trust
@@ -204,7 +204,6 @@ def mark_checked(store: Store, theirs: str) -> None:
 
 
 def _quarantine(store: Store, repo: Repository, other: Counterpart, known: str, theirs: str) -> int:
-    from engram.adapters.git.read.differences import differences
     from engram.adapters.git.remote.remotes import fetched_since
     from engram.adapters.git.write import merge_commit
 

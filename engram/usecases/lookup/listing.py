@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engram.adapters.files.durable import atomic
-from engram.domain.entry.lore import MAX_ITEMS, MAX_WORD, STATUSES, Lore, check_text
+from engram.domain.entry.lore import MAX_ITEMS, MAX_WORD, STATUSES, Lore, check_text, lore_as_dict
 from engram.domain.errors import EngramError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.admission import credit
@@ -53,7 +53,6 @@ class Shown(NamedTuple):
     def as_dict(self) -> dict[str, object]:
         """Return every field of the entry as JSON values, and what it counts as."""
         from engram.domain.admission.credit import as_dict
-        from engram.domain.entry.lore import lore_as_dict
 
         return (
             lore_as_dict(self.lore, self.path) if self.counted is None else as_dict(*self[:2], self.counted)

@@ -13,7 +13,7 @@ from engram.adapters.git.write import lore_branch
 from engram.domain.entry.named_files import WHOLE
 from engram.domain.errors import StoreError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.store.store import BRANCH, DEDICATED, IN_TREE, PLAIN
+from engram.usecases.store.store import BRANCH, DEDICATED, IN_TREE, PLAIN, Clock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -142,7 +142,6 @@ def _on_branch(
     """Return the branch store of the repository, made if it is not there; a nearer store that would hide it is the one."""
     from engram.usecases.opening.branch_placement import begin
     from engram.usecases.opening.store_layout import enclosing_store
-    from engram.usecases.store.store import Clock
 
     hidden = lore_branch.root_in(repository.common_dir)
     nearest = enclosing_store(_existing_parent(root))
@@ -214,7 +213,6 @@ def _tell_git(root: str, *, attributes: bool, folder: str = FOLDER) -> None:
 def _commit_start(root: str) -> None:
     from engram.adapters.git.write.commits import Commit, FileChange, commit_all
     from engram.usecases.opening.store_layout import state_folder
-    from engram.usecases.store.store import Clock
 
     repository = find_repository(root)
     assert repository is not None

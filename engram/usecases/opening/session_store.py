@@ -43,8 +43,6 @@ def session_places(state: str, session: str) -> Places:
 
 def session_stores(store: Store) -> Iterator[Store]:
     """Yield the stores of all sessions of the store around the caller, by the name of their folder. Close each."""
-    from engram.usecases.store.store import Store
-
     base = os.path.join(store.stand.state, _SESSIONS)
     with contextlib.suppress(OSError):
         for name in sorted(os.listdir(base)):

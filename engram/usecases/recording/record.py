@@ -19,6 +19,7 @@ from engram.domain.entry.lore import (
     check,
     check_content,
     check_fraction,
+    title_of,
 )
 from engram.domain.entry.moments import parse_moments
 from engram.domain.errors import UsageError, ValidationError
@@ -335,7 +336,6 @@ def _category(store: Store, draft: Draft) -> str:
     category = draft.category or store.settings.text("record.category")
     if category:
         return store.categories.parse(category)
-    from engram.domain.entry.lore import title_of
     from engram.domain.exchange.classify import guess_category
 
     return guess_category(title_of(draft.content), draft.content)

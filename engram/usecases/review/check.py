@@ -231,7 +231,6 @@ def files_to_check(store: Store, paths: Sequence[str], base: str) -> Checked:
 
 
 def _entities(store: Store) -> list[str]:
-    from engram.usecases.graph.entities import read_entities
 
     found = read_entities(store)
     return sorted({*found.paths.values(), *(problem.path for problem in found.problems)})

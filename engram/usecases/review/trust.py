@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from engram.domain.admission import trust
-from engram.domain.entry.lore import ACTIVE, Lore
+from engram.domain.entry.lore import ACTIVE, Lore, searchable, text_digest
 from engram.domain.errors import NotFoundError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.admission import credit
@@ -61,7 +61,6 @@ def count_quarantined(store: Store) -> int:
 def accept(store: Store, names: Sequence[str], *, everything: bool = False) -> list[QuarantinedEntry]:
     """Release entries with their present text. Raises NotFoundError for one that is not in quarantine."""
     chosen = _select_entries(store, names, everything)
-    from engram.domain.entry.lore import searchable, text_digest
 
     store.state.trust.release((one.lore.id, text_digest(searchable(one.lore))) for one in chosen)
     for one in chosen:

@@ -6,7 +6,7 @@ import contextlib
 import sqlite3
 
 from engram.domain.admission.trust import NONE
-from engram.domain.entry.lore import ACTIVE, Lore
+from engram.domain.entry.lore import ACTIVE, Lore, searchable, text_digest
 from engram.domain.errors import StoreError
 from engram.domain.typed import TYPE_CHECKING
 
@@ -40,7 +40,6 @@ def in_quarantine(quarantined: Mapping[str, Collection[str] | None], lore: Lore)
     """Return whether the text that an entry has now is among `quarantined`, which `quarantined_texts` returned."""
     if lore.id not in quarantined:
         return False
-    from engram.domain.entry.lore import searchable, text_digest
 
     digests = quarantined[lore.id]
     return digests is None or text_digest(searchable(lore)) in digests

@@ -10,7 +10,7 @@ from engram.cli.invocation import Call
 from engram.cli.parsing import argument
 from engram.domain.errors import UsageError
 from engram.domain.text.counted_nouns import entries
-from engram.usecases.exchange.export import FORMATS, JSON, JSONL, MARKDOWN
+from engram.usecases.exchange.export import FORMATS, JSON, JSONL, MARKDOWN, export_markdown, export_rows
 
 DESCRIPTION = "Export all lore: as one JSON document, as JSON Lines, or as its markdown files."
 EXAMPLES = (
@@ -27,7 +27,6 @@ ARGUMENTS = (
 def run(call: Call) -> int:
     from engram.adapters.files.durable import atomic
     from engram.adapters.files.foreign import interchange
-    from engram.usecases.exchange.export import export_markdown, export_rows
 
     given = call.arguments
     target = os.path.abspath(os.path.expanduser(given.output)) if given.output else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from engram.cli.invocation import Call
 from engram.cli.output import BOLD, CYAN, DIM
 from engram.cli.progress import steps
-from engram.domain.errors import UsageError
+from engram.domain.errors import REMOTE_FAILED, UsageError
 from engram.domain.text.counted_nouns import counted, entries
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
@@ -46,7 +46,6 @@ def run(call: Call) -> int:
 
 
 def _finish(call: Call, found: Proposal) -> int:
-    from engram.domain.errors import REMOTE_FAILED
     from engram.usecases.review.proposals import finish
     from engram.usecases.sync.sync import Options
 
