@@ -115,8 +115,10 @@ def test_nothing_of_the_hub_client_is_loaded(code: str, arguments: tuple[str, ..
 
 
 @pytest.mark.usefixtures("store")
-def test_only_a_sync_that_has_something_to_do_imports_gitpython(home: Path) -> None:
-    """No hook does, either: the background process after it syncs.
+def test_only_a_sync_of_which_git_has_something_to_say_imports_gitpython(home: Path) -> None:
+    """Git complains that the remote has no branch yet; a later push at which nobody looks is silent, as is one of nothing.
+
+    No hook imports it, either: the background process after it syncs.
 
     Nor does the hook of a prompt digest files (with hashlib), as long as none was written in the two seconds before the
     index last looked: such a file is read again, since its time would not show another change. Agents ask minutes after
@@ -124,6 +126,8 @@ def test_only_a_sync_that_has_something_to_do_imports_gitpython(home: Path) -> N
     waiting. A hook that digested old files, too, would still fail here.
     """
     assert "git" in start(IN_A_STORE, "sync")["loaded"]
+    assert "git" not in start(IN_A_STORE, "sync")["loaded"]
+    start(IN_A_STORE, "record", "The cache is cold after a deploy.")
     assert "git" not in start(IN_A_STORE, "sync")["loaded"]
     for path in (home / "work/.git/engram/worktree").rglob("*.md"):
         os.utime(path, (1.7e9, 1.7e9))

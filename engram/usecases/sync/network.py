@@ -36,20 +36,28 @@ HOOKS = "sync.hooks"
 _POLL_SECONDS = 0.1
 
 
-def fetch(repo: Repository, other: Counterpart, timeout: float, report: Report, judgements: str) -> Result:
+def fetch(
+    repo: Repository, other: Counterpart, timeout: float, report: Report, judgements: str, *, quiet: bool
+) -> Result:
     """Fetch the remote's branch; its name and commit, None where it has none yet. Raises RemoteError, GitError.
 
     With it comes the branch of `judgements`, if the remote has that.
     """
     report_progress = _progress_of(FETCHING.format(other.remote), report)
     known = remotes.tracked_commit(repo, other)
-    theirs = remotes.fetch(repo, other, deadline=timeout, report=report_progress, also=judgements)
+
+    def bring_in(other: Counterpart) -> str | None:
+        return remotes.fetch(
+            repo, other, deadline=timeout, report=report_progress, quiet=quiet, also=judgements
+        )
+
+    theirs = bring_in(other)
     if theirs is None and known is None and other.branch != lore_branch.BRANCH:
         # The remote's branch may have another name. One that was deleted is made again by the push.
         name = remotes.default_branch(repo, other.remote, but=judgements, deadline=timeout)
         if name and name != other.branch:
             other = other._replace(branch=name)
-            theirs = remotes.fetch(repo, other, deadline=timeout, report=report_progress, also=judgements)
+            theirs = bring_in(other)
     return other.branch, theirs
 
 
@@ -68,6 +76,8 @@ def push(
     vetted: Vetted,
     timeout: float,
     report: Report,
+    *,
+    quiet: bool,
 ) -> Result:
     """Push a commit to the remote, which has `theirs`, unless it holds a secret; the branch and that commit.
 
@@ -89,7 +99,8 @@ def push(
         report(f"running {hook}")
         pre_push.run_hook(hook, store.repository, other, theirs, commit, timeout)
     report(step)
-    remotes.push(store.repository, other, commit, deadline=timeout, report=_progress_of(step, report))
+    report_progress = _progress_of(step, report)
+    remotes.push(store.repository, other, commit, deadline=timeout, report=report_progress, quiet=quiet)
     return other.branch, commit
 
 

@@ -134,9 +134,11 @@ def push_proposal(
     store: Store, target: Counterpart, known: str | None, commit: str, options: Options, step: Step | None
 ) -> None:
     """Push a commit to a proposal's branch unless it holds a secret that `known` does not have. Raises as a sync."""
-    vetted = network.Vetted({}, frozenset())
+    vetted, quiet = network.Vetted({}, frozenset()), step is None
     with network.Background(
-        lambda report: network.push(store, target, known, commit, vetted, options.timeout, report)
+        lambda report: network.push(
+            store, target, known, commit, vetted, options.timeout, report, quiet=quiet
+        )
     ) as pushing:
         pushing.wait(step)
 

@@ -292,10 +292,9 @@ class _Sync:
     def _start_fetch(self) -> network.Background:
         other = self._counterpart()
         self._report(network.FETCHING.format(other.remote))
+        timeout, judgements, quiet = self._options.timeout, branch_of(self._store), self._listener is None
         return network.Background(
-            lambda report: network.fetch(
-                self._repo, other, self._options.timeout, report, branch_of(self._store)
-            )
+            lambda report: network.fetch(self._repo, other, timeout, report, judgements, quiet=quiet)
         )
 
     def _finish_fetch(self, fetching: network.Background) -> str | None:
@@ -405,8 +404,11 @@ class _Sync:
     def _start_push(self, theirs: str | None, commit: str) -> None:
         other, timeout = self._counterpart(), self._options.timeout
         vetted = network.Vetted(dict(self._merges), frozenset(self._clean))
+        quiet = self._listener is None
         self._pushing = network.Background(
-            lambda report: network.push(self._store, other, theirs, commit, vetted, timeout, report)
+            lambda report: network.push(
+                self._store, other, theirs, commit, vetted, timeout, report, quiet=quiet
+            )
         )
 
     def _finish_push(self, theirs: str | None) -> str | None:

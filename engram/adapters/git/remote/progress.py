@@ -27,14 +27,13 @@ class Progress(git.RemoteProgress):
     def __init__(self) -> None:
         super().__init__()
         self.news: deque[str] = deque()
-        self.results: list[str] = []  # of branches that were refused
         self._lines: list[str] = []
         self.hear = self.new_message_handler()
 
     @property
     def complaints(self) -> str:
         """What the server said, then git's own errors."""
-        return "\n".join([*self._lines, *self.error_lines, *self.results])
+        return "\n".join([*self._lines, *self.error_lines])
 
     def update(
         self, op_code: int, cur_count: str | float, max_count: str | float | None = None, _message: str = ""

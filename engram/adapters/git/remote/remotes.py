@@ -1,7 +1,8 @@
 """The remotes of a repository, and the commands that talk to them: fetch, push, list, clone.
 
 Every one has a deadline and never asks anything; its failure is a `RemoteError` with a kind and a next step. `report`
-hears how far a transfer is.
+hears how far a transfer is, and is called ten times a second: an exception that it raises ends the command. A `quiet` git
+says nothing of its progress.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ WHOLE_BRANCH = "--shallow-since=1970-01-02"
 # Git puts what it has already beside what came in as differences from that: to compress it again takes a fifth of
 # a fetch, for a few megabytes until git's next clean-up.
 AS_THEY_ARE = ("-c", "core.looseCompression=0")
-PUSHING = "refs/engram/pushing/"  # what is being pushed: it is read back by name
+PUSH = ("push", "--quiet", "--porcelain", "--no-follow-tags", "--recurse-submodules=no")
 _PUSHED = "update by push"  # git's reason for a move of a remote branch, in its log
 
 
@@ -186,6 +187,7 @@ def fetch(
     *,
     deadline: float = DEADLINE,
     report: Report | None = None,
+    quiet: bool = False,
     apart: bool = False,
     also: str = "",
 ) -> str | None:
@@ -203,7 +205,7 @@ def fetch(
              "--no-recurse-submodules", *whole, *_whole_history(repo, other, apart), other.remote, refspec,
              *([_optional(other.remote, also), _proposals(other.remote)] if also else []))  # fmt: skip
     try:
-        _talk(repo, other.remote, words, deadline, report)
+        _talk(repo, other.remote, words, deadline, report, quiet)
     except RemoteError as error:
         if error.kind != failures.NO_BRANCH:
             raise
@@ -252,10 +254,8 @@ def proposals(repo: Repository, remote: str) -> dict[str, str]:
 def delete(repo: Repository, other: Counterpart, commit: str, *, deadline: float = DEADLINE) -> None:
     """Delete the remote branch if it is at `commit` still. Raises RemoteError."""
     branch = layout.BRANCHES + other.branch
-    from engram.adapters.git.remote.transfer import push
-
-    lease = f"{branch}:{commit}"
-    push(lore_branch.top_of(repo), other.remote, f":{branch}", deadline, lease=lease)
+    lease = f"--force-with-lease={branch}:{commit}"
+    _talk(repo, other.remote, (*PUSH, lease, other.remote, f":{branch}"), deadline)
     run(repo, "update-ref", "-d", other.ref, check=False)
 
 
@@ -298,17 +298,11 @@ def push(
     *,
     deadline: float = DEADLINE,
     report: Report | None = None,
+    quiet: bool = False,
 ) -> None:
     """Put `commit` on the remote branch, never by force. Raises RemoteError (kind `rejected`: somebody was faster)."""
-    from engram.adapters.git.remote import transfer
-
-    source = f"{PUSHING}{other.branch}"  # two branches may be pushed at once
-    run(repo, "update-ref", source, commit)
-    refspec = f"{source}:{layout.BRANCHES}{other.branch}"
-    try:
-        transfer.push(lore_branch.top_of(repo), other.remote, refspec, deadline, report)
-    finally:
-        run(repo, "update-ref", "-d", source, check=False)
+    words = (*PUSH, other.remote, f"{commit}:{layout.BRANCHES}{other.branch}")
+    _talk(repo, other.remote, words, deadline, report, quiet)
 
 
 def clone(url: str, folder: str, *, deadline: float = DEADLINE, report: Report | None = None) -> None:
@@ -340,11 +334,16 @@ def take_branch(repo: Repository, *, but: str) -> bool:
 
 
 def _talk(
-    where: Repository | str, remote: str, words: Sequence[str], deadline: float, report: Report | None = None
+    where: Repository | str,
+    remote: str,
+    words: Sequence[str],
+    deadline: float,
+    report: Report | None = None,
+    quiet: bool = False,
 ) -> str:
     from engram.adapters.git.remote.transfer import talk
 
-    if report is not None:
+    if report is not None and not quiet:
         words = ["--progress" if word == "--quiet" else word for word in words]
     folder = where if isinstance(where, str) else lore_branch.top_of(where)
     return talk(folder, remote, words, deadline, report)

@@ -1,7 +1,7 @@
 """Commands that talk to a remote: how far they are, what became of each branch, and what git complained of.
 
-GitPython reads what git prints, and pushes. It is imported when there is something to read: a fetch that brings nothing
-prints nothing, and takes half as much without it.
+GitPython reads what git prints. It is imported for the first line: git prints none where nobody asked for its progress and
+nothing is wrong, and a fetch that brings nothing prints none at all.
 """
 
 from __future__ import annotations
@@ -69,8 +69,9 @@ def talk(
 ) -> str:
     """Run a git command that talks to `remote`, and return its output. Raises RemoteError, GitError.
 
-    With `report` the words must ask git for its progress. GitPython's own `Remote.fetch` reads what came in from FETCH_HEAD,
-    which belongs to the person whose repository it is, and its `Repo.clone_from` writes the clone's configuration anew.
+    `report` hears of the progress, for which the words must ask git. GitPython's own `Remote.fetch` reads what came in from
+    FETCH_HEAD, which belongs to the person whose repository it is, its `Repo.clone_from` writes the clone's configuration
+    anew, and its `Remote.push` names no result of a commit that has no reference.
     """
     output: list[str] = []
     messages = _Messages()
@@ -88,55 +89,6 @@ def talk(
             reader.join()
         return started.returncode
 
-    _run_watched(work, folder, remote, words, messages, deadline, report)
-    return "".join(output)
-
-
-def push(
-    folder: str,
-    remote: str,
-    refspec: str,
-    deadline: float,
-    report: Report | None = None,
-    lease: str | None = None,
-) -> None:
-    """Push `REFERENCE:BRANCH`, or delete with `:BRANCH`; with a `lease` of `BRANCH:COMMIT` only while it is there.
-
-    The reference must be one: of a commit's id GitPython understands no result. Raises RemoteError, GitError.
-    """
-    from engram.adapters.git.run.gitpython import GitCommandError, git, open_repository
-
-    messages = _Messages()
-
-    def work() -> int:
-        progress = messages.reader
-        try:
-            with open_repository(folder) as repo:
-                repo.git.set_persistent_git_options(c=list(PATIENCE))
-                pushed = git.Remote(repo, remote).push(
-                    refspec, progress, no_follow_tags=True, recurse_submodules="no", force_with_lease=lease
-                )
-            progress.results = [info.summary.strip() for info in pushed if info.flags & info.ERROR]
-            pushed.raise_if_error()
-        except GitCommandError as error:
-            return error.status if isinstance(error.status, int) else 1
-        except git.UnsafeProtocolError:
-            progress.results = [f"'{remote}' not allowed"]
-        return 1 if progress.results else 0  # a branch may be refused without an error of git's
-
-    _run_watched(work, folder, remote, ("push", remote, refspec), messages, deadline, report)
-
-
-def _run_watched(
-    work: Callable[[], int],
-    folder: str,
-    remote: str,
-    words: Sequence[str],
-    messages: _Messages,
-    deadline: float,
-    report: Report | None,
-) -> None:
-    """Do work that returns git's exit code. Raises RemoteError, GitError."""
     listen = _Listener(messages, report) if report else None
     try:
         code = cancellable_work.run_watched(work, words, deadline, listen)
@@ -145,6 +97,10 @@ def _run_watched(
             raise
         raise failures.remote_failure(folder, remote, tuple(words), 1, error.stderr) from None
     if code:
-        raise failures.remote_failure(folder, remote, tuple(words), code, messages.complaints)
+        # A branch that was refused: `!`, what was to go where, and why, with tabs in between.
+        refused = [line.split("\t")[-1] for line in "".join(output).splitlines() if line.startswith("!\t")]
+        complaints = "\n".join([messages.complaints, *refused])
+        raise failures.remote_failure(folder, remote, tuple(words), code, complaints)
     if listen:
         listen()
+    return "".join(output)

@@ -69,11 +69,6 @@ def start(folder: str, args: Sequence[str]) -> subprocess.Popen[str]:
     return _watch_of_thread().start(folder, tuple(args))
 
 
-def is_watched() -> bool:
-    """Return whether this thread runs such work."""
-    return hasattr(_local, "watch")
-
-
 def _watch_of_thread() -> _Watch:
     found = getattr(_local, "watch", None)
     assert isinstance(found, _Watch), "a process is started outside of `run_watched`"

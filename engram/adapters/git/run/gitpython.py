@@ -1,19 +1,18 @@
 """GitPython in the environment in which Engram runs git: safe variables, a process group of its own, a deadline.
 
-To import this module costs some 70 CPU-ms, so it is imported inside the functions that need it, never by a hook, a query,
-a record, or a sync with nothing to do. What GitPython itself would do differently, and cannot be told not to: it hands its
-children every `GIT_*` variable that it inherited; at a time limit it kills git and git's own children one by one, which
-leaves lock files and whatever those had started.
+To import this module costs some 40 CPU-ms, so it is imported inside the functions that need it, never by a hook, a query,
+a record, or a sync whose progress nobody sees. What GitPython itself would do differently, and cannot be told not to: it
+hands its children every `GIT_*` variable that it inherited; at a time limit it kills git and git's own children one by one,
+which leaves lock files and whatever those had started.
 """
 
 from __future__ import annotations
 
 import contextlib
-import logging
 import os
 from typing import TYPE_CHECKING, Any
 
-from engram.adapters.git.run import cancellable_work, failures, process
+from engram.adapters.git.run import failures, process
 from engram.adapters.git.run.process import DEADLINE
 from engram.adapters.git.run.runner import variables_of
 from engram.domain.errors import GitError
@@ -42,23 +41,15 @@ with _without_git():
 from git.exc import GitCommandError  # noqa: E402 - after `git`, whose import looks for the program
 
 __all__ = ["GitCommandError", "SafeGit", "SafeRepo", "failure", "git", "open_repository"]
-# It logs what git says, addresses with passwords too; of Engram's commands that is in their errors, without passwords.
-logging.getLogger("git").addHandler(logging.NullHandler())
-logging.getLogger("git.remote").addFilter(lambda _: not cancellable_work.is_watched())
 
 
 class SafeGit(git.Git):
-    """Git commands as `engram.adapters.git.run.runner` runs them; those with `as_process=True` within `run_watched`."""
+    """Git commands as `engram.adapters.git.run.runner` runs them."""
 
-    # GitPython asks before each push whether git knows `--progress`, which it has for fifteen years.
-    version_info = 2, 0
-
-    def execute(self, command: Any, *_: Any, as_process: bool = False, **options: Any) -> Any:
+    def execute(self, command: Any, *_: Any, **options: Any) -> Any:
         """Run a command that GitPython put together, without the name of the program. Raises GitError, GitCommandError."""
         args = tuple(str(word) for word in command[1:])
         folder = str(self.working_dir or os.getcwd())
-        if as_process:
-            return self.AutoInterrupt(cancellable_work.start(folder, args), list(command))
         done = process.run(folder, *args, deadline=DEADLINE, env=variables_of(folder, args, {}))
         text = done.stdout.decode("utf-8", "replace").removesuffix("\n")
         if done.code and options.get("with_exceptions", True):
