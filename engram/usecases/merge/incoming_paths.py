@@ -75,18 +75,14 @@ def check_commits(repo: Repository, ours: str | None, theirs: str, so: str) -> N
 
     Also if `theirs` holds more files or deeper folders than can be listed.
     """
-    from concurrent.futures import ThreadPoolExecutor
-
-    with ThreadPoolExecutor(1) as pool:
-        measuring = pool.submit(commit_sizes, repo, ours, theirs)
-        shared = merge_commit.bases(repo, ours, theirs) if ours else ()
-        try:
-            check_countable(repo, theirs, shared[0] if len(shared) == 1 else None)
-        except GitError as error:
-            raise SyncBlockedError(
-                f"The remote's branch is refused: {error.message} So {so}.", error.hint
-            ) from None
-    for oid, size in measuring.result().items():
+    shared = merge_commit.bases(repo, ours, theirs) if ours else ()
+    try:
+        check_countable(repo, theirs, shared[0] if len(shared) == 1 else None)
+    except GitError as error:
+        raise SyncBlockedError(
+            f"The remote's branch is refused: {error.message} So {so}.", error.hint
+        ) from None
+    for oid, size in commit_sizes(repo, ours, theirs).items():
         if size > sync_plan.LARGEST_COMMIT:
             limit = f"{sync_plan.LARGEST_COMMIT:,}"
             raise SyncBlockedError(

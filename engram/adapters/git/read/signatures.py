@@ -36,7 +36,8 @@ def signatures(repo: Repository, commits: Sequence[str]) -> dict[str, Signature]
     for at in range(0, len(commits), AT_ONCE):
         kinds = _kinds(repo, commits[at : at + AT_ONCE])
         found |= {oid: Signature(UNCHECKED) if kind else UNSIGNED for oid, kind in kinds.items()}
-        usable = {kind for kind in _PROGRAMS if _is_usable(repo, configured, kind)}
+        there = _PROGRAMS.keys() & kinds.values()
+        usable = {kind for kind in there if _is_usable(repo, configured, kind)}
         found |= _verify(repo, configured, [oid for oid, kind in kinds.items() if kind in usable])
     return found
 
