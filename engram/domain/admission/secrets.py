@@ -39,6 +39,9 @@ _BY_NEEDLE: dict[bytes, list[Rule]] = {}
 for _rule in RULES:
     _BY_NEEDLE.setdefault(_rule.needle.encode(), []).append(_rule)
 _NEEDLES = tuple(_BY_NEEDLE)
+_SHORT = (
+    200  # bytes, in which all words are looked for one by one in less time than it takes to load the library
+)
 
 _SENTENCE_WORDS = frozenset(
     ("a", "are", "be", "can", "is", "must", "not", "of", "should", "the", "to")
@@ -215,6 +218,13 @@ def _scan(text: str) -> list[_Span]:
 def _places(lowered: bytes) -> dict[bytes, list[int]]:
     """Return where each of `_WORDS` begins in a text; those that do not occur are missing."""
     places: dict[bytes, list[int]] = {}
+    if len(lowered) <= _SHORT:
+        for word in _WORDS:
+            at = lowered.find(word)
+            while at >= 0:
+                places.setdefault(word, []).append(at)
+                at = lowered.find(word, at + 1)
+        return places
     for number, start, _ in _search(_WORDS).find_matches_as_indexes(lowered, overlapping=True):
         places.setdefault(_WORDS[number], []).append(start)
     return places

@@ -124,8 +124,9 @@ def _missing(
     unless the query has no others.
     """
     numpy = numpy_module()
-    far = numpy.zeros((len(weighed), nearest.shape[1]))
-    numpy.add.at(far, query.words, query.shares[:, None] * (1 - nearest))
+    of_tokens = numpy.zeros((len(weighed), len(query.words)))
+    of_tokens[query.words, numpy.arange(len(query.words))] = query.shares
+    far = of_tokens @ (1 - nearest)  # numpy's `add.at` takes five times as long
     of_word = numpy.bincount(query.words, query.shares, len(weighed))
     telling = numpy.array([word.lower() not in STOP_WORDS for word in words])
     weights = numpy.array([weight for weight, _ in weighed]) * (telling if telling.any() else 1)
