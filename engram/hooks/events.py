@@ -23,7 +23,7 @@ _SHORTEST_PROMPT = 12
 _PEOPLE = ("", "user")
 _FORGETFUL = ("compact", "clear")  # after these an agent's context is empty of what it was shown
 # Of what an answer to a question needs: an error names what it is about, and is rarely one that nobody could know of.
-_FOR_ERRORS = 0.5
+_FOR_ERRORS = 0.48
 _FEWEST_WORDS = 3  # of a command: its program and one or two common words are found everywhere
 _MOST_ASKED = 5
 _MOST_FILES = 4

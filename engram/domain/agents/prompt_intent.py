@@ -11,7 +11,7 @@ import re
 
 from engram.domain.text.stop_words import without_stop_words
 
-QUESTION, TOLD, TOLD_AT_LENGTH = 1.0, 0.78, 0.58  # the share of what a strong answer needs that is enough
+QUESTION, TOLD, TOLD_AT_LENGTH = 1.0, 0.77, 0.58  # the share of what a strong answer needs that is enough
 # Words of a prompt: from so many on less of it is in any one entry, to so many; beyond the last, text was pasted.
 _LONGER, _LONG, _PASTED = 20, 30, 60
 _FEWEST = 5  # words besides "the" and "it" of what tells something; fewer are keywords, or a turn that asks for nothing new
