@@ -55,7 +55,7 @@ def dot_products(matrix: numpy.ndarray, vector: numpy.ndarray) -> numpy.ndarray:
 
     def compute(start: int, end: int) -> None:
         try:
-            found[start:end] = np.asarray(numkong.cdist(matrix[start:end], column, "dot")).reshape(-1)
+            found[start:end] = np.asarray(numkong.cdist(column, matrix[start:end], "dot"))[0]
         except Exception as error:  # noqa: BLE001 - raised below, in the calling thread
             errors.append(error)
 

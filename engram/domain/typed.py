@@ -15,6 +15,7 @@ else:
     from _collections import _tuplegetter
 
     _FEW = 10  # values, after which it pays to compile
+    _PLACES = {}  # of the fields of each type, by their names: a query replaces fields of some sixty values
 
     def _first(made):
         """The `__new__` of a value type for its first values: it makes way for one with named arguments.
@@ -50,10 +51,18 @@ else:
 
     def _replace(self, /, **fields):
         """The same value, but for these fields."""
-        made = tuple.__new__(type(self), map(fields.pop, self._fields, self))
-        if fields:
-            raise TypeError(f"Got unexpected field names: {list(fields)!r}")
-        return made
+        made = type(self)
+        places = _PLACES.get(made)
+        if places is None:
+            places = _PLACES[made] = {name: place for place, name in enumerate(made._fields)}
+        values = list(self)
+        try:
+            for name, value in fields.items():
+                values[places[name]] = value
+        except KeyError:
+            unexpected = [name for name in fields if name not in places]
+            raise TypeError(f"Got unexpected field names: {unexpected!r}") from None
+        return tuple.__new__(made, values)
 
     def _asdict(self):
         """The fields by name."""
