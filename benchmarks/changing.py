@@ -145,7 +145,7 @@ class _Changer:
 
 
 def _words() -> Iterator[str]:
-    """Words that no lore has, different in every run."""
+    """Words that no entry has, different in every run."""
     start = time.time_ns() // 1000
     return (f"mark{start + number}x" for number in range(1 << 30))
 

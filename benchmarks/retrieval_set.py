@@ -114,7 +114,7 @@ def _of_folder(path: str) -> RetrievalSet:
     keys = {line["key"] for line in lore}
     unknown = {key for line in asked.values() for key in line["relevant"]} - keys
     if unknown:
-        raise ValueError(f"{path}: no lore has the keys {', '.join(sorted(unknown))}")
+        raise ValueError(f"{path}: no entry has the keys {', '.join(sorted(unknown))}")
     return assemble(
         os.path.basename(os.path.normpath(path)),
         map(_document, lore),

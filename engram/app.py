@@ -251,7 +251,7 @@ class Engram(
         return refresh(self.store, progress=progress)
 
     def make_vectors(self, progress: Callable[[int, int], None] | None = None) -> Filled:
-        """Make the vectors that lore still wait for, where the embedding provider is one that takes its time.
+        """Make the vectors that entries still wait for, where the embedding provider is one that takes its time.
 
         It happens by itself in the background; here one waits for it. `progress` gets (entries done, entries in all).
         Questions go on being answered meanwhile. The answer says how many got theirs, how many wait, and what went wrong.

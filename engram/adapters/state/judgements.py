@@ -24,7 +24,7 @@ class Judgement(NamedTuple):
 
     @property
     def said(self) -> tuple[str, str, str]:
-        """Who said what of which lore."""
+        """Who said what of which entry."""
         return self.session, self.id, self.kind
 
 

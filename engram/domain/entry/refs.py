@@ -1,4 +1,4 @@
-"""Finding which lore a person or agent means by a few words of it."""
+"""Finding which entries a person or agent means by a few words of it."""
 
 from __future__ import annotations
 

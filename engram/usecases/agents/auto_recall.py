@@ -135,7 +135,7 @@ def _most_telling(store: Store, sentences: Sequence[str]) -> str:
 
 
 def by_files(store: Store, files: Sequence[str], *, above: bool = False) -> str:
-    """Return the entries that name one of these files (paths as lore write them), framed; "" for none that is new.
+    """Return the entries that name one of these files (paths as entries write them), framed; "" for none that is new.
 
     Those that this session was shown before are named once, with `above` each time.
     """

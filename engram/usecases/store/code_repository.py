@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def code_repository(store: Store) -> Repository | None:
-    """Return the repository whose files the lore name; None where none is known.
+    """Return the repository whose files the entries name; None where none is known.
 
     In-tree and on a branch it is the store's own. For any other store it is `stale.repository`, else that of the
     working folder; but the user's own store is about many, so for it only the setting counts.

@@ -96,7 +96,7 @@ def write_json(lore: Iterable[Mapping[str, object]]) -> bytes:
 
 
 def write_jsonl(lore: Iterable[Mapping[str, object]]) -> Iterator[bytes]:
-    """Yield one line per lore, UTF-8, each with its line break: to be written as they come."""
+    """Yield one line per entry, UTF-8, each with its line break: to be written as they come."""
     for row in lore:
         yield _encode(json.dumps(row, ensure_ascii=False) + "\n")
 

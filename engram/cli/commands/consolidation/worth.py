@@ -24,7 +24,7 @@ _SORTS = ("importance", "shown", "helpful", "tokens", "alone")
 _QUESTIONS = 5
 _WIDE = 100  # columns from which there is room for ids
 ARGUMENTS = (
-    argument("names", "REF", "which lore (default: all active ones, the most important first)", nargs="*"),
+    argument("names", "REF", "which entries (default: all active ones, the most important first)", nargs="*"),
     argument("--limit", "N", "how many to list (default 20)", type=int, default=20),
     argument("--sort", "KEY", ", ".join(_SORTS), default="importance", choices=_SORTS),
 )
