@@ -208,6 +208,23 @@ async def test_a_search_keeps_its_first_letter_where_the_list_is_busy_longer_tha
         assert user.app.is_running
 
 
+@of("four")
+async def test_letters_that_come_after_the_slash_wait_for_it(store: engram.Engram) -> None:
+    """A terminal may bring `/` and what follows in two reads, the second before the list has dealt with the first."""
+    async with using(store, NARROW) as user:
+        rested = asyncio.Event()
+        user.browse.entry_list.call_later(rested.wait)
+        user.types("/")
+        for _ in range(20):
+            await asyncio.sleep(0)
+        user.types("pqueue")  # on the list, p pins and q ends the app
+        for _ in range(20):
+            await asyncio.sleep(0)
+        rested.set()
+        await user.sees(lambda: user.browse.search_text == "pqueue")
+        assert not any(one.lore.pinned for one in store.list(limit=None).lore)
+
+
 @pytest.mark.slow
 @SIZES
 @of("four")

@@ -69,8 +69,8 @@ class KeyQueue:
                 await self._handle(key)
                 if self._repeats(key):
                     await asyncio.sleep(0)  # held down: what has piled up is one repaint
-                elif self._keys:
-                    await self._quiet()
+                else:
+                    await self._quiet()  # the next key may still be on its way
         finally:
             self._task = None
 
