@@ -33,15 +33,16 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from reaching.events import Event
+    from reaching.hooks import Place
     from retrieval_set import RetrievalSet
 
-PARTS = ("hooks", "prompts", "neural", "noise", "names", "mcp", "strength")
+PARTS = ("hooks", "prompts", "symptoms", "neural", "noise", "names", "mcp", "strength")
 _SET = os.path.join(ROOT, "benchmarks", "recall_dev")
 _NOTES = os.path.join(os.path.dirname(ROOT), "shared", "data", "til")
 _DOCUMENT = os.path.join(ROOT, "docs", "reach.md")
 _STRANGERS = 600  # entries of the dense set that stands in where there are no notes
 _APART = "hooks.capture=false"  # else an event gets what a session before it left
-_BY_NEURAL = ("task", "error", "paraphrase", events.NAMED, UNANSWERABLE)
+_IN_WORDS = ("task", "error", "paraphrase", events.NAMED, UNANSWERABLE)
 _ASKED_BY_TOOL = ("task", "paraphrase", "keyword", "error")
 
 
@@ -54,19 +55,16 @@ def measure(found: RetrievalSet, foreign: RetrievalSet | None, given: argparse.N
         place = hooks.prepare(found, os.path.join(folder, "project"))
         drawn = events.draw(found, sample)
         if "hooks" in parts:
-            fewer = events.first(drawn, max(1, sample // 4))  # two and four processes each
-            for way, chosen in ((FRESH, drawn), (BRIEF, fewer), (RESUMED, fewer)):
-                _say(f"{len(chosen)} events, {way}")
-                outcomes = hooks.run(place, chosen, way, given.together)
-                results[way] = tables.by_kind(outcomes)
-                log += [hooks.as_dict(one, way) for one in outcomes]
-            results["ranked"] = hooks.ranked_first(place, drawn)
-            results["brief"] = tables.brief(place, hooks.start_and_resume(place))
+            results |= _sessions(place, drawn, given, log)
         if "prompts" in parts:
             _say("prompts as developers write them")
             outcomes = prompts.run(place, given.together)
             results["prompts"] = [one._asdict() for one in prompts.figures(outcomes)]
             log += [hooks.as_dict(one, "prompts") for one in outcomes]
+        if "symptoms" in parts:
+            results |= _symptoms(
+                found, os.path.join(given.set, "symptoms.jsonl"), drawn, folder, given.together
+            )
         if "neural" in parts and not given.config and importlib.util.find_spec(minilm.MODULE):
             results["neural"] = _neural(found, drawn, folder, given.together)
         if "noise" in parts and foreign is not None:
@@ -100,12 +98,45 @@ def measure(found: RetrievalSet, foreign: RetrievalSet | None, given: argparse.N
     return results
 
 
+def _sessions(
+    place: Place, drawn: Sequence[Event], given: argparse.Namespace, log: list[dict[str, Any]]
+) -> dict[str, Any]:
+    """Every event in a fresh session, a quarter after a brief and after a resume; adds every event to `log`."""
+    measured = dict[str, Any]()
+    fewer = events.first(drawn, max(1, given.sample // 4))  # two and four processes each
+    for way, chosen in ((FRESH, drawn), (BRIEF, fewer), (RESUMED, fewer)):
+        _say(f"{len(chosen)} events, {way}")
+        outcomes = hooks.run(place, chosen, way, given.together)
+        measured[way] = tables.by_kind(outcomes)
+        log += [hooks.as_dict(one, way) for one in outcomes]
+    measured["ranked"] = hooks.ranked_first(place, drawn)
+    measured["brief"] = tables.brief(place, hooks.start_and_resume(place))
+    return measured
+
+
+def _symptoms(
+    found: RetrievalSet, path: str, drawn: Sequence[Event], folder: str, together: int
+) -> dict[str, dict[str, Any]]:
+    """The prompts and errors once more, in the set whose entries say their symptoms; nothing where no file has them."""
+    if not os.path.exists(path):
+        return {}
+    _say("entries with their symptoms")
+    place = hooks.prepare(retrieval_set.with_symptoms(found, path), os.path.join(folder, "symptoms"))
+    chosen = [event for event in drawn if event.kind in _IN_WORDS]
+    measured = {
+        "kinds": tables.by_kind(hooks.run(place, chosen, FRESH, together)),
+        "ranked": hooks.ranked_first(place, chosen),
+        "prompts": [one._asdict() for one in prompts.figures(prompts.run(place, together))],
+    }
+    return {"symptoms": measured}
+
+
 def _neural(
     found: RetrievalSet, drawn: Sequence[Event], folder: str, together: int
 ) -> dict[str, dict[str, Any]]:
     """The prompts and errors once more with the provider `neural`, by how it treats questions."""
     measured = {}
-    chosen = [event for event in drawn if event.kind in _BY_NEURAL]
+    chosen = [event for event in drawn if event.kind in _IN_WORDS]
     for questions in ("mapped", "read"):
         _say(f"{len(chosen)} events, neural, questions {questions}")
         _configure("embedding.provider=neural", f"embedding.questions={questions}")

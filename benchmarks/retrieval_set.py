@@ -102,6 +102,13 @@ def assemble(
     )
 
 
+def with_symptoms(found: RetrievalSet, path: str) -> RetrievalSet:
+    """The set with a sentence more in each entry, from a file of `key` and `symptom`. Raises OSError, ValueError, KeyError."""
+    symptoms = {line["key"]: line["symptom"] for line in read_lines(path)}
+    documents = [one._replace(text=f"{one.text}\n\n{symptoms[one.answers]}") for one in found.documents]
+    return found._replace(documents=documents)
+
+
 def read_lines(path: str) -> list[dict[str, Any]]:
     """The objects of a JSON-lines file. Raises OSError, ValueError."""
     with open(path, encoding="utf-8") as file:
