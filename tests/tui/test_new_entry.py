@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING, cast
 
 import pytest
@@ -63,6 +64,9 @@ async def test_the_hints_of_its_fields_are_whole_in_a_small_terminal(store: engr
         for field in form.query(Input):
             assert field.placeholder
             assert len(str(field.placeholder)) < field.content_size.width
+        text = form.query_one(TextArea)
+        assert text.placeholder
+        assert len(textwrap.wrap(str(text.placeholder), text.content_size.width)) <= text.content_size.height
 
 
 async def test_near_twins_show_while_typing_and_a_refusal_keeps_the_text(store: engram.Engram) -> None:

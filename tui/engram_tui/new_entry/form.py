@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 TYPING_DELAY = 0.25  # seconds without a key before the store is asked
 ROOM_FOR_HINTS = 72  # columns from which the line of keys is whole
+_HINT = "What to know; last, in everyday words, what one would see or ask"
 _FIELDS = {"context": "when it holds, and why", "tags": "queue kafka", "files": "src/queue.py docs/api.md"}
 
 
@@ -82,7 +83,9 @@ class NewEntryForm(ModalScreen[NewEntry | None]):
             box.border_title = "New entry"
             further = ("tab next field · ", ", the text is kept") if self._is_wide else ("", "")
             box.border_subtitle = f"ctrl+s records · {further[0]}esc closes{further[1]}"
-            yield TextArea(safe_lines(self.kept.text), soft_wrap=True, tab_behavior="focus", id="text")
+            yield TextArea(
+                safe_lines(self.kept.text), soft_wrap=True, tab_behavior="focus", placeholder=_HINT, id="text"
+            )
             with Horizontal(classes="field"):
                 yield Label("category")
                 yield Button("", id="category", compact=True)
