@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from engram.usecases.recall.query import Answer
     from engram.usecases.recording.feedback import Judged
 
-_NOTHING = "Nothing relevant is known here."
+_NOTHING = "Nothing relevant is known here. Record what you find out, and end it with this question."
 _NAMED = 5  # titles in a question
 _ANYHOW = 3  # hits that a weak answer shows in any case
 _OF_BEST = 0.6  # the share of the first one's score from which it shows others, too

@@ -171,7 +171,8 @@ async def test_nothing_relevant_is_an_answer(root: Path) -> None:
         await ok(client, "recall_record", content=QUEUE, category="fact")
         result = await client.call_tool("recall_query", {"query": "baking bread with rye"})
     assert not result.is_error
-    assert result.structured_content == {"strength": "none", "notice": "Nothing relevant is known here."}
+    notice = "Nothing relevant is known here. Record what you find out, and end it with this question."
+    assert result.structured_content == {"strength": "none", "notice": notice}
 
 
 # --- forgetting
