@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from reaching.hooks import Place
     from retrieval_set import RetrievalSet
 
-PARTS = ("hooks", "prompts", "symptoms", "neural", "noise", "names", "mcp", "strength")
+PARTS = ("hooks", "prompts", "everyday", "neural", "noise", "names", "mcp", "strength")
 _SET = os.path.join(ROOT, "benchmarks", "recall_dev")
 _NOTES = os.path.join(os.path.dirname(ROOT), "shared", "data", "til")
 _DOCUMENT = os.path.join(ROOT, "docs", "reach.md")
@@ -61,9 +61,9 @@ def measure(found: RetrievalSet, foreign: RetrievalSet | None, given: argparse.N
             outcomes = prompts.run(place, given.together)
             results["prompts"] = [one._asdict() for one in prompts.figures(outcomes)]
             log += [hooks.as_dict(one, "prompts") for one in outcomes]
-        if "symptoms" in parts:
-            results |= _symptoms(
-                found, os.path.join(given.set, "symptoms.jsonl"), drawn, folder, given.together
+        if "everyday" in parts:
+            results |= _everyday(
+                found, os.path.join(given.set, "everyday_words.jsonl"), drawn, folder, given.together
             )
         if "neural" in parts and not given.config and importlib.util.find_spec(minilm.MODULE):
             results["neural"] = _neural(found, drawn, folder, given.together)
@@ -114,21 +114,21 @@ def _sessions(
     return measured
 
 
-def _symptoms(
+def _everyday(
     found: RetrievalSet, path: str, drawn: Sequence[Event], folder: str, together: int
 ) -> dict[str, dict[str, Any]]:
-    """The prompts and errors once more, in the set whose entries say their symptoms; nothing where no file has them."""
+    """The prompts and errors once more, in the set whose entries end in everyday words; nothing where no file has them."""
     if not os.path.exists(path):
         return {}
-    _say("entries with their symptoms")
-    place = hooks.prepare(retrieval_set.with_symptoms(found, path), os.path.join(folder, "symptoms"))
+    _say("entries with everyday words")
+    place = hooks.prepare(retrieval_set.with_everyday_words(found, path), os.path.join(folder, "everyday"))
     chosen = [event for event in drawn if event.kind in _IN_WORDS]
     measured = {
         "kinds": tables.by_kind(hooks.run(place, chosen, FRESH, together)),
         "ranked": hooks.ranked_first(place, chosen),
         "prompts": [one._asdict() for one in prompts.figures(prompts.run(place, together))],
     }
-    return {"symptoms": measured}
+    return {"everyday": measured}
 
 
 def _neural(

@@ -102,10 +102,13 @@ def assemble(
     )
 
 
-def with_symptoms(found: RetrievalSet, path: str) -> RetrievalSet:
-    """The set with a sentence more in each entry, from a file of `key` and `symptom`. Raises OSError, ValueError, KeyError."""
-    symptoms = {line["key"]: line["symptom"] for line in read_lines(path)}
-    documents = [one._replace(text=f"{one.text}\n\n{symptoms[one.answers]}") for one in found.documents]
+def with_everyday_words(found: RetrievalSet, path: str) -> RetrievalSet:
+    """The set with two sentences more in each entry, from a file of `key`, `symptom` and `task`.
+
+    Raises OSError, ValueError, KeyError.
+    """
+    words = {line["key"]: f"{line['symptom']} {line['task']}" for line in read_lines(path)}
+    documents = [one._replace(text=f"{one.text}\n\n{words[one.answers]}") for one in found.documents]
     return found._replace(documents=documents)
 
 

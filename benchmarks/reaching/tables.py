@@ -174,10 +174,10 @@ _PROMPTS = (
     "helps with: short (one or two sentences), long (three to five), chatty (short, among sentences about how to work), and "
     "blind (in words far from those of the entries; the rules were chosen without them)."
 )
-_SYMPTOMS = (
-    "The same prompts and errors, where each entry ends with a sentence more: the symptom or question that it answers, in "
-    "everyday words, as [agents are told](recall.md#entries-that-are-found) to write it. The sentences were written with the "
-    "entries in view, without the questions."
+_EVERYDAY = (
+    "The same prompts and errors, where each entry ends, in everyday words, with the symptom or question that it answers and the "
+    "task it helps with, as [agents are told](recall.md#entries-that-are-found) to write it. These sentences were written with "
+    "the entries in view, without the questions."
 )
 _NEURAL = (
     "The prompts and errors of the first table with the provider [`neural`](embedding.md#neural), with questions mapped (the "
@@ -393,13 +393,13 @@ def _neural(measured: Mapping[str, Mapping[str, Any]]) -> str:
     )
 
 
-def _symptoms(measured: Mapping[str, Any]) -> str:
+def _everyday(measured: Mapping[str, Any]) -> str:
     return f"{_kinds(measured['kinds'], FRESH, measured['ranked'])}\n\n{_prompts(measured['prompts'])}"
 
 
 _SIMPLE: Mapping[str, tuple[str, str, Callable[[Any], str]]] = {
     "prompts": ("Prompts as developers write them", _PROMPTS, _prompts),
-    "symptoms": ("With the symptom in each entry", _SYMPTOMS, _symptoms),
+    "everyday": ("With everyday words in each entry", _EVERYDAY, _everyday),
     "neural": ("With a sentence transformer", _NEURAL, _neural),
     "names": ("Prompts that name things", _NAMES, _names),
     "strength": ("Strong, on dense stores", _DENSE, _strengths),

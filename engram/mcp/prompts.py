@@ -24,8 +24,8 @@ _REFLECT = """Look back on the work of this session.
 1. Judge what you were shown with recall_feedback: helpful, not_relevant or incorrect. Shown so far:
 {shown}
 2. Record each lesson that would have saved time with recall_record: a decision and its reason, the cause of a failure, \
-a gotcha, a workflow that worked. One lesson each, true beyond this task, last the symptom or question in everyday words, \
-without secrets. Nothing new? Record nothing."""
+a gotcha, a workflow that worked. One lesson each, true beyond this task, without secrets; \
+last, in everyday words, the symptom or question and the task it helps with. Nothing new? Record nothing."""
 
 
 async def recall(

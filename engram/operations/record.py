@@ -5,7 +5,8 @@ from engram.operations.description import CLI, HTTP, MCP, REF, Operation, flag, 
 
 RECORD = Operation("record", (
     text("content", "what was learned, as markdown; - reads standard input", required=True,
-         agents="Markdown, 4000 characters at most: title, what to know, last the symptom or question in everyday words"),
+         agents="Markdown, 4000 characters at most: title, what to know, last, "
+                "in everyday words, the symptom or question and the task it helps with"),
     text("category", "what kind of entry it is (`engram config` lists them; default: guessed from the text)"),
     texts("context", "context", "where and when it was learned", agents="Where and when learned"),
     share("confidence", "how sure, 0.00 to 1.00 (default: record.confidence, 0.70)"),

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 TYPING_DELAY = 0.25  # seconds without a key before the store is asked
 ROOM_FOR_HINTS = 72  # columns from which the line of keys is whole
-_HINT = "What to know; last, in everyday words, what one would see or ask"
+_HINT = "What to know; last, in everyday words, what one sees, asks or does"
 _FIELDS = {"context": "when it holds, and why", "tags": "queue kafka", "files": "src/queue.py docs/api.md"}
 
 
