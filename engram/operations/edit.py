@@ -6,7 +6,7 @@ from engram.operations.description import CLI, HTTP, MCP, TAG, Operation, flag, 
 EDIT = Operation("edit", (
     text("content", "its new text; - reads standard input", default=None),
     text("category", "its new category", default=None),
-    texts("context", "context", "where and when it was learned", default=None),
+    texts("context", "context", "where and when it was learned, replacing the current text", default=None),
     share("confidence", "how sure, stated anew, 0.00 to 1.00; judgements still count", only=(CLI, HTTP)),
     share("importance", "how much it matters, 0.00 to 1.00"),
     text("status", "active, pending, archived or superseded", default=None, choices=STATUSES),
