@@ -224,7 +224,7 @@ def _filtering(app: Terminal) -> list[Figure]:
 
 
 def _hostile(root: str) -> Group:
-    """A detail pane and a whole lore for each text that is meant to stall them."""
+    """A detail pane and a whole entry for each text that is meant to stall them."""
     with engram.open(root) as store:
         written = [
             (name, store.record(f"Trial of {name}\n\n{text}", category="FACT"))

@@ -124,7 +124,7 @@ class _Changer:
         path, lore_id, word = self._next()
         _replace(path, _read(path) + f"\n{word}\n".encode())
         if not self._shows(word, lore_id):
-            raise AssertionError("the lore to delete is not found")
+            raise AssertionError("the entry to delete is not found")
         os.unlink(path)
         return lambda: not self._shows(word, lore_id)
 

@@ -1,6 +1,6 @@
 """Deterministic stores of generated engineering notes: `python benchmarks/generate.py FOLDER --count 10000 --seed 1`.
 
-Lore number n of a seed is the same in every store, so a small store is the beginning of a large one.
+Entry number n of a seed is the same in every store, so a small store is the beginning of a large one.
 Lengths are lognormal (median about 600 characters, at most 4,000), dates spread over two years.
 """
 
@@ -75,7 +75,7 @@ class Writer:
         self._tags = vocabulary.names(random, _TAGS // 2) + vocabulary.TOOLS
 
     def lore(self, number: int) -> Lore:
-        """The lore of this number."""
+        """The entry of this number."""
         random = Random(f"{self._seed} {number}")
         seconds = random.randrange(_SECONDS)
         lore_id = ulid.encode(
@@ -102,7 +102,7 @@ class Writer:
         )
 
     def question(self, number: int) -> str:
-        """A question in the words of the lore: phrases, identifiers, errors, file paths."""
+        """A question in the words of the entry: phrases, identifiers, errors, file paths."""
         return self._sentence(Random(f"question {self._seed} {number}"), _QUESTIONS)
 
     def _content(self, random: Random) -> str:
@@ -152,7 +152,7 @@ class Writer:
 
 
 def lore_files(count: int, seed: int, first: int = 0) -> Iterator[tuple[str, Lore]]:
-    """Path (relative to the store) and lore of each number from `first` on."""
+    """Path (relative to the store) and entry of each number from `first` on."""
     writer = Writer(seed)
     for number in range(first, first + count):
         lore = writer.lore(number)

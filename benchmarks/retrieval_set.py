@@ -1,7 +1,7 @@
 """Retrieval sets: documents, questions and which document answers which question, read from either of their two forms.
 
-One JSON file (`docs`, `queries`, `qrels`), or a folder with `lore.jsonl` and `queries.jsonl`, in which
-lore has all its fields and every question says its kind. docs/recall.md describes both. The scratch store of a set
+One JSON file (`docs`, `queries`, `qrels`), or a folder with `lore.jsonl` and `queries.jsonl`, whose
+entries have all their fields and whose questions say their kind. docs/recall.md describes both. The scratch store of a set
 has one entry for each document, all of the same age.
 """
 
@@ -36,7 +36,7 @@ _SHARD = 500
 class Document(NamedTuple):
     """What one entry is made of; `text` has its title on top. `answers` is the id that a hit of it counts for.
 
-    `follows` is the id of the document before it in its conversation: the lore names that one's.
+    `follows` is the id of the document before it in its conversation: the entry names that one's.
     """
 
     answers: str

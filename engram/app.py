@@ -182,7 +182,7 @@ class Engram(
         return self._written(judged)
 
     def get(self, name: str) -> Shown:
-        """The lore of a ref, id, id prefix or some words. Raises NotFoundError, AmbiguousError."""
+        """The entry of a ref, id, id prefix or some words. Raises NotFoundError, AmbiguousError."""
         from engram.usecases.lookup.listing import get
 
         return get(self.store, name)
@@ -214,7 +214,7 @@ class Engram(
         self._schedule_commit()
 
     def forget(self, *names: str, digest: str = "", key: str = "") -> builtins.list[Shown]:
-        """Delete lore; where there is git, history keeps them. Raises NotFoundError, AmbiguousError, StaleError (see `Putting`)."""
+        """Delete entries; git's history keeps them. Raises NotFoundError, AmbiguousError, StaleError (see `Putting`)."""
         from engram.usecases.recording.forget import forget
         from engram.usecases.recording.idempotent_writes import forget_once
 

@@ -55,7 +55,7 @@ class Curating(Part):
     ) -> Decided:
         """Decide about an item of the queue, or what its id begins with: one commit, which `undo` takes back.
 
-        `days` is how long a snooze lasts; `result` what you made of the lore that stays (see `dry_run`, which writes
+        `days` is how long a snooze lasts; `result` what you made of the entry that stays (see `dry_run`, which writes
         nothing), text and fields. Raises NotFoundError, AmbiguousError, UsageError, ConflictError, ValidationError,
         SecretFoundError, StoreError.
         """

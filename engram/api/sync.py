@@ -134,7 +134,7 @@ class Sharing(Part):
         return list_scopes(self.store)
 
     def promote(self, *names: str, to: str, dry_run: bool = False) -> Sequence[Promoted]:
-        """Copy lore into the scope `to`, with their origin; again: merge by field what changed since.
+        """Copy entries into the scope `to`, with their origin; again: merge by field what changed since.
 
         Raises NotFoundError, AmbiguousError, UsageError, SecretFoundError, ValidationError, StoreError.
         """

@@ -109,7 +109,7 @@ class ConflictError(EngramError):
 
 
 class StaleError(ConflictError):
-    """The lore is not the one that the caller read; `current` is the digest that its file has now ("": there is none)."""
+    """The entry is not the one that the caller read; `current` is the digest that its file has now ("": there is none)."""
 
     def __init__(self, message: str, hint: str = "", *, current: str = "") -> None:
         super().__init__(message, hint)

@@ -63,7 +63,7 @@ async def _nobody_listens(_done: float, _total: float, _message: str) -> None:
 
 
 def name_in_path(request: Request) -> str:
-    """The name in the path. Raises NotFoundError for what names no lore."""
+    """The name in the path. Raises NotFoundError for what names no entry."""
     name = str(request.path_params["id"])
     if not _NAME.fullmatch(name):
         raise NotFoundError(
@@ -107,7 +107,7 @@ def arguments_of(tool: LoreTool, body: Any, at: str = "") -> dict[str, Any]:
 
 
 class Json(JSONResponse):
-    """JSON in which every text is safe on a screen, whatever the lore says."""
+    """JSON in which every text is safe on a screen, whatever the entries say."""
 
     def render(self, content: Any) -> bytes:
         """The bytes."""

@@ -62,7 +62,7 @@ def expected_digest(request: Request) -> str:
     tag = _TAG.fullmatch(given)
     if tag is None and "," in given:
         raise ValidationError(
-            MATCH_HEADER, "If-Match names several digests.", "Send the ETag of the lore that you read."
+            MATCH_HEADER, "If-Match names several digests.", "Send the ETag of the entry that you read."
         )
     return tag[1] if tag else given  # a weak one fits nothing
 

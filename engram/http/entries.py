@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 async def put(request: Request) -> Response:
-    """Make the lore with this id what is sent: made where there is none (201), else replaced."""
+    """Create the entry with this id (201), or replace it by what is sent."""
     name = str(request.path_params["id"])
     wanted = parse_body(Whole, await body_of(request))
     digest, new = expected_digest(request), must_be_new(request)

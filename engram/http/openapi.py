@@ -25,7 +25,7 @@ _HEADERS = {
     SESSION_HEADER: "Names the session that refs (L1, …) and judgements belong to",
     AGENT_HEADER: "Names the agent that records",
     KEY_HEADER: "A text made for this request: sent again with it, the request is answered as before and does nothing",
-    MATCH_HEADER: "The ETag of the lore as it was read; anything else is 412",
+    MATCH_HEADER: "The ETag of the entry as it was read; anything else is 412",
     NONE_MATCH_HEADER: "`*`: only where there is none yet; when reading, the ETag that is known: 304",
 }
 

@@ -162,7 +162,7 @@ class OneLore(BaseModel):
 
 
 class Patched(OneLore):
-    """The lore as it is now, and why the change has it wait for review, if it does."""
+    """The entry as it is now, and why the change has it wait for review, if it does."""
 
     pending: str
 
@@ -237,7 +237,7 @@ class FeedbackDone(BaseModel):
 
 
 class Deleted(BaseModel):
-    """The lore that was deleted; `undo` is the command that brings it back, where there is one."""
+    """The entries that were deleted; `undo` is the command that brings them back, where there is one."""
 
     deleted: str
     undo: str

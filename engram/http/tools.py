@@ -23,7 +23,7 @@ _OWN = "recall_skill"  # it changes nothing but counts of use
 
 
 def tools() -> list[LoreTool]:
-    """The tools that are resources: of these sets what changes no lore, and has no resource of its own."""
+    """The tools that are resources: of these sets what does not change lore, and has no resource of its own."""
     return [tool for tool in tools_of(SETS) if tool.name == _OWN or tool.only_reads]
 
 

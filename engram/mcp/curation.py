@@ -44,7 +44,7 @@ _UNDO = "`engram undo` takes it back."
 
 
 class PlannedStep(BaseModel):
-    """A step of a plan: the lore it is about, the one that stays first."""
+    """A step of a plan: the entries it is about, the one that stays first."""
 
     id: str
     kind: str

@@ -221,7 +221,7 @@ def is_readable(engram: Engram, shown: Shown) -> bool:
 
 
 def wholes(engram: Engram, shown: Sequence[Shown]) -> CallToolResult:
-    """Lore whole, with all fields; that they were asked for is in the activity log."""
+    """Entries whole, with all fields; that they were asked for is in the activity log."""
     from engram.usecases.store import activity_log
 
     texts = [whole_text(one, engram) for one in shown]
@@ -246,14 +246,14 @@ def whole_text(shown: Shown, engram: Engram) -> str:
 
 
 def readable(engram: Engram, name: str) -> Shown:
-    """The lore that an agent names. Raises as `Engram.get`, NotFoundError for one that waits for a person."""
+    """The entry that an agent names. Raises as `Engram.get`, NotFoundError for one that waits for a person."""
     shown = engram.get(name)
     _readable(shown, engram)
     return shown
 
 
 def format_titles(found: Sequence[Lore]) -> str:
-    """Lore by their titles, for a question."""
+    """Entries by their titles, for a question."""
     titles = "; ".join(f"“{neutralize(lore.title, is_checked=False)}” ({lore.id})" for lore in found[:_NAMED])
     return titles + (f" and {len(found) - _NAMED} more" if len(found) > _NAMED else "")
 

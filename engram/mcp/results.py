@@ -69,14 +69,14 @@ class Judged(BaseModel):
 
 
 class Whole(BaseModel):
-    """Lore with all their fields."""
+    """Entries with all their fields."""
 
     notice: str
     lore: list[dict[str, Any]]
 
 
 class Forgotten(BaseModel):
-    """Lore that was deleted, or would be: `deleted` says which."""
+    """Entries that were deleted, or would be: `deleted` says which."""
 
     deleted: bool
     ids: list[str] = []

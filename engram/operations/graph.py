@@ -11,7 +11,7 @@ LINK = Operation("link", (
          agents="Another entity it is related to", values=ENTITY),
     text("kind", "the relationship: uses, works_on, … (default: related_to)", agents="uses, works_on, ..."),
     text("since", "start of the relationship: 2024-01-31, 2024-01 or 2024", agents="2024-01-31, 2024-01 or 2024"),
-    text("lore", "an entry about it: ref, id or words of it", agents="Ref or id of lore about it", values=REF),
+    text("lore", "an entry about it: ref, id or words of it", agents="Ref or id of an entry about it", values=REF),
     text("text", "its description, replacing the current one", agents="Its description"),
     flag("remove", "remove what is given; alone: the entity", agents="Remove what is given; alone: the entity"),
 ))  # fmt: skip

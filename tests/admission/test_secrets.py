@@ -183,14 +183,14 @@ def test_a_hash_prefix_allows_the_value_without_naming_it(form):
 
 
 def test_the_refusal_says_what_where_and_what_to_do_but_never_the_secret():
-    error = refuse(find_secrets(f"x\n{TOKEN} and {TOKEN}"), "the lore")
+    error = refuse(find_secrets(f"x\n{TOKEN} and {TOKEN}"), "the entry")
     assert isinstance(error, SecretFoundError)
     assert error.exit_code == USAGE
-    assert "the lore" in error.message
+    assert "the entry" in error.message
     assert "line 2, column 1 and 1 more" in error.message
     assert "--redact" in error.hint
     assert f'"{ALLOW_MARKERS[0]}"' in error.hint
-    assert " and " not in refuse(find_secrets(TOKEN), "the lore").message
+    assert " and " not in refuse(find_secrets(TOKEN), "the entry").message
     assert len(error.findings) == 2
     assert TOKEN[4:] not in repr(error.as_dict()) + str(error)
 

@@ -200,7 +200,7 @@ class LiveTable:
         return {str(lore_id): int(count) for lore_id, count in rows}
 
     def totals(self) -> list[tuple[str, str, int, int, int]]:
-        """For each (action, via): how many entries, lore in them, tokens."""
+        """For each (action, via): how many retrievals, entries in them, tokens."""
         query = (
             "SELECT action, via, count(*), sum(json_array_length(ids)), sum(tokens) FROM retrievals"
             " GROUP BY action, via ORDER BY action, via"

@@ -1,4 +1,4 @@
-"""The history of all lore as a small SQLite file in the state folder: who changed what and when, by commit and lore.
+"""The history of all lore as a small SQLite file in the state folder: who changed what and when, by commit and entry.
 
 A cache of what git has: it may be deleted at any time. Whoever feeds it holds `lock_path`.
 """
@@ -60,7 +60,7 @@ class EventRow(NamedTuple):
 
     `path` is as git knows it, `id` "" where the file had none, `before` the ids of its content in the parents
     (those that had it) and `after` the one afterwards ("": none). Confidence in thousandths, None where there
-    is no lore or it could not be read. `fields` names what changed.
+    is no entry or it could not be read. `fields` names what changed.
     """
 
     path: str
@@ -101,7 +101,7 @@ class HistoryTable:
         return dict(row for row in found if row)
 
     def last_id(self, path: str) -> str:
-        """Return the id of the lore that a file held when it could last be read; "" where that is not known."""
+        """Return the id of the entry that a file held when it could last be read; "" where that is not known."""
         query = "SELECT id FROM events WHERE path = ? AND id != '' ORDER BY number DESC LIMIT 1"
         row = self._connection.execute(query, (path,)).fetchone()
         return row[0] if row else ""
@@ -154,7 +154,7 @@ class HistoryTable:
         return self._newest(where, values, paths)
 
     def latest(self, limit: int, agent: str = "", since: float = 0) -> list[tuple[CommitRow, list[str]]]:
-        """Return the last commits, newest first, each with the ids of its lore; of an agent, from a time on (Unix seconds)."""
+        """Return the last commits, newest first, each with the ids of its entries; of an agent, from a time on (Unix seconds)."""
         columns = ", ".join(CommitRow._fields)
         query = (
             f"SELECT {columns}, number FROM commits WHERE moment >= ? AND (? = '' OR agent = ?)"  # noqa: S608 - fixed names

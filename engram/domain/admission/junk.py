@@ -1,4 +1,4 @@
-"""Texts that are no lore: too short to be useful, a greeting, a log dump, bare code, a question.
+"""Texts that are not lore: too short to be useful, a greeting, a log dump, bare code, a question.
 
 Only what is plain is called junk: a text that is called so waits for a person and is not recalled.
 """
@@ -30,7 +30,7 @@ _FENCE = re.compile(r"^(```|~~~)", re.MULTILINE)
 
 
 def why_junk(content: str, shortest: int = MIN_LETTERS) -> str:
-    """Return why a text is no lore, as a clause; "" where nothing obvious is wrong. `shortest` in letters and digits."""
+    """Return why a text is not lore, as a clause; "" where nothing obvious is wrong. `shortest` in letters and digits."""
     text = content.strip()
     plain = text.casefold()
     if sum(letter.isalnum() for letter in text) < shortest and not _dense(text):

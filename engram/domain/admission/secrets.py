@@ -109,7 +109,7 @@ def redact(text: str, findings: Sequence[Finding]) -> str:
 
 
 def refuse(findings: Sequence[Finding], what: str) -> SecretFoundError:
-    """Return the error that says `what` (for example "the lore") holds secrets; raise it instead of writing."""
+    """Return the error that says `what` (for example "the entry") holds secrets; raise it instead of writing."""
     first = findings[0]
     more = f" and {len(findings) - 1} more" if len(findings) > 1 else ""
     where = f"line {first.line}, column {first.column}"

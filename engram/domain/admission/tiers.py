@@ -1,6 +1,6 @@
 """How far an entry may be trusted by its origin, as one word and a reason, shown to every reader and agent.
 
-The word is the lore's own claim, or less: agents and clones write what they like into a file. What came by a sync
+The word is the entry's own claim, or less: agents and clones write what they like into a file. What came by a sync
 counts as foreign until a known key vouches for it, or somebody here confirmed it.
 """
 
@@ -21,7 +21,7 @@ _PEOPLE = ("", "human")
 
 
 class Tier(NamedTuple):
-    """One of `TIERS`, the most trusted first, and why, in words that hold nothing from the lore but a plain name."""
+    """One of `TIERS`, the most trusted first, and why, in words that hold nothing from the entry but a plain name."""
 
     tier: str
     reason: str

@@ -28,7 +28,7 @@ _FENCE = re.compile(r"^\s*(?:```|~~~)")
 _LEAD = re.compile(r"^[\s>*+#-]*(?:\d{1,3}[.)]\s+)?[\s*]*")
 
 
-# What somebody is not sure of is no lore yet.
+# What somebody is not sure of is not lore yet.
 _DOUBT = re.compile(
     r"\b(?:tbd|to be (?:decided|determined|discussed|confirmed)|(?:not|isn't|nothing) (?:yet )?(?:known|clear|decided|sure)|unknown"
     r"|unclear|no idea|still (?:open|looking|investigating)|(?:might|may|could) be|maybe|perhaps|probably|presumably"

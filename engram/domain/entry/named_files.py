@@ -1,4 +1,4 @@
-"""Files below the lore folder that are no lore and are known by their names: those of entities and of agents."""
+"""Files below the lore folder that are not lore and are known by their names: those of entities and of agents."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def is_agent(path: str, folder: str) -> bool:
 
 
 def is_named(path: str, folder: str) -> bool:
-    """Return whether a path is that of either: merged by fields, but no lore."""
+    """Return whether a path is that of either: merged by fields, but not lore."""
     return is_entity(path, folder) or is_agent(path, folder)
 
 

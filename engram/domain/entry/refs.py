@@ -32,9 +32,9 @@ def ref_number(name: str) -> int | None:
 
 
 def match_snippet(snippet: str, seen: Sequence[Seen]) -> list[Seen]:
-    """Return the lore that a snippet may mean, best first: one if it is clear, several if it is not, none if nothing fits.
+    """Return the entries that a snippet may mean, best first: one if it is clear, several if it is not, none if nothing fits.
 
-    Lore that contain the snippet word for word go before those that are only similar.
+    Entries that contain the snippet word for word go before those that are only similar.
     """
     wanted = fold(snippet)
     if not wanted:

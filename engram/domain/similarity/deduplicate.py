@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from engram.domain.entry.lore import Lore
 
 Item = TypeVar("Item")
-# What a fold changes of the lore that stays, besides `merged_from`.
+# What a fold changes of the entry that stays, besides `merged_from`.
 _CHANGED = (
     *PASSING, "context", "tags", "files", "entities", "relations", "sources", "conflicts", "settled", "importance",
     "when", "pinned", "expires_at",

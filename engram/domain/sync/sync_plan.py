@@ -64,7 +64,7 @@ def is_by_fields(path: str, folder: str) -> bool:
 
 
 def other_version_path(path: str, content: bytes) -> str:
-    """Return the path at which another version of a file that is no lore is kept."""
+    """Return the path at which another version of a file that is not lore is kept."""
     return f"{path}.theirs-{hashlib.sha256(content).hexdigest()[:8]}"
 
 

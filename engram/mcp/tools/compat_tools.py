@@ -226,7 +226,7 @@ def compat_list(
 
 @lore_tool("Read", reading())
 def compat_read(engram: Engram, refs: SomeRefs) -> Annotated[CallToolResult, results.Whole]:
-    """Lore whole, by ref, id, title, or the name of its file."""
+    """Entries whole, by ref, id, title, or the name of its file."""
     return present.wholes(engram, [_find_entry(engram, name) for name in dict.fromkeys(refs)])
 
 
@@ -253,7 +253,7 @@ def compat_judge(engram: Engram, ref: str, helpful: bool) -> Annotated[CallToolR
 def compat_judge_answer(
     engram: Engram, query: str, was_useful: bool, refs: Refs = ()
 ) -> Annotated[CallToolResult, results.Judged]:
-    """Say whether the answer to an earlier query helped: of it the best lore if it did, all of it if not; or these refs."""
+    """Say whether the answer to an earlier query helped: its best entry if it did, all of it if not; or these refs."""
     names = refs or _answer_to(engram, query)[: 1 if was_useful else None]
     return present.present_feedback(_judge(engram, names, helpful=was_useful))
 
@@ -279,7 +279,7 @@ def _answer_to(engram: Engram, query: str) -> list[str]:
 
 
 def _find_entry(engram: Engram, name: str) -> Shown:
-    """The lore of a ref, id, title or file name. Raises NotFoundError, AmbiguousError."""
+    """The entry of a ref, id, title or file name. Raises NotFoundError, AmbiguousError."""
     wanted = name.strip().removeprefix("memory://")
     try:
         return engram.get(wanted)

@@ -27,7 +27,7 @@ class Related(BaseModel):
 
 
 class EntityLinked(BaseModel):
-    """The entity as it is now: `status` is created, changed, unchanged or removed; `lore` the id of the lore."""
+    """The entity as it is now: `status` is created, changed, unchanged or removed; `lore` the id of the entry."""
 
     status: str
     slug: str

@@ -61,7 +61,7 @@ class LoreTool(Tool):
 
     @property
     def only_reads(self) -> bool:
-        """Whether it promises to change no lore."""
+        """Whether it promises not to change lore."""
         return self.annotations is not None and bool(self.annotations.read_only_hint)
 
     async def _scope(self, wanted: list[Asked]) -> dict[str, Any]:
@@ -176,7 +176,7 @@ def answer(text: str, data: BaseModel) -> CallToolResult:
 
 
 def reading() -> ToolAnnotations:
-    """What a tool promises that changes no lore."""
+    """What a tool promises that does not change lore."""
     return ToolAnnotations(read_only_hint=True, open_world_hint=False)
 
 

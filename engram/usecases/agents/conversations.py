@@ -30,7 +30,7 @@ _LOOKED_AT = 50  # of the latest summaries, among which a session's own is looke
 
 
 class Conversation(NamedTuple):
-    """The summary of a conversation: its lore, where it is, whose session it was; `new` if this call began it.
+    """The summary of a conversation: its entry, where it is, whose session it was; `new` if this call began it.
 
     `pending` says why what this call said waits for review, "" where it does not.
     """

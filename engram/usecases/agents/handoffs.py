@@ -28,7 +28,7 @@ _FOR = " AND row IN (SELECT row FROM row_tags WHERE tag IN (?, ?))"
 
 
 class Handoff(NamedTuple):
-    """Work that is handed over and not taken yet: its lore, where that is, from whom, for whom ("": anybody), its scope."""
+    """Work that is handed over and not taken yet: its entry, where that is, from whom, for whom ("": anybody), its scope."""
 
     lore: Lore
     path: str

@@ -30,7 +30,7 @@ _WEIGHED = 5  # skills near a task, of which the best is taken
 
 
 class Skill(NamedTuple):
-    """A skill: its lore, the query in it ("" for a recipe), and how its runs on this machine ended.
+    """A skill: its entry, the query in it ("" for a recipe), and how its runs on this machine ended.
 
     `result` is what the query gave if it was run, `error` why it gave nothing, `took_ms` how long it ran.
     """

@@ -36,7 +36,7 @@ class Earlier(NamedTuple):
 
     @property
     def id(self) -> str:
-        """The lore's id."""
+        """The entry's id."""
         return self.file.lore.id
 
     def followed_by(self, lore: Lore) -> Lore:
@@ -85,7 +85,7 @@ class Present:
         self._titled.setdefault(title, []).append((mark, path))
 
     def id_of(self, lore: Lore) -> str:
-        """Return the lore here that has its id or text, also where tags or context were changed since; "" for none.
+        """Return the entry here that has its id or text, also where tags or context were changed since; "" for none.
 
         A section that was put back to what it said before is none of those: its latest version here says something else.
         """
@@ -113,7 +113,7 @@ class Present:
         return found
 
     def _versions(self, lore: Lore, but: Collection[str]) -> list[Earlier]:
-        """Return the lore in use that are of the same section of the same place, and say none of these texts."""
+        """Return the entries in use that are of the same section of the same place, and say none of these texts."""
         origin = lore.context[-1] if lore.context else ""
         if not origin.startswith(ORIGIN):
             return []
@@ -138,7 +138,7 @@ class Present:
                 judgements.confirm(self._store, there, again.agent, once=True)
 
     def says(self, path: str, content: str) -> bool:
-        """Return whether the lore at `path` says the same as a text."""
+        """Return whether the entry at `path` says the same as a text."""
         file = entry_writer.load_readable(self._store, path)
         return file is not None and compare(content, file.lore.content).kind == SAME
 

@@ -44,9 +44,9 @@ Progress = Callable[[int, int], None]
 
 
 class Seen(NamedTuple):
-    """One document or row that an import read: where, of which tool ("" for none in particular), as which lore.
+    """One document or row that an import read: where, of which tool ("" for none in particular), as which entry.
 
-    `parts` are how many entries it has. `verdict` is `new`, `known` (here already), `alike` (the lore `twin` says it), or
+    `parts` are how many entries it has. `verdict` is `new`, `known` (here already), `alike` (the entry `twin` says it), or
     `changed`: some of it is here, and what was changed since takes the place of what came before (first of `twin`).
     """
 
@@ -63,7 +63,7 @@ class Imported(NamedTuple):
     """What an import did: lore written, documents that were split, what was skipped as already there.
 
     `problems` are {path, message, hint}; `redacted` counts masked secrets; `seen` are all documents and rows, in order;
-    `superseded` are the ids of lore whose place was taken by a newer version of the same section; `left_out` says what
+    `superseded` are the ids of entries whose place was taken by a newer version of the same section; `left_out` says what
     became no field of an entry, and where it went.
     """
 
@@ -97,7 +97,7 @@ def import_lore(
     """Import what lies at a path: markdown, JSON, JSON Lines, or memories of another tool (`options.kind`, else told).
 
     Instead of a path: what `find_memories` found. A document that breaks a rule is a problem and never stops the
-    others. Raises NotFoundError, UsageError, ValidationError for an option that no lore can have.
+    others. Raises NotFoundError, UsageError, ValidationError for an option that no entry can have.
     """
     options = _check_options(store, options)
     problems: list[dict[str, object]] = []
@@ -146,7 +146,7 @@ def _check_options(store: Store, options: Options) -> Options:
 
 
 class _Run:
-    """One import under way: what was seen, and the lore to be written."""
+    """One import under way: what was seen, and the entries to be written."""
 
     def __init__(self, store: Store, options: Options, problems: list[dict[str, object]]) -> None:
         self._store = store
@@ -344,7 +344,7 @@ def _with_origin(source: Source) -> tuple[str, ...]:
 
 
 def _pointing(lore: Lore, here: dict[str, str]) -> Lore:
-    """Return the lore, pointing to what is in the store already where it would point to another copy of that."""
+    """Return the entry, pointing to what is in the store already where it would point to another copy of that."""
     if not lore.relations:
         return lore
     relations = tuple(Relation(one.kind, here.get(one.id) or one.id) for one in lore.relations)

@@ -86,7 +86,7 @@ class Source(NamedTuple):
         return ulid.encode(milliseconds, 0)[:10] + fresh[10:]
 
     def restored(self, lore: Lore, *, confidence_given: bool) -> Lore:
-        """Return the lore with what only its own earlier file could know: votes, times, sources."""
+        """Return the entry with what only its own earlier file could know: votes, times, sources."""
         if self.own is not None and lore.id == self.own.id:
             return with_past(lore, self.own, confidence_given=confidence_given)
         if self.validations:

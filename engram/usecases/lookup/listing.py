@@ -67,7 +67,7 @@ class Listing(NamedTuple):
 
 
 def get(store: Store, name: str) -> Shown:
-    """Return the lore that a ref, id, id prefix or some words name. Raises NotFoundError, AmbiguousError."""
+    """Return the entry that a ref, id, id prefix or some words name. Raises NotFoundError, AmbiguousError."""
     with store.lock:
         found = resolve(store, name)
         file = entry_writer.load(found.store, found.path)

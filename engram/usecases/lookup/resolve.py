@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Found(NamedTuple):
-    """The lore that was meant: its id, its path, its ref in this session ("" if it was not surfaced), its store."""
+    """The entry that was meant: its id, its path, its ref in this session ("" if it was not surfaced), its store."""
 
     id: str
     path: str
@@ -30,7 +30,7 @@ class Found(NamedTuple):
 
 
 def resolve(store: Store, name: str) -> Found:
-    """Return the lore that `name` means: in `store`, or where the call named no scope in any. A ref says which one.
+    """Return the entry that `name` means: in `store`, or where the call named no scope in any. A ref says which one.
 
     Raises NotFoundError, AmbiguousError (with the candidates).
     """
@@ -58,7 +58,7 @@ def resolve(store: Store, name: str) -> Found:
 
 
 def home_of(store: Store, name: str) -> Store:
-    """Return the store of the lore that `name` means, or, for a ref to what is gone, where it was; else `store` itself."""
+    """Return the store of the entry that `name` means, or, for a ref to what is gone, where it was; else `store` itself."""
     try:
         return resolve(store, name).store
     except AmbiguousError:
@@ -101,7 +101,7 @@ def _locate(store: Store, lore_id: str, ref: Ref | None) -> Found:
 
 
 def _that_took_in(store: Store, lore_id: str) -> Hit | None:
-    """Return the lore that another was folded into. No index knows that, so all files are read: a second at 100,000."""
+    """Return the entry that another was folded into. No index knows that, so all files are read: a second at 100,000."""
     mark = lore_id.encode()
     for hit in consult(store, lambda generation: generation.catalog.select("1")):
         try:
@@ -114,7 +114,7 @@ def _that_took_in(store: Store, lore_id: str) -> Hit | None:
 
 
 def _stores(store: Store, ref: Ref | None = None) -> Iterator[Store]:
-    """Yield the stores to look in, in order; each is opened only when those before it did not have the lore."""
+    """Yield the stores to look in, in order; each is opened only when those before it did not have the entry."""
     first = store if ref is None else _store_of(store, ref)
     yield first
     if first is not store:
@@ -137,7 +137,7 @@ def _store_of(store: Store, ref: Ref) -> Store:
 def _known_place(store: Store, lore_id: str) -> str:
     """Return where the index saw an entry last, if its file is still there; "" means: look closer.
 
-    Whoever names a ref or an id was shown the lore. In a program that goes on, bringing the index up to date
+    Whoever names a ref or an id was shown the entry. In a program that goes on, bringing the index up to date
     before each vote would cost ten times the vote.
     """
     if store.index.generation is None:

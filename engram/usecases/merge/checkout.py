@@ -34,7 +34,7 @@ def store_settings(
 ) -> dict[str, object] | None:
     """Return the commit's settings by key; None where it holds no store. `so` ends the message of an error.
 
-    Raises SyncBlockedError where they cannot be used to find the lore.
+    Raises SyncBlockedError where they cannot be used to find entries.
     """
     entry = entries.get(CONFIG_NAME)
     if entry is None:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     # Who last changed the words of files of a side, by path: called with the commit of the side and paths in it.
     Historian = Callable[[str, Sequence[str]], Mapping[str, Edit]]
 
-LARGEST_TEXT = 64 * 1024  # bytes of a file that is no lore and is merged by lines all the same
+LARGEST_TEXT = 64 * 1024  # bytes of a file that is not lore and is merged by lines all the same
 
 
 class Rules(NamedTuple):
@@ -192,7 +192,7 @@ class _Merge:
         made.contents[path] = content
 
     def _merge_other(self, made: Tree, path: str) -> bool:
-        """Merge a file that is no lore: by lines, else as a whole; return whether the losing version is kept next to it."""
+        """Merge a file that is not lore: by lines, else as a whole; return whether the losing version is kept next to it."""
         # The newer head's version stays, the same one on every machine.
         older, newer = sorted((self._first, self._second), key=lambda side: (side.moment, side.commit))
         winner, loser = newer.changed[path], older.changed[path]

@@ -48,7 +48,7 @@ class Share(NamedTuple):
 class Demo(NamedTuple):
     """The steps, the resulting entry, and whether both clones have the same bytes at the same commit.
 
-    `path` is the lore's file and `text` its content; `before` is where its confidence began, in thousandths.
+    `path` is the entry's file and `text` its content; `before` is where its confidence began, in thousandths.
     """
 
     folder: str

@@ -23,7 +23,7 @@ _TRUSTED = ("trusted", "authoritative")
 
 
 class Contradiction(NamedTuple):
-    """A trusted lore that a new one speaks against: its id, its title, and what differs, in a clause."""
+    """A trusted entry that a new one contradicts: its id, its title, and what differs, in a clause."""
 
     id: str
     title: str
@@ -62,7 +62,7 @@ def speaker(store: Store, named: str = "") -> str:
 
 
 def admit_change(store: Store, before: Lore, after: Lore, agent: str) -> tuple[str, str]:
-    """With which status a changed lore is written, and why not as it asked: what is said anew is looked at as if recorded.
+    """With which status a changed entry is written, and why not as it asked: what is said anew is looked at as if recorded.
 
     `agent` is who changes it. Raises as `admit`.
     """

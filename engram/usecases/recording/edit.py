@@ -74,12 +74,12 @@ class Edit(NamedTuple):
 def edit(store: Store, name: str, wanted: Edit, digest: str = "") -> Shown:
     """Change fields of an entry, with a `digest` only while that is its file's.
 
-    A text that is new passes the gate of recording: `.pending` says why the lore waits for a person, if it now does.
+    A text that is new passes the gate of recording: `.pending` says why the entry waits for a person, if it now does.
     Raises NotFoundError, ValidationError, SecretFoundError, UsageError, StaleError.
     """
     if wanted.is_empty:
         raise UsageError("No change was given.", "Give a field; with none, your editor opens at a terminal.")
-    entry_writer.refuse_secrets(store, "the edited lore", *_texts(wanted))
+    entry_writer.refuse_secrets(store, "the edited entry", *_texts(wanted))
     with store.lock:
         found = resolve(store, name)
         shown = edit_resolved(found, wanted, digest)
@@ -117,7 +117,7 @@ def rewrite(store: Store, path: str, lore_id: str, before: bytes, after: bytes) 
     """Replace an entry's whole file by an edited text, if the file still is `before`.
 
     `lore_id` is "" where `before` cannot be read as lore. Raises ValidationError for a text
-    that is no lore, ConflictError, SecretFoundError.
+    that is not lore, ConflictError, SecretFoundError.
     """
     try:
         file = codec.read(after, path, store.categories, store.clock.now(), first_seen=store.first_seen(path))
@@ -130,7 +130,7 @@ def rewrite(store: Store, path: str, lore_id: str, before: bytes, after: bytes) 
     lore_id = lore_id or file.lore.id
     if (file.adopted or (old and old.adopted)) and file.lore.id != lore_id:
         raise ValidationError("id", "The id of an entry never changes.", f"Put `id: {lore_id}` back.")
-    entry_writer.refuse_secrets(store, "the edited lore", after.decode())
+    entry_writer.refuse_secrets(store, "the edited entry", after.decode())
     with store.lock:
         if is_known:
             entry_writer.check_allowed(store, "record", path=path)

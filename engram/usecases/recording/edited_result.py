@@ -21,9 +21,9 @@ FIELDS = (
 def with_result(
     wanted: Mapping[str, Lore | None], result: Lore, before: Mapping[str, Lore]
 ) -> dict[str, Lore | None]:
-    """Return what a decision writes, by id, with the fields of `result` in the lore that it is; it must be one that stays.
+    """Return what a decision writes, by id, with the fields of `result` in the entry that it names, which must be one that stays.
 
-    `before` are the lore that the decision is about. Raises UsageError.
+    `before` are the entries that the decision is about. Raises UsageError.
     """
     made = wanted.get(result.id, before.get(result.id))
     if made is None or (result.id in wanted and wanted[result.id] is None):
@@ -37,4 +37,4 @@ def with_result(
 def refuse_secrets(store: Store, lore: Lore) -> None:
     """Raise SecretFoundError where a text that people write has a secret in it."""
     texts = (lore.content, *lore.context, *lore.tags, *lore.files, *lore.entities, *lore.when)
-    entry_writer.refuse_secrets(store, "the edited lore", *texts)
+    entry_writer.refuse_secrets(store, "the edited entry", *texts)

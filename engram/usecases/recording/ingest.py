@@ -20,7 +20,7 @@ _AT_ONCE = 400  # ids in a question to the index
 
 
 class Ingested(NamedTuple):
-    """What became of one draft: `accepted` as a new entry, `merged` into the lore `id`, or `rejected` with an error."""
+    """What became of one draft: `accepted` as a new entry, `merged` into the entry `id`, or `rejected` with an error."""
 
     outcome: str
     id: str = ""

@@ -59,7 +59,7 @@ class Step(NamedTuple):
 def promote(store: Store, names: Sequence[str], to: str, *, dry_run: bool = False) -> list[Promoted]:
     """Copy the named lore into the scope `to`, or bring over what changed since they were. All or none is written.
 
-    Votes stay where they were given: the copy begins with the confidence that the lore has now. `dry_run` writes
+    Votes stay where they were given: the copy begins with the confidence that the entry has now. `dry_run` writes
     nothing. Raises NotFoundError, AmbiguousError, UsageError, SecretFoundError, ValidationError (a category that
     the other store does not have), StoreError.
     """
@@ -83,7 +83,7 @@ def promote(store: Store, names: Sequence[str], to: str, *, dry_run: bool = Fals
 
 
 def _elsewhere(store: Store, found: Found, to: str) -> Found:
-    """Return the lore in a scope other than the target. Raises UsageError where it is only there."""
+    """Return the entry in a scope other than the target. Raises UsageError where it is only there."""
     if found.store.places.scope != to:
         return found
     for other in (store, *scopes.others(store)):
@@ -123,7 +123,7 @@ def digest_of(step: Step) -> str:
 
 
 def _merge_copy(target: Store, path: str, plain: bytes, place: Origin) -> Step:
-    """Return the lore that the target has at `path`, merged with what is promoted (`plain`)."""
+    """Return the entry that the target has at `path`, merged with what is promoted (`plain`)."""
     categories, now = target.categories, target.clock.now()
     ours = target.files.read(path)
     bare = _bare(ours)
@@ -144,14 +144,14 @@ def _merge_copy(target: Store, path: str, plain: bytes, place: Origin) -> Step:
 
 
 def _without_votes(lore: Lore) -> Lore:
-    """Return the lore as a store begins with it: judgements are of a store's own clones, so it states what they came to."""
+    """Return the entry as a store begins with it: judgements are of a store's own clones, so it states what they came to."""
     return lore._replace(votes=NO_VOTES, prior=round(lore.confidence * 1000), tally=None, last_validated=None)
 
 
 def _refuse_secrets(target: Store, raw: bytes) -> None:
     findings = find_secrets(raw.decode(), target.allowed_secrets)
     if findings:
-        error = refuse(findings, "the lore")
+        error = refuse(findings, "the entry")
         error.hint = "Take it out first: engram edit"
         raise error
 

@@ -79,7 +79,7 @@ RECORDED, KNOWN = "recorded", "known"
 
 
 class Recorded(NamedTuple):
-    """The lore as written, its path, entries that say nearly the same, and how many secrets were masked.
+    """The entry as written, its path, entries that say nearly the same, and how many secrets were masked.
 
     `status` is "recorded", or "known" where `lore` was there already and says it: then `confirmed` says whether that
     counted, `was` how it was out of use before, `replaced_by` the id of what superseded it. `why` says why it is pending
@@ -246,7 +246,7 @@ def _note(store: Store, lore: Lore, began: int, *, known: int) -> None:
 
 
 def prepare(store: Store, draft: Draft, lore_id: str = "", author: str | None = None) -> tuple[Lore, int]:
-    """Return the lore a draft becomes, checked, and how many secrets were masked in it. Writes nothing.
+    """Return the entry that a draft becomes, checked, and how many secrets were masked in it. Writes nothing.
 
     `author` is `people.published_name`, for who prepares many.
     """

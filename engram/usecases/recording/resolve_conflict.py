@@ -23,7 +23,7 @@ _TEXTS = ("content", "status", "agent", "source_id")
 
 
 def take_version(lore: Lore, categories: Categories) -> Lore | None:
-    """Return the lore with each version of its `conflicts` in place of what stands; None where that version was deleted.
+    """Return the entry with each version of its `conflicts` in place of what stands; None where that version was deleted.
 
     Of several versions of one field the latest is taken. Raises UsageError for what only an editor can settle.
     """

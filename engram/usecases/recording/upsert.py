@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Put(NamedTuple):
-    """The lore as it is now, and whether it was made; `pending` says why it waits for review, if it does."""
+    """The entry as it is now, and whether it was made; `pending` says why it waits for review, if it does."""
 
     shown: Shown
     created: bool
@@ -28,7 +28,7 @@ class Put(NamedTuple):
 
 
 def put(store: Store, lore_id: str, draft: Draft, *, digest: str = "", new: bool = False) -> Put:
-    """Make the lore `lore_id` (a ULID) what the draft says, in this store.
+    """Make the entry `lore_id` (a ULID) what the draft says, in this store.
 
     What the draft leaves out gets its default; confidence and status ("") stay unless they are given, and votes,
     history and who recorded it stay always. With a `digest` it is replaced only while that is its file's (ANY: where there is one),

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _TRIES = 40
 _VOTES = b"\nvotes:"
-ANY = "*"  # in place of a digest: the lore must be there, with whatever text
+ANY = "*"  # in place of a digest: the entry must be there, with whatever text
 NO_KEYS: Mapping[str, str | tuple[str, ...]] = {}
 
 
@@ -81,7 +81,7 @@ def update(
     """Replace an entry by what `compute` makes of it, durably.
 
     `keys` are for the file, no fields. With a `digest` it is changed only while that is its file's. Raises StaleError otherwise,
-    NotFoundError when the file is no longer that lore, ConflictError when it keeps changing.
+    NotFoundError when the file no longer holds that entry, ConflictError when it keeps changing.
     """
     for attempt in range(_TRIES):
         file = load(store, path)
@@ -156,8 +156,8 @@ def _with_keys(content: bytes, keys: Mapping[str, str | tuple[str, ...]]) -> byt
 def check_allowed(store: Store, deed: str, category: str = "", *, path: str = "") -> None:
     """Raise NotAllowedError where the store's settings leave a deed (`record`, `judge`, `forget`) to somebody else.
 
-    It is about lore of a category, or about the lore at `path`, which is only read where there are such settings; without
-    either about what is no lore.
+    It is about entries of a category, or about the entry at `path`, which is only read where there are such settings; without
+    either about what is not lore.
     """
     if store.settings.get("team.members") or store.settings.get("team.policies"):
         from engram.usecases.store.guard_rails import check

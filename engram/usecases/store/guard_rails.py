@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 def check(store: Store, deed: str, category: str) -> None:
     """Raise NotAllowedError where the store's settings leave a deed (`record`, `judge`, `forget`) to somebody else.
 
-    Without a category it is about what is no lore: agents, entities, settings.
+    Without a category it is about what is not lore: agents, entities, settings.
     """
     who = store.caller.who
     policies = {

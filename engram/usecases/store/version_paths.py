@@ -43,7 +43,7 @@ def in_store(store: Store, name: str) -> str:
 
 
 def read_lore(store: Store, path: str, raw: bytes | None) -> LoreFile | None:
-    """Return the lore of a version; None where it is none, or cannot be read."""
+    """Return the entry of a version; None where it is none, or cannot be read."""
     if raw is None:
         return None
     from engram.adapters.files.frontmatter import codec

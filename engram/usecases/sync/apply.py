@@ -292,7 +292,7 @@ def is_left_to_git(path: str, folder: str) -> bool:
 
 
 def may_be_kept(paths: Iterable[str], folder: str) -> set[str]:
-    """Return those of the files that may stay uncommitted: no lore, entity, agent or settings."""
+    """Return those of the files that may stay uncommitted: those that are not lore, entities, agents or settings."""
     return {path for path in paths if not sync_plan.is_by_fields(path, folder) and path != CONFIG_NAME}
 
 

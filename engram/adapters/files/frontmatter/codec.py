@@ -199,7 +199,7 @@ def most_bytes(categories: Categories) -> int:
 
 
 def read_own(raw: bytes, categories: Categories) -> Lore | None:
-    """Return the lore of a file as Engram writes it; None: `read` takes it, or says what is wrong with it."""
+    """Return the entry of a file as Engram writes it; None: `read` takes it, or says what is wrong with it."""
     if categories.in_place:  # the name of a note's file counts, too
         return None
     try:
@@ -209,7 +209,7 @@ def read_own(raw: bytes, categories: Categories) -> Lore | None:
 
 
 def read_canonical(text: str, categories: Categories) -> Lore | None:
-    """Return the lore of a file as Engram writes it, at a quarter of the cost; None: it takes the long way of `read`.
+    """Return the entry of a file as Engram writes it, at a quarter of the cost; None: it takes the long way of `read`.
 
     It only ever accepts: every error, and every form it is not certain of, is left to the long way.
     """
@@ -382,7 +382,7 @@ def _check(lore: Lore, document: Document, entries: list[Entry], categories: Cat
 
 
 def _valid(lore: Lore, categories: Categories, limit: int = MAX_CONTENT) -> Lore:
-    """Return the lore in canonical form, checked. Raises ValidationError."""
+    """Return the entry in canonical form, checked. Raises ValidationError."""
     lore = normalize(lore)
     check(lore, categories, limit)
     if frontmatter.conflict_marker(lore.content) >= 0:

@@ -82,7 +82,7 @@ def thousandths_of(text: str) -> int | None:
 
 def _hint(key: str) -> str:
     if key == "id":
-        return "Remove the line and the lore gets a new id when it is next written, or restore the old one."
+        return "Remove the line and the entry gets a new id when it is next written, or restore the old one."
     return f"Correct the line, or remove it to get the default {key}."
 
 

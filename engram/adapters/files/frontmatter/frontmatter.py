@@ -88,7 +88,7 @@ def decode(raw: bytes, limit: int = MAX_FILE) -> str:
     """Return the text of a file. Raises Problem: over `limit` bytes, not UTF-8, a NUL, git's conflict markers."""
     if len(raw) > limit:
         message = f"the file has {len(raw):,} bytes; the file of an entry has at most {limit:,}"
-        raise Problem(0, message, "Keep the lore short and link to the large text, or `engram import` it.")
+        raise Problem(0, message, "Keep the entry short and link to the large text, or `engram import` it.")
     try:
         text = raw.decode()
     except UnicodeDecodeError as error:

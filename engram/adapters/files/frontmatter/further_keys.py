@@ -1,4 +1,4 @@
-"""Keys of a file that are no fields of lore, written one a line: of a session's summary.
+"""Keys of a file that are not fields of an entry, written one a line: of a session's summary.
 
 Every other byte of the file stays as it is.
 """

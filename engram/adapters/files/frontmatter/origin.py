@@ -1,4 +1,4 @@
-"""Where a promoted lore came from: one line of its frontmatter, that no field is and every reader passes over.
+"""Where a promoted entry came from: one line of its frontmatter, which is not a field and is ignored by every reader.
 
 origin: {scope: project, store: billing, remote: "https://example.org/lore.git", id: 01KJ…, digest: 6f1d…}
 """

@@ -94,7 +94,7 @@ def _show_lore(call: Call, around: Neighbourhood) -> None:
         title = shorten(safe_text(one.title + names), max(20, output.width - len(one.id) - len(head) - 1))
         output.line(f"{output.styled(one.id, CYAN)} {head}{title}")
     if not around.lore:
-        output.line("No lore is about it.")
+        output.line("No entry is about it.")
 
 
 def _line(call: Call, branch: Branch, found: Found) -> str:

@@ -184,7 +184,7 @@ def _commit_settlements(call: Call, done: list[Decided]) -> None:
 
 
 def _with_text(call: Call, items: list[Item]) -> Decided:
-    """Decide about one item, with a text of one's own in the lore that stays."""
+    """Decide about one item, with a text of one's own in the entry that stays."""
     from engram.usecases.recording.record import tidy
     from engram.usecases.review.decisions import decide, preview
 
