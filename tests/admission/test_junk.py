@@ -1,4 +1,4 @@
-"""What is plainly no lore, and what only looks like it."""
+"""What is plainly not lore, and what only looks like it."""
 
 from __future__ import annotations
 

@@ -417,7 +417,7 @@ def test_a_merge_waits_that_says_something_else_than_the_signed_commits_it_merge
 def test_a_merge_that_engram_would_refuse_to_make_waits_though_signed_commits_are_its_parents(
     branch: Branch, home: Path
 ) -> None:
-    """Each made `place` another symbolic link, which is no lore and cannot be merged."""
+    """Each made `place` another symbolic link, which is not lore and cannot be merged."""
     hold(home, "unsigned")
     base = branch.commit(a=f"{FIRST} The first note.")
     signed = []

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from engram.app import Engram
 
-TAGGED = """# Find the lore that carry a tag
+TAGGED = """# Find lore with a tag
 
 The lore with one tag.
 
@@ -26,7 +26,7 @@ The lore with one tag.
 SELECT title FROM tags JOIN lore USING (id) WHERE tag = :tag
 ```
 """
-AGAIN = TAGGED.replace("# Find the lore that carry a tag", "# Find all lore that carry a tag").replace(
+AGAIN = TAGGED.replace("# Find lore with a tag", "# Find all lore with a tag").replace(
     "title FROM", "nothing FROM"
 )
 RECIPE = "# Restart the message broker\n\n1. Drain it.\n2. Restart it.\n"
@@ -59,9 +59,9 @@ def test_a_record_speaks_for_a_skill_the_more_runs_there_were() -> None:
 
 def test_a_skill_is_recalled_and_run(engram: Engram) -> None:
     lore_id = skill(engram, TAGGED)
-    found = engram.recall_skill("find lore that carry a tag")
+    found = engram.recall_skill("find lore with a tag")
     assert (found.lore.id, found.ref, found.result, found.record) == (lore_id, "L1", None, NEVER)
-    run = engram.recall_skill("find lore that carry a tag", execute=True, parameters={"tag": "queue"})
+    run = engram.recall_skill("find lore with a tag", execute=True, parameters={"tag": "queue"})
     assert run.result.rows == ((QUEUE,),)
     assert run.record == Record(1, 1)
     assert engram.run_skill("L1", {"tag": "nothing"}).record == Record(2, 2)
@@ -70,10 +70,10 @@ def test_a_skill_is_recalled_and_run(engram: Engram) -> None:
 
 
 def test_what_only_looks_like_a_skill_is_none(engram: Engram) -> None:
-    engram.record("# Find the lore that carry a tag, as a fact", category="fact", tags=["skill"])
-    engram.record("# Find the lore that carry a tag, without the tag", category="skill")
+    engram.record("# Find lore with a tag, as a fact", category="fact", tags=["skill"])
+    engram.record("# Find lore with a tag, without the tag", category="skill")
     pending = skill(engram, TAGGED, status="pending")
-    assert engram.recall_skill("find lore that carry a tag") is None
+    assert engram.recall_skill("find lore with a tag") is None
     assert engram.skills() == []
     with pytest.raises(UsageError, match="not a skill"):
         engram.run_skill(engram.list(tags="queue").lore[0].lore.id)
@@ -84,12 +84,12 @@ def test_what_only_looks_like_a_skill_is_none(engram: Engram) -> None:
 
 def test_how_runs_ended_decides_between_skills_for_the_same_task(engram: Engram) -> None:
     bad, good = skill(engram, AGAIN), skill(engram, TAGGED)
-    before = engram.recall_skill("find all lore that carry a tag").lore.id
+    before = engram.recall_skill("find all lore with a tag").lore.id
     assert before == bad
     for _ in range(6):
         assert "syntax error" in engram.run_skill(bad, {"tag": "queue"}).error
         engram.run_skill(good, {"tag": "queue"})
-    assert engram.recall_skill("find all lore that carry a tag").lore.id == good
+    assert engram.recall_skill("find all lore with a tag").lore.id == good
     assert [(one.lore.id, one.record) for one in engram.skills()] == [
         (good, Record(6, 6)),
         (bad, Record(6, 0)),
@@ -98,7 +98,7 @@ def test_how_runs_ended_decides_between_skills_for_the_same_task(engram: Engram)
 
 def test_a_value_that_is_missing_is_no_failure_of_the_skill(engram: Engram) -> None:
     skill(engram, TAGGED)
-    found = engram.recall_skill("find lore that carry a tag", execute=True)
+    found = engram.recall_skill("find lore with a tag", execute=True)
     assert (found.error, found.record) == ("It needs a value for tag.", NEVER)
 
 
@@ -111,7 +111,7 @@ def test_a_skill_that_would_write_fails_and_writes_nothing(engram: Engram) -> No
 def test_the_command_line_lists_and_runs(root: Path, engram: Engram) -> None:
     assert ok("skill", cwd=root).out.startswith("No skills yet.")
     tagged, recipe = skill(engram, TAGGED), skill(engram, RECIPE)
-    done = ok("skill", "run", "find lore that carry a tag", "--param", "tag=queue", cwd=root)
+    done = ok("skill", "run", "find lore with a tag", "--param", "tag=queue", cwd=root)
     assert done.out.splitlines()[1:] == ["title", QUEUE]
     listed = [line.split()[:2] for line in ok("skill", "list", cwd=root).out.splitlines()]
     assert listed == [[tagged, "query"], [recipe, "recipe"]]
@@ -128,15 +128,15 @@ def test_the_command_line_lists_and_runs(root: Path, engram: Engram) -> None:
 async def test_an_agent_recalls_and_runs_by_the_official_client(root: Path, engram: Engram) -> None:
     skill(engram, TAGGED)
     async with inside(root, sets=("skills",)) as client:
-        found = await answered(client, "recall_skill", task="find lore that carry a tag")
+        found = await answered(client, "recall_skill", task="find lore with a tag")
         assert (found["ref"], found["query"][:6], "result" in found) == ("L1", "SELECT", False)
-        asked = {"task": "find lore that carry a tag", "execute": True, "parameters": {"tag": "queue"}}
+        asked = {"task": "find lore with a tag", "execute": True, "parameters": {"tag": "queue"}}
         ran = await client.call_tool("recall_skill", asked)
         assert ran.structured_content["result"]["rows"] == [[QUEUE]]
         assert f"> {QUEUE}" in text(ran)
         assert "Runs here: 1, of which 1 went well." in text(ran)
         same = await answered(
-            client, "recall_skill", task_description="find lore that carry a tag", scope="project"
+            client, "recall_skill", task_description="find lore with a tag", scope="project"
         )
         assert same["id"] == found["id"]
         assert "not_used" not in same

@@ -117,7 +117,7 @@ def test_an_unknown_command_names_the_nearest(wrong: str, right: str) -> None:
     assert right in done.err
 
 
-def test_without_a_command_and_without_a_terminal_lore_is_listed(root: Path) -> None:
+def test_lore_is_listed_without_a_command_and_without_a_terminal(root: Path) -> None:
     listed = ok("list", cwd=root)
     assert ok(cwd=root).out == listed.out
     assert ok("--json", cwd=root).json["total"] == 1

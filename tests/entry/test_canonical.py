@@ -65,7 +65,7 @@ def agrees(raw: bytes) -> None:
 
 @quick
 @given(lore(usual=True))
-def test_a_usual_lore_is_read_the_short_way(given_lore: Lore) -> None:
+def test_a_usual_entry_is_read_the_short_way(given_lore: Lore) -> None:
     text = codec.write_new(given_lore, CATEGORIES).decode()
     assert codec.read_canonical(text, CATEGORIES) == given_lore
 

@@ -134,7 +134,7 @@ class TestWriting:
         assert b"confidence: 0.70\nvotes: {A: {up: 80, down: 80, n: 1}}\nvalidation_count: 1\n" in raw
 
     @pytest.mark.parametrize("account", ["idle.2024-02", "7Q2M4N8P.01HK1JDXAWSF66P3NB06KHF9R1", "12.2024-02"])
-    def test_lore_that_faded_or_took_others_in_are_read_the_short_way(self, account: str) -> None:
+    def test_entries_that_faded_or_took_others_in_are_read_the_short_way(self, account: str) -> None:
         lore = PLAIN._replace(votes={account: Vote(0, 10, 0), "K7QM2X9T": Vote(80, 0, 1)})
         raw = codec.write_new(lore, CATEGORIES)
         assert (

@@ -65,7 +65,7 @@ def test_writing_nothing_new_changes_no_byte(raw: bytes) -> None:
 
 @quick
 @given(files(), lore(), st.sets(st.sampled_from(Lore._fields)))
-def test_an_edit_says_the_new_lore_and_keeps_everything_else(
+def test_an_edit_says_the_new_entry_and_keeps_everything_else(
     raw: bytes, other: Lore, changed: set[str]
 ) -> None:
     try:

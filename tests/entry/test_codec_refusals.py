@@ -109,7 +109,7 @@ class TestRefusals:
             ("\u200b.md", "", "The content has no visible characters."),
         ],
     )
-    def test_a_note_of_an_entry_that_cannot_be_read_and_one_that_shows_nothing_are_no_lore(
+    def test_a_note_of_an_entry_that_cannot_be_read_and_one_that_shows_nothing_are_not_lore(
         self, path: str, text: str, reason: str
     ) -> None:
         with pytest.raises(LoreFileError) as caught:

@@ -22,7 +22,7 @@ thousandths = st.integers(0, FULL)
 votes = st.builds(Vote, st.integers(0, 5000), st.integers(0, 5000), st.integers(0, 50))
 
 
-def test_folding_equivalent_lore_adds_a_tenth_each() -> None:
+def test_folding_equivalent_entries_adds_a_tenth_each() -> None:
     assert derive(700, {}, 1) == 800
     assert derive(700, {"A": Vote(80, 0, 1)}, 2) == 980
 

@@ -208,7 +208,7 @@ def test_titles_of_several_top_headings_build_on_the_fallback() -> None:
     ]
 
 
-def test_long_titles_are_shortened_to_one_that_the_lore_shows_whole() -> None:
+def test_long_titles_are_shortened_to_one_that_the_entry_shows_whole() -> None:
     section = f"## {'Long section ' * 12}\n\n{prose(600)}\n\n{prose(700)}"
     parts = split_document(
         f"# {'Very long document title ' * 8}\n\n{prose(700)}\n\n{section}", "x", limit=1000

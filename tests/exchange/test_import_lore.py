@@ -117,7 +117,7 @@ def test_importing_again_while_another_process_indexes_the_first_import_changes_
     assert (again.imported, again.skipped, again.problems) == (0, 4, ())
 
 
-def test_feedback_and_edits_of_imported_lore_never_bring_it_in_twice(store: Engram, notes: Path) -> None:
+def test_feedback_and_edits_of_an_imported_entry_never_bring_it_in_twice(store: Engram, notes: Path) -> None:
     imported(store, notes / "short.md")
     lore_id = store.list().lore[0].lore.id
     store.feedback(helpful=lore_id)

@@ -81,7 +81,7 @@ def test_each_view_has_the_columns_that_it_says_and_counts(engram: Engram) -> No
                 assert cell is None or isinstance(cell, kinds[column.type]), (view.name, column.name, cell)
 
 
-def test_what_the_views_say_is_what_the_lore_says(engram: Engram) -> None:
+def test_what_the_views_say_is_what_the_entries_say(engram: Engram) -> None:
     (lore,) = [one.lore for one in engram.list(tags="queue").lore]
     assert rows(engram, "SELECT id, confidence, helpful, agent FROM lore WHERE title = ?", lore.title) == [
         (lore.id, lore.confidence, 1, "tester")

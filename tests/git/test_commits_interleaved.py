@@ -133,7 +133,7 @@ def test_a_commit_with_the_index_of_before_is_refused_by_git(
 
     monkeypatch.setattr(commits, "_move", watched)
     commit(repo, change("x", (LORE, b"1")))
-    assert seen == [LORE], "the index knew the lore before the branch did"
+    assert seen == [LORE], "the index knew the entry before the branch did"
 
 
 def test_a_person_with_an_open_commit_dash_a_makes_engram_wait_and_loses_nothing(
@@ -164,7 +164,7 @@ def test_a_person_with_an_open_commit_dash_a_makes_engram_wait_and_loses_nothing
     assert status(repo) == ""
 
 
-def test_a_persons_commits_at_the_same_time_lose_no_lore_and_none_of_their_own(repo: Repository) -> None:
+def test_a_persons_commits_at_the_same_time_lose_no_entry_and_none_of_their_own(repo: Repository) -> None:
     """A person's git may be refused for the moment; what either side was told is committed stays committed."""
     done: list[str] = []
 

@@ -337,7 +337,7 @@ def test_a_repository_in_the_middle_of_something(clones: Clones, state: Any) -> 
 
 
 def test_a_dirty_work_tree_is_no_error(clones: Clones) -> None:
-    """Hand edits, staged or not, go out; files that are no lore stay as they are."""
+    """Hand edits, staged or not, go out; files that are not lore stay as they are."""
     root = clones.root("a")
     lore = clones.record("a", "Edited by hand.\n\nTwice.")
     clones.settle()

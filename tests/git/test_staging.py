@@ -51,7 +51,7 @@ def test_what_a_person_staged_and_edited_elsewhere_stays_as_it_is(repo: Reposito
     assert git(repo, "show", "HEAD:code.py") == "1"
 
 
-def test_a_persons_commit_dash_a_afterwards_keeps_the_lore(repo: Repository) -> None:
+def test_a_persons_commit_dash_a_afterwards_keeps_the_entry(repo: Repository) -> None:
     apply(repo, WORK)
     commit_all(repo, [WORK], "OP1", state_folder(repo))
     gitkit.write(repo, "code.py", "2\n")
@@ -59,7 +59,7 @@ def test_a_persons_commit_dash_a_afterwards_keeps_the_lore(repo: Repository) -> 
     assert git(repo, "diff", "--name-only", "HEAD~1", "HEAD") == "code.py"
 
 
-def test_an_older_staged_version_of_the_same_lore_cannot_undo_the_commit(repo: Repository) -> None:
+def test_an_older_staged_version_of_the_same_entry_cannot_undo_the_commit(repo: Repository) -> None:
     gitkit.write(repo, "lore/old.md", "hand edit\n")
     git(repo, "add", "lore/old.md")
     voted = change("vote", ("lore/old.md", b"hand edit, voted\n"))
@@ -126,7 +126,7 @@ def test_the_next_commit_alone_repairs_a_kill_too(repo: Repository, kill: str) -
     assert_sound(repo)
 
 
-def test_the_two_steps_apart_leave_just_the_lore_behind_until_the_second(
+def test_the_two_steps_apart_leave_just_the_entry_behind_until_the_second(
     repo: Repository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gitkit.write(repo, "code.py", "staged\n")
@@ -136,7 +136,7 @@ def test_the_two_steps_apart_leave_just_the_lore_behind_until_the_second(
         patch.setattr(staging, "replace_entries", lambda repo, wanted: None)
         patch.setattr(staging, "forget", lambda repo, state: None)
         commit_all(repo, [WORK], "OP1", state_folder(repo))
-    assert "D  lore/new.md" in status(repo), "to git the lore looks deleted"
+    assert "D  lore/new.md" in status(repo), "to git the entry looks deleted"
     assert sync_index(repo, state_folder(repo)) == 3
     assert status(repo) == "M  code.py"
     assert sync_index(repo, state_folder(repo)) == 0

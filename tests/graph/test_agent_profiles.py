@@ -36,7 +36,7 @@ def test_registering_again_changes_what_differs_and_keeps_what_a_person_wrote(
         before = file.stat().st_mtime_ns
         assert ada.register_agent("ada") == done
         assert file.stat().st_mtime_ns == before
-        assert ada.list().total == 0, "an agent is no lore"
+        assert ada.list().total == 0, "an agent is not lore"
     ok("status", cwd=root)
     assert git(root, "log", "--format=%s").splitlines()[:2] == ["change agent: ada", "register agent: ada"]
 

@@ -95,7 +95,7 @@ def do(store: Engram, root: Path, step: Step, number: int) -> None:
         shutil.move(file, root / "lore" / "moved" / f"{number}--{file.stem[-26:]}.md")
     elif step.deed == "break file":
         (root / "broken").mkdir(exist_ok=True)
-        file.rename(root / "broken" / file.name)  # gone, and something that is no lore in its place
+        file.rename(root / "broken" / file.name)  # gone, and something that is not lore in its place
         file.write_text(f"---\nid: [broken {number}\n---\n", "utf-8")
     elif step.deed == "new index":
         store.store.index.mark_damaged("for the test")
@@ -243,7 +243,7 @@ def test_a_text_that_waits_is_told_when_it_is_accepted(root: Path, home: Path) -
         ]
         store.store.state.trust.quarantine(rows)
         while_waiting = store.delta(before.cursor)
-        assert while_waiting[:3] == ((), (), ()), "neither the new lore nor what became of the known one"
+        assert while_waiting[:3] == ((), (), ()), "neither the new entry nor what became of the known one"
         store.accept(everything=True)
         told = store.delta(while_waiting.cursor)
         assert {one.lore.id for one in told.lore} == {known.id, new.id}

@@ -99,8 +99,8 @@ def test_the_history_of_all_is_by_commit_and_can_be_narrowed(engram: Engram) -> 
     with opened(root, clock=clock, agent="bob") as other:
         other.record(COLOUR, category="fact")
         commit(other)
-    (root / "notes.txt").write_text("no lore\n")
-    person_commits(root, "no lore")
+    (root / "notes.txt").write_text("not lore\n")
+    person_commits(root, "not lore")
     rows = ok("log", "--json", cwd=root).json["history"]
     assert [row["subject"].split(":")[0] for row in rows] == ["record", "feedback", "record", "record"]
     assert all(len(row["lore"]) == 1 for row in rows)

@@ -83,7 +83,7 @@ def test_rules_that_the_agent_reads_anyway_come_neither_with_a_prompt_nor_at_the
     assert LESSON not in said("session-start", root)
 
 
-def test_no_lore_comes_twice_in_a_session_but_again_in_another(root: Path) -> None:
+def test_no_entry_comes_twice_in_a_session_but_again_in_another(root: Path) -> None:
     assert LESSON in said("prompt", root)
     again = said("prompt", root, prompt=PROMPT + " Please.")
     assert f"<engram-lore>\n[L1] above answers this:\n    {LESSON}\n</engram-lore>" in again

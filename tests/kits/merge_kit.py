@@ -76,7 +76,7 @@ _GROWN = st.builds(Vote, *[st.integers(0, 160)] * 3)
 
 @st.composite
 def changed_lore(draw: st.DrawFn, before: Lore) -> Lore:
-    """The lore after changes that a machine makes: fields set, votes grown, the stamp moved."""
+    """The entry after changes that a machine makes: fields set, votes grown, the stamp moved."""
     return _changed_lore(draw, before)
 
 
@@ -96,7 +96,7 @@ def _changed_lore(draw: st.DrawFn, before: Lore) -> Lore:
 
 
 def _changed_file(draw: st.DrawFn, raw: bytes) -> bytes:
-    """The file after a machine changed the lore in it, or a person the text of it."""
+    """The file after a machine changed the entry in it, or a person the text of it."""
     for _ in range(draw(st.integers(1, 3))):
         raw = (_by_machine if draw(st.booleans()) else _by_hand)(draw, raw)
     return raw

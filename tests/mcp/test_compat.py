@@ -272,7 +272,7 @@ async def test_observations_name_their_entity_once_and_one_that_is_refused_stops
     assert (lore.category, lore.entities) == ("FACT", ("Ada",))
 
 
-async def test_an_answer_that_helped_is_its_best_lore_and_one_that_did_not_takes_nothing_away(
+async def test_an_answer_that_helped_is_its_best_entry_and_one_that_did_not_takes_nothing_away(
     tmp_path: Path,
 ) -> None:
     root = plain(tmp_path / "store")

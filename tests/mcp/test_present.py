@@ -33,7 +33,7 @@ async def test_an_answer_keeps_to_the_budget(root: Path) -> None:
     assert budget.tokens(json.dumps(found, separators=(",", ":"))) <= 500
 
 
-async def test_three_quarters_of_an_answer_are_lore_and_each_entry_is_whole(root: Path) -> None:
+async def test_three_quarters_of_an_answer_is_lore_and_each_entry_is_whole(root: Path) -> None:
     notes = [
         f"Consumers of queue {number} retry {number} times\n\nThe broker of queue {number} delivers a message again when an "
         f"ack is missed, so the handlers of queue {number} keep the ids of the last {number} hours and drop what they know. "

@@ -1,4 +1,4 @@
-"""Commits merged into one: the same in every clone, with several bases or none in common, and files that are no lore."""
+"""Commits merged into one: the same in every clone, with several bases or none in common, and files that are not lore."""
 
 from __future__ import annotations
 

@@ -223,7 +223,7 @@ def test_of_two_edits_of_one_sentence_both_are_kept() -> None:
     [("\n\n" + "x" * 2500, "y" * 2500 + "\n\n"), ("", "")],
     ids=["too long together", "nothing left"],
 )
-def test_a_text_that_no_lore_may_have_is_a_conflict(ours: str, theirs: str) -> None:
+def test_a_text_that_no_entry_may_have_is_a_conflict(ours: str, theirs: str) -> None:
     first, last = "first\n\nkept", "kept\n\nlast"
     base = with_changes(BASE, content="first\n\nkept\n\nlast")
     one = "first\n\nkept\n\nlast" + ours if ours else first.replace("\n\nkept", "")

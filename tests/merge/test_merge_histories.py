@@ -153,7 +153,7 @@ def overwritten(found: Clones, line: str) -> list[str]:
 
 @histories
 @given(history(edits(apart), own_by_hand))
-def test_changes_apart_give_the_same_lore_in_whatever_order_they_are_merged(operations: list) -> None:
+def test_changes_apart_give_the_same_entry_in_whatever_order_they_are_merged(operations: list) -> None:
     found = run(operations)
     results = [read(found.graph.content[found.folded(order)]).lore for order in permutations(range(3))]
     assert len({repr(unordered(lore)) for lore in results}) == 1

@@ -45,7 +45,7 @@ def test_moved_by_both_and_changed_by_nobody(repository: Repository) -> None:
     assert merged == {"lore/a.md": entry}
 
 
-def test_the_same_lore_added_at_two_paths_is_one(repository: Repository) -> None:
+def test_the_same_entry_added_at_two_paths_is_one(repository: Repository) -> None:
     """One clone has it by a squash merge, the other moved it."""
     path, raw = new_lore(1, START, "Lesson.")
     entry = repository.entry(raw)
@@ -126,7 +126,7 @@ def test_one_that_was_archived_meanwhile_goes_too_and_its_account_moves_to_the_l
     assert repository.accounts == (LegacyAccount(lore.ids[1], "6R2H5F8K", Vote(80, 0, 1)),)
 
 
-def test_lore_that_took_in_one_another_both_stay_for_a_person(repository: Repository) -> None:
+def test_entries_that_took_in_one_another_both_stay_for_a_person(repository: Repository) -> None:
     lore = Lessons(repository, 2)
     merged = both_ways(repository, lore.base, lore.folded(lore.base, 0, 1), lore.folded(lore.base, 1, 0))
     held = [lore.file(merged, number).lore.conflicts for number in (0, 1)]

@@ -86,7 +86,7 @@ class TestNotes:
             assert (ids(lore)["A.md"], lore.get(one).lore.category) == (one, "FACT")
             assert (tmp_path / "v" / "A.md").read_text().endswith("---\nOther text\n")
 
-    def test_a_note_without_text_and_a_template_are_lore_too(self, tmp_path: Path) -> None:
+    def test_a_note_without_text_and_a_template_are_entries_too(self, tmp_path: Path) -> None:
         notes = {"Empty.md": "", "Template.md": "---\ntitle: {{title}}\n---\nFill this in\n"}
         with vault(tmp_path / "v", notes) as lore:
             assert set(ids(lore)) == {*notes}
@@ -124,7 +124,7 @@ class TestNotes:
             assert "Huge.md: this note has 4,194,305 bytes" in told
             assert ".engramignore" in told
 
-    def test_what_ignore_files_name_and_hidden_folders_are_no_lore(self, tmp_path: Path) -> None:
+    def test_what_ignore_files_name_and_hidden_folders_are_not_lore(self, tmp_path: Path) -> None:
         notes = {
             "Note.md": "Text", "build/o.md": "Text", "a/Draft x.md": "Text", "a/keep/Draft y.md": "Text",
             ".obsidian/x.md": "Text", "node_modules/p/README.md": "Text", "Private 1.md": "Text",

@@ -68,7 +68,7 @@ def test_an_in_tree_store_never_touches_git(tmp_path: Path) -> None:
     assert (git(tmp_path, "rev-parse", "HEAD"), (tmp_path / ".git/index").read_bytes()) == before
 
 
-def test_an_in_tree_lore_has_the_history_that_its_people_commit(tmp_path: Path) -> None:
+def test_in_tree_lore_has_the_history_that_its_people_commit(tmp_path: Path) -> None:
     repository(tmp_path)
     ok("init", "--placement", "in-tree", cwd=tmp_path)
     record(tmp_path)
@@ -156,7 +156,7 @@ def test_hand_edits_of_a_dedicated_store_are_committed_too(tmp_path: Path) -> No
     assert (tmp_path / "lore/note.md").read_text("utf-8") == TIDES
 
 
-def test_in_the_middle_of_a_merge_lore_is_kept_and_committed_later(tmp_path: Path) -> None:
+def test_lore_is_kept_in_the_middle_of_a_merge_and_committed_later(tmp_path: Path) -> None:
     dedicated(tmp_path)
     record(tmp_path)
     (tmp_path / ".git/MERGE_HEAD").write_text(git(tmp_path, "rev-parse", "HEAD") + "\n")

@@ -52,7 +52,7 @@ def test_lore_past_its_retention_is_not_recalled_and_nothing_is_deleted(
     store.close()
 
 
-def test_without_a_setting_lore_is_recalled_for_ever(tmp_path: Path) -> None:
+def test_lore_is_recalled_for_ever_without_a_setting(tmp_path: Path) -> None:
     clock = SetClock()
     store = opened(tmp_path / "p", clock=clock)
     store.record(QUEUE, category="WORKFLOW")  # no fact, whose confidence fades

@@ -142,7 +142,7 @@ def test_a_session_lists_its_refs_and_titles(tmp_path: Path) -> None:
     ]
 
 
-def test_a_ref_finds_its_lore_where_it_was_moved_and_not_what_took_its_place(tmp_path: Path) -> None:
+def test_a_ref_finds_its_entry_where_it_was_moved_and_not_what_took_its_place(tmp_path: Path) -> None:
     with opened(tmp_path / "store") as engram:
         engram.record(QUEUE, category="fact")
         other = engram.record(COLOUR, category="fact")

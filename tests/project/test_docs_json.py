@@ -143,7 +143,7 @@ def printed(
 
 
 def set_scene(folder: Path) -> None:
-    """Notes to import (one of them no text), a file to adopt, a broken lore for doctor to find."""
+    """Notes to import (one of them no text), a file to adopt, a broken entry for doctor to find."""
     for name, content in {
         "notes/good.md": b"# Seats\n\nThe licence server allows 20 seats.\n",
         "notes/bad.md": b"\xff\xfe\xfd",

@@ -37,7 +37,7 @@ def test_the_mixed_store_is_large_and_mixed() -> None:
     assert len({category for category, _ in MIXED}) >= 10
 
 
-def test_a_paraphrase_finds_the_lore_among_many(mixed: Engram) -> None:
+def test_a_paraphrase_finds_the_entry_among_many(mixed: Engram) -> None:
     answer = mixed.query(CONSUMERS)
     assert answer.lore[0].lore.content == QUEUE
     assert answer.strength in {"strong", "weak"}

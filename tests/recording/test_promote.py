@@ -1,4 +1,4 @@
-"""Promoting: the same lore in another scope, with its origin; later edits merged by field; no secret goes along."""
+"""Promoting: the same entry in another scope, with its origin; later edits merged by field; no secret goes along."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def desk(tmp_path: Path) -> Desk:
     return Desk(tmp_path)
 
 
-def test_the_copy_is_the_same_lore_with_its_confidence_and_its_origin(desk: Desk) -> None:
+def test_the_copy_is_the_same_entry_with_its_confidence_and_its_origin(desk: Desk) -> None:
     with desk.open() as store:
         lore = store.record(
             BODY,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from engram.app import Engram
 
 
-def test_a_new_lore_has_the_documented_defaults_and_its_file_where_they_say(tmp_path: Path) -> None:
+def test_a_new_entry_has_the_documented_defaults_and_its_file_where_they_say(tmp_path: Path) -> None:
     with opened(tmp_path) as store:
         done = store.record(QUEUE, category="PATTERN_OUTCOME")
     lore = done.lore

@@ -14,7 +14,7 @@ from engram.domain.errors import StaleError, ValidationError
 ID, OTHER = "01KEZ6S41TSV4RRFFQ69G5FAVA", "01KEZ6S41TSV4RRFFQ69G5FAVB"
 
 
-def test_a_put_lore_is_the_same_as_a_recorded_one(root: Path) -> None:
+def test_a_put_entry_is_the_same_as_a_recorded_one(root: Path) -> None:
     with opened(root) as store:
         recorded = store.record(QUEUE, category="fact", tags=["a"], context="Here").lore
         put = store.put(ID, TIDES, category="fact", tags=["a"], context="Here").shown.lore

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from engram.app import Engram
 
 
-def test_expired_and_unused_lore_is_stale_and_used_confirmed_or_pinned_lore_is_not(
+def test_expired_and_unused_lore_is_stale_but_used_confirmed_or_pinned_lore_is_not(
     store: Engram, clock: SetClock
 ) -> None:
     names = {

@@ -1,4 +1,4 @@
-"""Lore whose code has changed come up with the exact difference, once confirmed not again until the next change."""
+"""Entries whose code has changed come up with the exact difference, once confirmed not again until the next change."""
 
 from __future__ import annotations
 
@@ -216,7 +216,7 @@ def test_a_version_that_was_not_in_use_when_it_was_named_has_not_moved(
     assert stale(store) == []
 
 
-def test_what_is_committed_together_with_its_lore_is_not_later_than_it(
+def test_what_is_committed_together_with_its_entry_is_not_later_than_it(
     store: Engram, repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lore = store.record("The worker takes the oldest entry.", category="FACT", files="src/worker.py")
@@ -248,7 +248,7 @@ def test_a_folder_stands_for_what_is_below_it(store: Engram, repository: Path) -
     assert only(store).evidence[0].startswith("src: 1 commit, +1 −1 lines")
 
 
-def test_lore_on_a_branch_and_in_a_dedicated_store_are_about_the_repository_one_works_in(
+def test_lore_on_a_branch_and_in_a_dedicated_store_is_about_the_repository_one_works_in(
     repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     init(str(repository), placement="branch")

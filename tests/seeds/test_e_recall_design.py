@@ -275,7 +275,7 @@ def test_the_reinforcement_flow_of_a_session(server: Served) -> None:
 # 8 and "Conflict Resolution": what says the same
 
 
-def test_equivalent_lore_of_another_source_reinforces_the_first(server: Served) -> None:
+def test_an_equivalent_entry_of_another_source_reinforces_the_first(server: Served) -> None:
     first, second = printed(REPOSITORY, confidence=0.6), printed(REPOSITORY, context="story-3.4 review")
     sent(server, "devcontainer-a", first)
     total = server.ask("GET", "/lore").json()["total"]
@@ -313,7 +313,7 @@ async def recorded(client: Client, content: str, category: str, **more: Any) -> 
 
 
 async def refs_of(client: Client, query: str, **more: Any) -> dict[str, str]:
-    """The refs of an answer by the first words of their lore."""
+    """The refs of an answer by the first words of their entries."""
     found = await ok(client, "recall_query", query=query, **more)
     return {one["text"][:12]: one["ref"] for one in found["lore"]}
 
@@ -412,7 +412,7 @@ def test_the_states_have_the_bounds_of_the_document() -> None:
     assert [state(at - 1) for at in (300, 600, 800)] == ["cold", "warm", "trusted"]
 
 
-def test_unused_lore_loses_a_hundredth_a_month_until_it_is_validated(root: Path) -> None:
+def test_an_unused_entry_loses_a_hundredth_a_month_until_it_is_validated(root: Path) -> None:
     clock = SetClock()
     with opened(root, clock=clock) as store:
         lore_id = store.record(ORM, category="DEPENDENCY_BEHAVIOR").lore.id
@@ -467,7 +467,7 @@ def test_feedback_travels_to_every_clone(two: tuple[Engram, Engram]) -> None:
     assert (shown.confidence, shown.validation_count) == (0.78, 1)
 
 
-def test_equivalent_lore_of_two_clones_becomes_one_with_both_sources(two: tuple[Engram, Engram]) -> None:
+def test_equivalent_entries_of_two_clones_become_one_with_both_sources(two: tuple[Engram, Engram]) -> None:
     a, b = two
     kept = a.record(REPOSITORY, category="PATTERN_OUTCOME").lore
     b.record(REPOSITORY, category="PATTERN_OUTCOME")

@@ -17,7 +17,7 @@ def lore(lore_id: str = OLD, source: str = HERE, **fields: object) -> Lore:
     return made._replace(**fields)  # type: ignore[arg-type]
 
 
-def test_only_active_lore_of_one_category_and_two_clones_may_be_folded() -> None:
+def test_only_active_entries_of_one_category_and_two_clones_may_be_folded() -> None:
     other = lore(NEW, THERE)
     assert may_fold(lore(), other)
     assert may_fold(lore(), other._replace(category="PLAN"))

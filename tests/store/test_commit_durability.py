@@ -98,7 +98,7 @@ def say(**values: Any) -> None:
 
 
 def template(root: Path) -> dict[str, str]:
-    """A store with two committed lore; their ids."""
+    """A store with two committed entries; their ids."""
     with opened(root) as engram:
         judged = engram.record("retry the broker", category="FACT", confidence=0.5).lore.id
         doomed = engram.record("cache the parser", category="FACT").lore.id

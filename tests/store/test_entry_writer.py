@@ -145,7 +145,7 @@ JUDGE = """
 """
 
 
-def test_votes_of_two_processes_on_the_same_lore_all_count(tmp_path: Path) -> None:
+def test_votes_of_two_processes_on_the_same_entry_all_count(tmp_path: Path) -> None:
     root, each = tmp_path / "store", examples(12, 25)
     with opened(root) as engram:
         lore_id = engram.record("retry the broker", category="FACT", confidence=0.1).lore.id

@@ -1,4 +1,4 @@
-"""What comes in is looked at for size by what differs, and each merged lore is read once."""
+"""What comes in is looked at for size by what differs, and each merged entry is read once."""
 
 from __future__ import annotations
 

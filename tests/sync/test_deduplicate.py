@@ -1,4 +1,4 @@
-"""Lore that two clones recorded alike are one after a sync, once, whoever syncs first; what only looks alike stays."""
+"""Entries that two clones recorded alike are one after a sync, once, whoever syncs first; what only looks alike stays."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def only(clones: Clones, name: str) -> Lore:
     return clones[name].get(listed[0].lore.id).lore
 
 
-def test_what_two_clones_learnt_alike_becomes_the_older_lore_with_the_knowledge_of_both(
+def test_what_two_clones_learnt_alike_becomes_the_older_entry_with_the_knowledge_of_both(
     clones: Clones,
 ) -> None:
     first, second = twins(clones)
@@ -100,7 +100,7 @@ def test_syncing_again_folds_nothing_more(clones: Clones) -> None:
     assert clones.heads() == before
 
 
-def test_a_vote_for_the_lore_that_went_counts_for_the_one_that_took_it_in(clones: Clones) -> None:
+def test_a_vote_for_the_entry_that_went_counts_for_the_one_that_took_it_in(clones: Clones) -> None:
     _first, second = twins(clones)
     third = clones.stores.setdefault("c", clones.add("c"))
     clones.sync("b", "c")  # c knows b's before a's is there

@@ -1,4 +1,4 @@
-"""Two clones fold the same lore at once, one of them away: all that was folded ends in one place, each vote counted once."""
+"""Two clones fold the same entries at once, one of them away: all that was folded ends in one place, each vote counted once."""
 
 from __future__ import annotations
 

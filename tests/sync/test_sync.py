@@ -1,4 +1,4 @@
-"""Two and three clones change the same lore and sync: by field, exactly, with equal bytes everywhere."""
+"""Two and three clones change the same entries and sync: by field, exactly, with equal bytes everywhere."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ def test_eight_writers_lose_nothing_while_a_ninth_process_syncs(tmp_path: Path) 
         while writers.poll() is None:
             syncer.stdin.write(b"\n")
             syncer.stdin.flush()
-            # Meanwhile the other clone has something new, and judges the same lore.
+            # Meanwhile the other clone has something new, and judges the same entry.
             clones["b"].feedback(helpful=[lore], again=True)
             clones.sync("b")
             rounds += 1

@@ -176,7 +176,7 @@ async def test_an_empty_store_shows_how_to_fill_it(tmp_path: Path) -> None:
             assert user.app.clipboard == "engram import FOLDER"
 
 
-async def test_lore_that_vanished_is_one_line_and_no_traceback(store: engram.Engram) -> None:
+async def test_an_entry_that_vanished_is_one_line_and_no_traceback(store: engram.Engram) -> None:
     async with using(store) as user:
         for file in files(store):
             file.unlink()

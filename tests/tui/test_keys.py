@@ -311,7 +311,7 @@ async def test_live(store: engram.Engram, size: tuple[int, int]) -> None:
         at = lines.cursor
         await tour.does("previous_entry", lambda: lines.cursor < at)
         await tour.does("next_entry", lambda: lines.cursor == at)
-        await user.press("K", "j")  # the first lore of the first question
+        await user.press("K", "j")  # the first entry of the first question
         await user.sees(lambda: live.selected_ids() == (lore(store, QUEUE).id,))
         for name, confidence, said in (("helpful", 0.78, ".70 → .78"), ("incorrect", 0.55, ".70 → .55")):
             await tour.changes(

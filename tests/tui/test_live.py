@@ -97,7 +97,7 @@ async def test_f_shows_only_what_was_recalled_then_only_where_something_was_miss
         await user.sees(lambda: user.text("about").startswith("everything"))
 
 
-async def test_lore_that_is_gone_is_said(store: engram.Engram) -> None:
+async def test_an_entry_that_is_gone_is_said(store: engram.Engram) -> None:
     store.forget(lore(store, QUEUE).id)
     async with using(store) as user:
         await opened(user)

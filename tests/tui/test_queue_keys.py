@@ -261,7 +261,7 @@ async def test_settings(store: engram.Engram, tmp_path: Path, size: tuple[int, i
 
 @SIZES
 @of("four")
-async def test_a_new_lore(store: engram.Engram, size: tuple[int, int]) -> None:
+async def test_a_new_entry(store: engram.Engram, size: tuple[int, int]) -> None:
     async def written(user: User) -> None:
         await user.press("N")
         await user.sees(lambda: isinstance(user.app.screen, NewEntryForm))

@@ -206,7 +206,7 @@ async def test_where_there_is_nothing_to_sync_it_says_why(tmp_path: Path) -> Non
             assert not sync_screen(user).can_have_remotes()
 
 
-async def test_lore_in_ones_own_repository_travel_with_ones_own_commits(tmp_path: Path) -> None:
+async def test_lore_in_ones_own_repository_travels_with_ones_own_commits(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q", "-b", "main")
     init(str(tmp_path), placement="in-tree")
     with engram.open(tmp_path, session="t") as store:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import engram
 
 OVERLAYS = ("entry", "settings", "new_entry", "proposal")
-# They have a command and write no lore: they look, talk to a remote, or are about undo itself.
+# They have a command and do not write lore: they look, talk to a remote, or are about undo itself.
 WRITE_NOTHING = {
     "graph_find", "graph_deeper", "graph_whole", "refresh", "settings", "undo", "redo", "undo_list",
     "sync", "sync_look", "sync_pull", "sync_push", "plan_again", "toggle_step",

@@ -50,7 +50,7 @@ STEP = Proposal(ranking.WORDS_KEY, 0.53, 0.43, EVIDENCE, EVIDENCE)
 
 
 class Team:
-    """A store of real lore, and questions in other words than the lore's: some judged, the others never asked."""
+    """A store of real lore, and questions in other words than the entries': some judged, the others never asked."""
 
     def __init__(self, root: Path) -> None:
         self.root = plain(root)
