@@ -49,13 +49,13 @@ class Trusting(Part):
         return ignore(self.store, sources)
 
     def heed(self, *sources: str) -> int:
-        """Let such sources count again; how many. Raises NotFoundError for one that is not set aside, StoreError."""
+        """Let such sources count again; how many. Raises NotFoundError for one that is not ignored, StoreError."""
         from engram.usecases.judgements.ignored_sources import restore_sources
 
         return restore_sources(self.store, sources)
 
     def ignored(self) -> list[Ignored]:
-        """The sources that are set aside, by id. Raises StoreError, GitError."""
+        """The ignored sources, by id. Raises StoreError, GitError."""
         from engram.usecases.judgements.ignored_sources import list_ignored
 
         return list_ignored(self.store)

@@ -50,7 +50,7 @@ class Call:
         from engram.domain.scopes import USER
 
         if self.store.stand.scope == USER and not self.store.stand.named:
-            self.output.rule("In your own store, as there is none here; `engram init` makes one.")
+            self.output.rule("This is your own store, since there is none here; `engram init` makes one.")
 
     @property
     def scope(self) -> str:

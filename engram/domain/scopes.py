@@ -76,8 +76,8 @@ def check_scope(settings: Settings, name: str) -> str:
         return teams[0]
     if name == TEAM and not teams:
         raise UsageError(
-            "There is no team's scope here.",
-            "Add one: engram scope add NAME URL. A repository's team shares `project`.",
+            "There is no team scope here.",
+            "Add one: engram scope add NAME URL. The team of a repository shares `project`.",
         )
     raise UsageError(f"'{name[:60]}' is not a scope.", f"Scopes here: {', '.join(known)}.")
 

@@ -314,7 +314,10 @@ def test_what_a_sync_leaves_behind_has_what_to_do_on_a_line_of_its_own(tmp_path:
 
 
 def test_where_no_store_is_each_answer_names_the_own_one(tmp_path: Path) -> None:
-    away, here = "In your own store, as there is none here; `engram init` makes one.", tmp_path / "project"
+    away, here = (
+        "This is your own store, since there is none here; `engram init` makes one.",
+        tmp_path / "project",
+    )
     here.mkdir()
     git(here, "init", "-q")
     for command in (("query", "tides"), ("list",), ("status",), ("record", TIDES, "-c", "fact")):

@@ -42,7 +42,7 @@ class TestRefusals:
                 "merged_from: [x]",
                 "lore/x.md:4: 'x' in merged_from is not an entry id (a ULID of 26 characters).",
             ),
-            ("agent: x\nagent: y", "lore/x.md:5: the key 'agent' is here twice (first on line 4)"),
+            ("agent: x\nagent: y", "lore/x.md:5: the key 'agent' appears twice (first on line 4)"),
             ("agent: &a x", "lore/x.md:4: the frontmatter has an anchor or alias (& or *)"),
             ("agent: !t x", "lore/x.md:4: the frontmatter has a tag (!t)"),
             ("a: [[[[[[[[[x]]]]]]]]]", "lore/x.md:4: the frontmatter is nested deeper than 8 levels"),

@@ -191,7 +191,7 @@ FIELDS = {
     "escapes": ('tags: ["\\e[31m"]\nagent: "\\e]0;x\\x07\\x9b"\ncontext: "\\u202e"', ""),
     "its own relation": (f"relations: [{{kind: supersedes, id: {ID}}}]\nmerged_from: [{ID}]", ""),
     "late relation": ("relations: [{kind: see_also, id: 7ZZZZZZZZZZZZZZZZZZZZZZZZZ}]", "is not an entry id"),
-    "two keys": ("agent: a\nagent: b", "the key 'agent' is here twice"),
+    "two keys": ("agent: a\nagent: b", "the key 'agent' appears twice"),
     "alias bomb": ("a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]", "an anchor or alias"),
     "5,000 brackets": ("a: " + "[" * 5000, "nested deeper than 8 levels"),
     "5,000 braces": ("a: " + "{" * 5000, "not a plain word"),

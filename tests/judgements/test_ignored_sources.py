@@ -1,4 +1,4 @@
-"""What a source says, set aside in this clone alone."""
+"""What a source says, ignored in this clone alone."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def clones(tmp_path: Path) -> Clones:
     return of_ada_and_bob(tmp_path)
 
 
-def test_what_a_source_says_is_set_aside_here_alone_through_syncs_and_rebuilds(
+def test_what_a_source_says_is_ignored_here_alone_through_syncs_and_rebuilds(
     clones: Clones, tmp_path: Path
 ) -> None:
     lore, source = theirs(clones), clones.clock.new_id()
@@ -30,7 +30,7 @@ def test_what_a_source_says_is_set_aside_here_alone_through_syncs_and_rebuilds(
     clones.settle()
     root, a = clones.root("a"), clones["a"]
     assert earned(clones, lore.id).tier == earned(clones, mine.id).tier == "disputed"
-    assert "1 source set aside" in ok("trust", "ignore", source, cwd=root).out
+    assert "1 source ignored" in ok("trust", "ignore", source, cwd=root).out
 
     def check() -> None:
         assert [counts(clones, one.id).confidence for one in (lore, mine)] == [700, 900]
@@ -60,12 +60,12 @@ def test_what_a_source_says_is_set_aside_here_alone_through_syncs_and_rebuilds(
     assert earned(clones, lore.id).tier == "disputed"
 
 
-def test_what_cannot_be_set_aside_is_refused(clones: Clones) -> None:
+def test_what_cannot_be_ignored_is_refused(clones: Clones) -> None:
     a = clones["a"]
     with pytest.raises(UsageError, match="not the id"):
         a.ignore("everybody")
     with pytest.raises(UsageError, match="own id"):
         a.ignore(a.store.source_id)
-    with pytest.raises(NotFoundError, match="not set aside"):
+    with pytest.raises(NotFoundError, match="not ignored"):
         a.heed(clones.clock.new_id())
     assert a.ignored() == []

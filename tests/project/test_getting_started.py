@@ -118,7 +118,7 @@ def test_what_the_page_says_to_type_takes_everything_away(tmp_path: Path) -> Non
     ):
         typed(line)
     page = (DOCS / "getting-started.md").read_text("utf-8")
-    block = page.split("## Taking it away")[1].split("```sh\n")[1].split("```")[0]
+    block = page.split("## Removing it")[1].split("```sh\n")[1].split("```")[0]
     lines = [line.partition(" #")[0].strip() for line in block.splitlines()]
     assert lines[-1].startswith("uv tool uninstall")
     for line in lines[:-1]:

@@ -52,7 +52,8 @@ def store_file(root: str) -> bytes:
     path = os.path.join(root, places.CONFIG_NAME)
     if os.path.islink(path):
         raise ConfigError(
-            f"{path} is a symbolic link.", "Engram follows no links in a store; put the file itself there."
+            f"{path} is a symbolic link.",
+            "Engram does not follow links in a store; put the file itself there.",
         )
     return _read_file(path)
 
@@ -65,7 +66,7 @@ def _refuse_linked_folder(root: str, folder: str) -> None:
         if os.path.islink(at):
             raise ConfigError(
                 f"The lore folder {at} is a symbolic link.",
-                "Engram follows no links in a store: put the folder itself there, or set store.folder to another.",
+                "Engram does not follow links in a store: put the folder itself there, or set store.folder to another.",
             )
 
 
@@ -106,7 +107,7 @@ def _read_file(path: str) -> bytes:
 
 def _flat(raw: bytes, path: str) -> dict[str, object]:
     if len(raw) > _MAX_BYTES:
-        raise ConfigError(f"{path} is larger than 64 KiB.", "Is this really a configuration file?")
+        raise ConfigError(f"{path} is larger than 64 KiB.", "Check that it is a configuration file.")
     try:
         return settings.flatten(_parse(raw, path))
     except RecursionError:

@@ -156,7 +156,7 @@ class Counted(NamedTuple):
         )
         text += "" if self.has_moments else ", not at its moments"
         if self.confidence > lore.thousandths:
-            return f"{text}: what a source that is set aside here said is left out"
+            return f"{text}: what a source ignored here said is left out"
         return f"{text}: more is claimed in another clone, and confirmed by nobody here"
 
 

@@ -47,7 +47,7 @@ class Tally(NamedTuple):
     accounts of format 1 support any words.
 
     The rest is what one clone believes of it, and equal elsewhere only by chance. `believed` is the confidence before
-    decay without the sources that are set aside here, `modest` the same with a stated confidence that counts as the
+    decay without the sources that are ignored here, `modest` the same with a stated confidence that counts as the
     default at most, and raised once by each person. `people` support the present words, the latest last (an empty
     name: somebody who gave none), counted by their names or `by_signature`; `against` counts those who do not;
     `judged_at` is when the latest did (Unix ms).

@@ -47,7 +47,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Belief(NamedTuple):
-    """Whom a clone believes: `own` are the sources of its person, `ignored` those set aside, `names` say who a source is.
+    """Whom a clone believes: `own` are the sources of its person, `ignored` those left out, `names` say who a source is.
 
     `forged` are the ids of lines that claim to be of this clone, which does not have them. Where signatures are demanded,
     `signers` say who signed: a line by its id, and the words of an entry by its own; else it is None.

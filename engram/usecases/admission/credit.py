@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from engram.usecases.store.store import Store
 
 CLAIMING = f"pinned = 1 OR importance > {credit.UNSAID} OR \"when\" != ''"  # lines of the catalog with `credit.claims_of`
-# What a line of the catalog can count as at most: that of a source that is set aside may have lowered the shared figure.
+# What a line of the catalog can count as at most: that of an ignored source may have lowered the shared figure.
 AT_MOST = "(confidence + max(0, coalesce(believed - full, 0)))"
 _AT_ONCE = 1000
 _LONGEST_END = 29  # of the name of a file: the id and its suffix

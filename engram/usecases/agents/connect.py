@@ -119,9 +119,7 @@ def wish_for_project(working: str, *, allow_tools: bool = False, rules: bool = T
     """Return what connecting would write into files of the repository around `working`. Raises UsageError."""
     found = wish(working, allow_tools=allow_tools, rules=rules)
     if not found.project:
-        raise UsageError(
-            f"{working} is in no git repository.", "Call it in the project that is to be connected."
-        )
+        raise UsageError(f"{working} is not in a git repository.", "Run it in the project to connect.")
     return found._replace(command=())
 
 
@@ -129,7 +127,7 @@ def host_in_project(host: Host) -> Host:
     """Return an agent with the places of its files in a project. Raises UsageError for one that reads none there."""
     found = in_project(host)
     if found is None:
-        raise UsageError(f"{host.title} reads no files of a project.", f"These do: {', '.join(IN_PROJECTS)}.")
+        raise UsageError(f"{host.title} does not read project files.", f"These do: {', '.join(IN_PROJECTS)}.")
     return found
 
 
@@ -139,7 +137,7 @@ def agent_named(name: str) -> Host:
     by_http = next((one.title for one in PROGRAMS if one.name == name), "")
     if by_http:
         raise UsageError(
-            f"{by_http} has no configuration file that Engram could be put into.",
+            f"{by_http} has no configuration file that Engram can be added to.",
             "Have it call the HTTP API: `engram serve`, docs/http-api.md.",
         )
     if host is None:

@@ -53,7 +53,9 @@ def observe(store: Store, text: str, *, agent: str = "", files: Sequence[str] = 
     text = fence.remove_frames(text).strip()
     if not text or len(text) > MOST_CHARACTERS:
         raise ValidationError(
-            "text", f"An observation has 1 to {MOST_CHARACTERS:,} characters, not {len(text):,}.", "Say less."
+            "text",
+            f"An observation has 1 to {MOST_CHARACTERS:,} characters, not {len(text):,}.",
+            "State what you saw, in fewer words if needed.",
         )
     entry_writer.check_allowed(store, "record", CATEGORY)
     queue, name = _queue(store), store.clock.new_id()

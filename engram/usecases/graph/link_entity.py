@@ -236,7 +236,7 @@ class _Attempt:
             return ""
         file = entry_writer.load(self._store, self._found.path)
         if file.lore.id != self._found.id:
-            raise NotFoundError(f"{self._found.path} is another entry now.", "Query again.")
+            raise NotFoundError(f"{self._found.path} now holds another entry.", "Query again.")
         own = [one for one in self._known.entities if one.slug != entity.slug]
         naming = [name for name in file.lore.entities if entity.slug in match_name([*own, entity], name)]
         if remove:

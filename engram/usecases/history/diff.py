@@ -66,7 +66,7 @@ def diff(store: Store, names: Sequence[str]) -> Diff:
         commit_quietly(store)
         lore, words = _split_arguments(store, names)
         if len(words) > 2:
-            raise UsageError("A comparison has at most two ends.", "engram diff [REF] [REV [REV]]")
+            raise UsageError("At most two revisions can be compared.", "engram diff [REF] [REV [REV]]")
         commits = [resolve_revision(repository, word) for word in words]
         if commits:
             return _compare_states(store, commits[0], commits[1] if len(commits) == 2 else FILES, lore)

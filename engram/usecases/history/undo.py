@@ -169,7 +169,7 @@ def _repository(store: Store) -> Repository:
             "Engram does not commit here, so it has no operations to undo.",
             "Use git: `git log -p` shows what changed, `git restore` brings a file back."
             if repository is not None
-            else "Without git nothing is kept of what changed; `git init` makes a history from now on.",
+            else "Without git there is no history; `git init` starts one.",
         )
     return repository
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Ignored(NamedTuple):
-    """A source that is set aside: its id, its name ("" unknown), and how many judgements it made."""
+    """An ignored source: its id, its name ("" unknown), and how many judgements it made."""
 
     source: str
     name: str
@@ -23,7 +23,7 @@ class Ignored(NamedTuple):
 
 
 def list_ignored(store: Store) -> list[Ignored]:
-    """Return the sources that are set aside, by id. Raises StoreError, GitError."""
+    """Return the ignored sources, by id. Raises StoreError, GitError."""
     judgements.refresh(store)
     listed = sorted(judgements.ignored_sources(store))
     names = store.judgements.names() if listed else {}
@@ -48,12 +48,12 @@ def ignore(store: Store, sources: Collection[str]) -> int:
 
 
 def restore_sources(store: Store, sources: Collection[str]) -> int:
-    """Let sources count again; return how many. Raises NotFoundError for one that is not set aside, StoreError, GitError."""
+    """Let sources count again; return how many. Raises NotFoundError for one that is not ignored, StoreError, GitError."""
     known = judgements.ignored_sources(store)
     for one in sources:
         if one not in known:
             raise NotFoundError(
-                f"'{one[:60]}' is not set aside.", "To list those that are: engram trust ignore"
+                f"'{one[:60]}' is not ignored.", "To list those that are: engram trust ignore"
             )
     _replace(store, known - set(sources))
     return len(set(sources))

@@ -69,7 +69,7 @@ def plan(store: Store, placement: str, path: str = "") -> Plan:
         )
     if not places.folder:
         raise UsageError(
-            f"All markdown of {places.root} is lore, in place: it is not moved.",
+            f"All markdown of {places.root} is lore in place, so it cannot be moved.",
             "Copy it instead: make another store with `engram init`, and `engram import` this folder there.",
         )
     left = source.read_left(places.state) if places.placement == placement else None

@@ -111,7 +111,7 @@ def check(store: Store, *, settled: bool = False) -> None:
     if left:
         raise StoreError(
             f"{left[0]} in {places.root} is not committed; nothing was moved.",
-            "`engram doctor` says why if it is lore; commit or remove anything else.",
+            "If it is lore, `engram doctor` says why; commit or remove anything else.",
         )
 
 

@@ -315,7 +315,7 @@ def check_id(store: Store, lore_id: str) -> str:
             "Make one with a ULID library.",
         )
     if ulid.moment(name) > store.clock.now() + _AHEAD:
-        raise ValidationError("id", f"The id {name} is of the {ulid.moment(name):%Y-%m-%d}, in the future.")
+        raise ValidationError("id", f"The id {name} is dated {ulid.moment(name):%Y-%m-%d}, in the future.")
     return name
 
 

@@ -137,7 +137,7 @@ def _files(store: Store, item: Item) -> dict[str, tuple[str, LoreFile]]:
     for lore_id, path in zip(item.lore, item.paths, strict=False):
         file = entry_writer.load(store, path)
         if file.lore.id != lore_id:
-            raise ConflictError(f"{path} holds another entry by now.", "Reload the review queue.")
+            raise ConflictError(f"{path} now holds another entry.", "Reload the review queue.")
         found[lore_id] = (path, file)
     return found
 

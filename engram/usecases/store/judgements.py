@@ -356,7 +356,7 @@ def _note_forged(store: Store, lines: Sequence[Judgement]) -> None:
 
 
 def _read_ignored(store: Store) -> None:
-    """Make the entries pending of which a source spoke that is set aside now, or was until now."""
+    """Make the entries pending of which a source spoke that is ignored now, or was until now."""
     cache = store.judgements
     listed, known = ignored_sources(store), frozenset(cache.meta("ignored").split())
     if listed != known:
@@ -365,7 +365,7 @@ def _read_ignored(store: Store) -> None:
 
 
 def ignored_sources(store: Store) -> frozenset[str]:
-    """Return the sources that are set aside in this clone. Raises StoreError."""
+    """Return the sources that are ignored in this clone. Raises StoreError."""
     from engram.domain.judgements import erasure
 
     return erasure.parse((store.original or store).ledgers.read(ledger.IGNORED))

@@ -1,4 +1,4 @@
-"""Whom a clone believes of those who judge: its own person, not who is set aside, and people by their names or signatures."""
+"""Whom a clone believes of those who judge: its own person, not ignored sources, and people by their names or signatures."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ class Own(NamedTuple):
         return [
             text,
             *(
-                f"Rejected: {one.title}: {one.reason} (engram restore {one.id} --at {self.tip[:10]})"
+                f"Rejected '{one.title}': {one.reason} (engram restore {one.id} --at {self.tip[:10]})"
                 for one in self.rejected
             ),
         ]

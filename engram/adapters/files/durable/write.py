@@ -255,7 +255,7 @@ class LoreFolder:
         """Return the absolute path of a store path. Raises StoreError for one that leads out of the store."""
         parts = path.split("/")
         if ".." in parts or "" in parts or (os.sep != "/" and os.path.isabs(path)):
-            raise StoreError(f"'{path}' leads out of the store.", "Paths of lore are relative to the store.")
+            raise StoreError(f"'{path}' leads out of the store.", "Give a path below the store's folder.")
         return f"{self.root}/{path}" if os.sep == "/" else os.path.join(self.root, *parts)
 
     def read(self, path: str) -> bytes:

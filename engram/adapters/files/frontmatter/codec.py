@@ -387,7 +387,7 @@ def _valid(lore: Lore, categories: Categories, limit: int = MAX_CONTENT) -> Lore
     check(lore, categories, limit)
     if frontmatter.conflict_marker(lore.content) >= 0:
         message = "The content has a line that begins like a conflict marker of git."
-        raise ValidationError("content", message, "Indent that line by a blank.")
+        raise ValidationError("content", message, "Indent that line by a space.")
     return lore
 
 

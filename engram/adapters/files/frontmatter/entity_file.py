@@ -106,7 +106,7 @@ def _check_writable(entity: Entity) -> None:
     check(entity)
     if frontmatter.conflict_marker(entity.content) >= 0:
         message = "The text has a line that begins like a conflict marker of git."
-        raise ValidationError("text", message, "Indent that line by a blank.")
+        raise ValidationError("text", message, "Indent that line by a space.")
 
 
 def _file_values(

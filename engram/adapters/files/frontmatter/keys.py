@@ -130,7 +130,7 @@ class _Tree:
                 raise Problem(_line(event), "a key of the frontmatter is not a plain word", _PLAIN_HINT)
             key, start = self._scalar(event), event.start_mark.line
             if key in seen:
-                message = f"the key '{key}' is here twice (first on line {seen[key] + FIRST_LINE})"
+                message = f"the key '{key}' appears twice (first on line {seen[key] + FIRST_LINE})"
                 raise Problem(start + FIRST_LINE, message, "Keep one of the two lines.")
             seen[key] = start
             # An empty item (`- ?`) is said to stand where the next key does.
@@ -170,7 +170,7 @@ class _Tree:
                 raise Problem(_line(event), "a key inside a value is not a plain word", _PLAIN_HINT)
             key = self._scalar(event)
             if key in found:
-                raise Problem(_line(event), f"the key '{key}' is here twice", "Keep one of the two.")
+                raise Problem(_line(event), f"the key '{key}' appears twice", "Keep one of the two.")
             found[key] = self._value(self._next(), depth)
         self._close_value(event)
         return found
@@ -183,7 +183,9 @@ class _Tree:
     def _scalar(self, event: Any) -> str:
         text: str = event.value
         if _NOT_TEXT.search(text):
-            raise Problem(_line(event), "a value holds a NUL or half a character", "Remove the escape.")
+            raise Problem(
+                _line(event), "a value contains a NUL or half of a surrogate pair", "Remove the escape."
+            )
         mark = event.end_mark
         if event.style in ("|", ">"):
             self._end_line, self._end_column = self._block_end(event), -1

@@ -35,7 +35,8 @@ def resolve(repo: Repository, revision: str) -> str:
         moment = times.render(times.parse(revision))
     except (ValueError, OverflowError):
         raise NotFoundError(
-            f"'{revision[:60]}' names no commit here.", "Use a commit, branch, tag or a date like 2026-11-01."
+            f"There is no commit '{revision[:60]}' here.",
+            "Use a commit, branch, tag or a date like 2026-11-01.",
         ) from None
     oid = run(repo, "rev-list", "-1", f"--before={moment}", "HEAD", check=False).stdout.decode().strip()
     if not oid:

@@ -178,7 +178,7 @@ def _check_movable(repo: Repository, branch: str, *, is_new: bool) -> None:
     if place:
         raise GitError(
             f"The branch {branch} is checked out in {place}, so judgements cannot be committed to it now.",
-            f"Finish what you do there, then go to another branch: git -C '{place}' switch -",
+            f"Finish your work there, then switch to another branch: git -C '{place}' switch -",
         )
     parts = branch.split("/")
     for above in ("/".join(parts[:count]) for count in range(1, len(parts))):

@@ -50,7 +50,7 @@ def run(call: Call) -> int:
         about = [candidate.category, candidate.where, *candidate.files, *([one.id] if one.id else [])]
         call.output.rule("          " + " · ".join(about))
     if not found:
-        call.output.line("Nothing in it is marked as learned.")
+        call.output.line("It contains nothing that is marked as learned.")
     elif recorded:
         call.output.rule(
             f"{counted(recorded, 'entry waits', 'entries wait')} for you: engram review --kind pending"

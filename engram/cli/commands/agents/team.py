@@ -163,7 +163,7 @@ def _observe(call: Call) -> None:
     call.wrote = True
     call.output.document(done._asdict())
     call.output.line(
-        f"Kept; {counted(done.waiting, 'observation waits', 'observations wait')} to be looked at."
+        f"Kept; {counted(done.waiting, 'observation is', 'observations are')} waiting to be processed."
     )
     if done.redacted:
         call.output.note(f"Masked {counted(done.redacted, 'secret')}.")

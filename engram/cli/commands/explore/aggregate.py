@@ -46,7 +46,9 @@ def _names(spoken: str) -> list[str]:
         return names_in(_read(spoken), spoken)
     names = [name for name in (part.strip() for part in spoken.split(",")) if name]
     if not names or any(ref_number(name) is None and not ulid.is_valid(name.upper()) for name in names):
-        raise UsageError(f"'{spoken[:60]}' is neither refs and ids nor a file.", "For example: L1,L2")
+        raise UsageError(
+            f"'{spoken[:60]}' is neither a list of refs and ids nor a file.", "For example: L1,L2"
+        )
     return names
 
 

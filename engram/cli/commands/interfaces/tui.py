@@ -31,7 +31,7 @@ def run(call: Call) -> int:
     if given.web:
         return _run_web(call)
     if given.port is not None or given.no_open:
-        raise UsageError("--port and --no-open are about --web.", "Add --web, or leave them out.")
+        raise UsageError("--port and --no-open need --web.", "Add --web, or leave them out.")
     from engram_tui.main import delay_collection, first_run, in_browser
     from engram_tui.main import run as run_app
 

@@ -45,7 +45,8 @@ def run(call: Call) -> int:
     if given.here:
         if given.placement:
             raise UsageError(
-                "--here has no placement.", "The files stay in your folder: leave out --placement."
+                "--here and --placement cannot be combined.",
+                "The files stay in your folder: leave out --placement.",
             )
         done = init_here(path)
     else:

@@ -103,6 +103,6 @@ def _closing(call: Call, answer: Answer) -> None:
         from engram.usecases.recall.search import has_rivals
 
         near = has_rivals(answer.lore)
-        note = " · several match about equally well" if near else " · the best of it is only weakly related"
+        note = " · several match about equally well" if near else " · even the best is only weakly related"
     found = entries(len(answer.lore))
     call.output.rule(f"{answer.strength} · {found} · {answer.strategy} · {answer.took_ms:.0f} ms{note}")

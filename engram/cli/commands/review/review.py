@@ -72,7 +72,7 @@ def run(call: Call) -> int:
         return run_proposal(call)
     if given.reason:
         raise UsageError(
-            "--reason belongs to --proposal.", "engram review --proposal NAME reject ENTRY --reason TEXT"
+            "--reason is only for --proposal.", "engram review --proposal NAME reject ENTRY --reason TEXT"
         )
     return _decide(call) if given.decision else _list(call)
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 DESCRIPTION = (
     "List, accept or reject lore that came by sync or clone and is quarantined until you decide (see `trust.hold`).\n"
     "It is not recalled meanwhile. Rejecting archives it for everyone. `erase` removes a source's judgements, or\n"
-    "single ones, from the branch of judgements for everyone who syncs. `ignore` sets a source's judgements aside\n"
-    "for you alone, until `heed`; without a source it lists those set aside."
+    "single ones, from the branch of judgements for everyone who syncs. `ignore` leaves out a source's judgements\n"
+    "for you alone, until `heed`; without a source it lists those ignored."
 )
 EXAMPLES = (
     "engram trust list",
@@ -88,21 +88,19 @@ def _set_aside(call: Call) -> int:
 
     names, word = call.arguments.names, call.arguments.action
     if word == "heed" and not names:
-        raise UsageError("No source was named.", "To list those that are set aside: engram trust ignore")
+        raise UsageError("No source was named.", "To list the ignored ones: engram trust ignore")
     if names:
         count = (ignored_sources.ignore if word == "ignore" else ignored_sources.restore_sources)(
             call.store, names
         )
-        call.output.line(
-            f"{counted(count, 'source')} {'set aside' if word == 'ignore' else 'counted again'}."
-        )
+        call.output.line(f"{counted(count, 'source')} {'ignored' if word == 'ignore' else 'counted again'}.")
     listed = ignored_sources.list_ignored(call.store)
     call.output.document({"ignored": [one._asdict() for one in listed]})
     for one in listed if not names else ():
         number = counted(one.judgements, "judgement")
         call.output.say(f"{one.source}  {one.name or 'no name'}  {number}")
     if not listed and not names:
-        call.output.line("No source is set aside.")
+        call.output.line("No source is ignored.")
     return 0
 
 
