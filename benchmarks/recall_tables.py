@@ -79,7 +79,7 @@ def honesty(reports: Sequence[Report]) -> str:
             "Set",
             "Variant",
             "answerable: strong / weak / none",
-            "get theirs",
+            "right entry shown",
             "unanswerable: strong / weak / none",
         ]
     ]
