@@ -163,7 +163,7 @@ def test_the_formula_of_evidence_is_the_one_in_the_code() -> None:
     assert f"at least {-ranking.evidence(0, 0) / lacking:g} is" in page
     assert ranking.evidence(0.5, None) == 0.5
     assert ranking.evidence(0, 0.5, 0.3) == pytest.approx(0.5 - lacking * 0.3)
-    assert f"(up to {words.MAX_TERMS}, the rarest ones)" in page
+    assert f"(at most {words.MAX_TERMS}, the rarest)" in page
 
 
 # --- everything named exists
