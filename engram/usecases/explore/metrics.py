@@ -19,9 +19,9 @@ _WAYS = {
     "feedback": "engram.feedback.total",
 }
 _WHAT = {
-    "engram.recorded.total": "Entries recorded, by way",
-    "engram.recalled.total": "Queries answered, by way",
-    "engram.feedback.total": "Calls of feedback, by way",
+    "engram.recorded.total": "Entries recorded, by front end",
+    "engram.recalled.total": "Queries answered, by front end",
+    "engram.feedback.total": "Calls of feedback, by front end",
 }
 _SYNCED = {"push": "pushed", "pull": "pulled", "errors": "errors"}
 
@@ -63,7 +63,7 @@ def _plain(totals: list[tuple[str, str, int, int, int]], withheld: Mapping[str, 
 
 
 def _sum_by_way(ways: Mapping[str, int]) -> dict[str, int]:
-    """Sum counts by way; the events of hooks count as one."""
+    """Sum counts by front end; the events of hooks count as one."""
     found: dict[str, int] = {}
     for via, count in ways.items():
         way = via.partition(" ")[0] or "unknown"
