@@ -96,7 +96,7 @@ class Curating(Part):
     ) -> Plan:
         """What tidying up would do: `.steps` with their results, `.withheld`, `.rehearsal`; changes nothing.
 
-        `kinds` are merge, supersede, archive, promote, decay (default: all). `skip` leaves steps out, `confirm` has
+        `kinds` are merge, supersede, archive, promote (default: all). `skip` leaves steps out, `confirm` has
         those done that wait for a word, by id, start of an id, or kind; `to` is the scope that promotion across
         scopes proposes. `progress` gets the name of each step. Raises UsageError, NotFoundError, AmbiguousError, StoreError.
         """

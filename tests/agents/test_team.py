@@ -137,7 +137,9 @@ def test_people_use_the_commands(tmp_path: Path) -> None:
     assert "There are no handoffs." in ok("team", "handoffs", cwd=root).out
     assert "New summary" in ok("team", "summary", "Looked", "around.", cwd=root).out
     assert "Updated summary" in ok("team", "summary", "-", cwd=root, stdin=b"Looked around again.").out
-    assert "1 observation is waiting" in ok("team", "observe", "The broker seems slow on Mondays.", cwd=root).out
+    assert (
+        "1 observation is waiting" in ok("team", "observe", "The broker seems slow on Mondays.", cwd=root).out
+    )
     assert "Looked around again." in ok("search", "--agent", "human", cwd=root).out
     assert "1 pending entries made from observations" in ok("maintain", cwd=root).out
     assert git(root, "status", "--porcelain") == ""

@@ -26,7 +26,7 @@ from engram.operations.edit import EDIT
 if TYPE_CHECKING:
     from engram.app import Engram
 
-Kinds = Annotated[Words, Field(description="merge, supersede, archive, promote, decay; none: all")]
+Kinds = Annotated[Words, Field(description="merge, supersede, archive, promote; none: all")]
 Skipped = Annotated[Words, Field(description="Steps by id")]
 Name = Annotated[str, Field(description="Ref (L1), id or its start")]
 Scope = Annotated[str, Field(description="project, user or a team's")]

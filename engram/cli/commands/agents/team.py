@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from engram.usecases.graph.agent_profiles import KnownAgent
 
 DESCRIPTION = (
-    "The agents that share this memory (`engram agents` lists the connected programs):\n"
+    "The agents that share this memory (`engram agents` lists the coding agents on this machine):\n"
     "  list, register ID, show ID   their profiles, as files of the store; registering is optional\n"
     "  handoff TEXT, handoffs       hand work over, and list open handoffs\n"
     "  summary TEXT                 summarize this session; within half an hour, replaces the last summary\n"

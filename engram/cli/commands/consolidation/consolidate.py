@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 DESCRIPTION = (
     "Without --apply, show what would be done and how that would change the answers to past queries. Steps that\n"
-    "would cost a query an entry that was found helpful are left out. With --apply, do it, as one commit that\n"
-    "`engram undo` reverts byte for byte. Promotion to another scope waits for --confirm."
+    "would take a helpful entry out of an answer are left out. With --apply, do it, as one commit that\n"
+    "`engram undo` reverts byte for byte. Promotion to another scope needs --confirm."
 )
 EXAMPLES = (
     "engram consolidate",
@@ -32,7 +32,7 @@ ARGUMENTS = (
         switch("--apply", "carry out the plan; without this nothing is changed"),
         switch("--dry-run", "change nothing, which is the default"),
     ],
-    repeatable("--only", "KIND", ", ".join(KINDS), choices=KINDS),
+    repeatable("--only", "KIND", "merge, supersede, archive, promote", choices=KINDS),
     repeatable("--skip", "STEP", "skip a step: its id, the start of it, or a kind"),
     repeatable("--confirm", "STEP", "confirm a step that needs it: id, start or kind"),
     argument("--to", "SCOPE", "the scope to promote to (default: your own)", default=""),

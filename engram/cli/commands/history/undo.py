@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 DESCRIPTION = (
     "Undo the last operations of this clone (record, feedback, edit, forget, import, …) with a new commit.\n"
-    "What others have changed since stays, and so does everything that was pushed."
+    "What others have changed since stays, and pushed commits stay in the history."
 )
 EXAMPLES = ("engram undo", "engram undo 3", "engram redo")
 ARGUMENTS = (argument("count", "N", "how many (default 1)", nargs="?", type=int, default=1),)

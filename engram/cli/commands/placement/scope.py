@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from engram.usecases.placement.manage_scopes import Listed
 
 DESCRIPTION = (
-    "List the scopes that a query asks: this session, the project, your own, and those of teams.\n"
+    "List the scopes that a query searches: this session, the project, your own, and those of teams.\n"
     "Add a team's store by a name and its address; it is recorded in your own settings, never in a store's."
 )
 EXAMPLES = (

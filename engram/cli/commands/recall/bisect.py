@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 DESCRIPTION = (
     "Find the commit that gave a query its present answer, by bisecting the history of the store.\n"
-    "Judgements are not part of that history: today's count."
+    "Judgements are not part of that history: it uses today's."
 )
 EXAMPLES = (
     'engram bisect "how do consumers retry?"',

@@ -13,7 +13,7 @@ DESCRIPTION = (
     "Push local changes to a branch of their own, `engram/proposals/NAME`, instead of the branch of lore, and print\n"
     "where a pull request can be opened. Running it again adds to the open proposal. Somebody who may push to the\n"
     "branch of lore reviews it with `engram review --proposal NAME`, or merges that branch at the host; your next\n"
-    "sync brings what was accepted, and the reasons for the rest. Until then it leaves that branch alone."
+    "sync brings what was accepted, and the reasons for the rest. Until then, a sync leaves that branch alone."
 )
 EXAMPLES = ('engram propose -m "What we learned about queues"', "engram propose --list")
 ARGUMENTS = (

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-DESCRIPTION = "Show the state of the store: what it holds, its index, its git, its embedding."
+DESCRIPTION = "Show the state of the store: its entries, index, git and embedding."
 EXAMPLES = ("engram status", "engram status --json")
 _WIDTH = 80
 _INDENT = 11
