@@ -291,7 +291,7 @@ async def test_an_entry(store: engram.Engram, size: tuple[int, int]) -> None:
         await tour.changes(
             "forget", lambda: len(store.list(limit=None).lore) == 4, told="forgotten", stays=True
         )
-        await user.sees_text("does not exist any more")
+        await user.sees_text("no longer exists")
         await user.press("h")  # nothing to judge
         await tour.does("undo", lambda: one.shown and one.shown.lore.title == QUEUE)
         assert tour.left_out("entry") == set()

@@ -101,7 +101,7 @@ async def test_an_entry_that_is_gone_is_said(store: engram.Engram) -> None:
     store.forget(lore(store, QUEUE).id)
     async with using(store) as user:
         await opened(user)
-        await user.sees_text("does not exist any more")
+        await user.sees_text("no longer exists")
 
 
 async def test_hostile_questions_stay_text(store: engram.Engram) -> None:

@@ -56,7 +56,7 @@ async def test_a_theme_is_picked_used_and_unset(
         await user.sees(lambda: screen.current and screen.current.origin == "user")
         await user.sees_text("● app.theme", "from your own file")
         await user.press("delete")
-        await user.told("Settings", "not set", "dark")
+        await user.told("Settings", "no longer set", "dark")
         assert user.app.theme == "dark"
         assert "theme" not in own(tmp_path)
         await user.press("L")

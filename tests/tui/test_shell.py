@@ -180,7 +180,7 @@ async def test_a_store_that_vanishes_is_said_and_comes_back(store: engram.Engram
     async with using(store) as user:
         os.rename(store.path, moved)
         await user.press("h", "r")
-        await user.sees_text("is not there any more")
+        await user.sees_text("no longer exists")
         assert len(user.titles()) == 4
         os.rename(moved, store.path)
         await user.press("r")

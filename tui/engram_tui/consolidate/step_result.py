@@ -72,7 +72,7 @@ def _change(store: Engram, plan: Plan, one: Difference) -> str:
     merged = [entry_id for entry_id in gone if hosts.get(entry_id) in one.after]
     parts = [f"  {len(one.before)} → {entries(len(one.after))}"]
     parts += [f"  merged into another: {_title(store, entry_id)}" for entry_id in merged]
-    parts += [f"  not any more: {_title(store, entry_id)}" for entry_id in gone if entry_id not in merged]
+    parts += [f"  no longer: {_title(store, entry_id)}" for entry_id in gone if entry_id not in merged]
     parts += [f"  new: {_title(store, entry_id)}" for entry_id in one.after if entry_id not in one.before]
     return "\n".join(parts) + "\n"
 

@@ -152,7 +152,7 @@ def _moment(at: datetime | None, now: float) -> str:
 def link_line(link: Link) -> str:
     """Format a link: `→ refines  Title`, and `←` for one to this entry."""
     kind = _KINDS_BACK.get(link.kind, link.kind) if link.back else _KINDS.get(link.kind, link.kind)
-    missing = "(not in this store any more)"
+    missing = "(no longer in this store)"
     return safe_line(f"{'←' if link.back else '→'} {kind:<13} {link.title or f'{link.id} {missing}'}")
 
 

@@ -184,7 +184,7 @@ class EntryScreen(EntryActionsScreen):
             self.query_one("#title", StatusText).show(safe_line(self.entry_id))
         self.shown = None
         self.query_one("#trust", StatusText).show(
-            "does not exist any more; u undoes what was done here last, esc goes back"
+            "no longer exists; u undoes what was done here last, esc goes back"
         )
         self.show_error(line)
         self.refresh_bindings()

@@ -81,7 +81,7 @@ def pin(on: bool) -> Command:
     """Pin entries, so that they never fade, or unpin them."""
     if on:
         return edit_fields("Pin", Edit(pinned=True), "is pinned", "--pin")
-    return edit_fields("Unpin", Edit(pinned=False), "is not pinned any more", "--unpin")
+    return edit_fields("Unpin", Edit(pinned=False), "is no longer pinned", "--unpin")
 
 
 def tag(text: str) -> Command:

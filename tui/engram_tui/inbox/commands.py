@@ -122,7 +122,7 @@ def batches(
 def _item(store: Engram, name: str) -> Item:
     found = next((item for item in store.review().items if item.id == name), None)
     if found is None:
-        raise NotFoundError(f"Nothing in the queue has the id {name} any more.", "Press f5 to reload.")
+        raise NotFoundError(f"The queue no longer has an item with the id {name}.", "Press f5 to reload.")
     return found
 
 

@@ -84,7 +84,8 @@ class DecidingScreen(MarkScreen):
             item = impossible[0]
             what = decision or "what is proposed"
             self.toast(
-                "Inbox", f"{what} does not decide about a {item.kind}; possible: {', '.join(item.decisions)}."
+                "Inbox",
+                f"{what} is not possible for an item of the kind {item.kind}; possible: {', '.join(item.decisions)}.",
             )
         elif not items:
             self.toast("Inbox", "Nothing is left.")

@@ -86,5 +86,5 @@ def read_merge_source(store: Engram, item: Item) -> MergeSource:
         )
     made = store.decide(item, decision, dry_run=True).lore[item.lore[0]]
     if made is None:
-        raise UsageError("Nothing would be left of it.", "i keeps the current version.")
+        raise UsageError("The merged entry would be empty.", "i keeps the current version.")
     return MergeSource(item, tuple(versions), made, decision)

@@ -167,7 +167,7 @@ def _withheld_line(event: LiveEntry, number: int, titles: Mapping[str, str]) -> 
 
 
 def _title(entry_id: str, titles: Mapping[str, str]) -> str:
-    return titles.get(entry_id) or f"{entry_id[:10]}… does not exist any more"
+    return titles.get(entry_id) or f"{entry_id[:10]}… no longer exists"
 
 
 def _description(event: LiveEntry, titles: Mapping[str, str], entry_id: str) -> str:

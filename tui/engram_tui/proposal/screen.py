@@ -167,7 +167,7 @@ class ProposalScreen(ShellScreen):
     def show_entry(self) -> None:
         """Show what the entry under the cursor changes."""
         one = self.entry
-        facts, text = ("", Text("It changes nothing any more.")) if one is None else _change(one)
+        facts, text = ("", Text("This proposal no longer changes anything.")) if one is None else _change(one)
         self.query_one("#facts", StatusText).show(facts)
         self.query_one("#text", StatusText).show(text)
         self.query_one("#change", VerticalScroll).scroll_home(animate=False)

@@ -169,7 +169,7 @@ def set_command(name: str, text: str | None, before: str | None) -> Command:
         return True
 
     def execute(store: Engram, _ids: tuple[str, ...]) -> str:
-        change = "is not set in your own file any more" if text is None else "is set in your own file"
+        change = "is no longer set in your own file" if text is None else "is set in your own file"
         return f"{name} {change}: {value_text(store.configure(name, text)) or 'none'}"
 
     command_line = f"engram config {name} {'--unset' if text is None else text} --user"

@@ -38,7 +38,7 @@ class Prompt(ModalScreen[str | None]):
     def compose(self) -> ComposeResult:
         """Yield the input, and what it is for."""
         with Vertical() as box:
-            box.border_title, box.border_subtitle = safe_line(self._title), "enter takes it · esc closes"
+            box.border_title, box.border_subtitle = safe_line(self._title), "enter accepts · esc closes"
             if self._explain:
                 yield Static(safe_lines(self._explain), markup=False)
             yield Input(

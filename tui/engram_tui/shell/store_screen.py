@@ -134,9 +134,7 @@ class StoreScreen(Screen[None]):
 def check_folder(store: Engram) -> None:
     """Raise StoreError where the store's folder is gone; it must not look like an empty store."""
     if not os.path.isdir(store.path):
-        raise StoreError(
-            f"{store.path} is not there any more.", "Bring it back, then press r; nothing was written."
-        )
+        raise StoreError(f"{store.path} no longer exists.", "Restore it, then press r; nothing was written.")
 
 
 @contextmanager

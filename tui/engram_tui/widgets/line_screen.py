@@ -122,7 +122,7 @@ class LineScreen(ShellScreen):
 
     def _entry_missing(self, line: Line, error: str) -> None:
         if self.line_list.line == line:
-            self.preview.show_message("This entry does not exist any more.", error)
+            self.preview.show_message("This entry no longer exists.", error)
 
     def on_resize(self) -> None:
         """Draw for the new width, and show the entry on a terminal that became wide."""
