@@ -16,7 +16,7 @@ def main(root: str, session: str = "background", *, sync: bool = False) -> int:
     from engram.usecases.upkeep.background import tidy_and_send
 
     try:
-        tidy_and_send(open_store(root, Caller(session, "")), sync=sync)
+        tidy_and_send(open_store(root, Caller(session, "", "background")), sync=sync)
     except (EngramError, OSError):
         return 1
     return 0

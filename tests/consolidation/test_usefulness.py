@@ -96,7 +96,7 @@ def test_the_command_lists_usefulness_and_describes_one_entry(tmp_path: Path) ->
     assert "◆" not in ok("list", cwd=root).out
     ok("query", "idempotent queue handlers", cwd=root)
     assert ok("worth", cwd=root).out.splitlines() == [
-        "importance  shown  helpful   tokens  top 3  alone  lore",
+        "importance  shown  helpful   tokens  top 3  alone  entry",
         f"      0.23      1        0       22      1      1  {QUEUE}"[:92] + f"… {lore_id}",
         "1 of 1 · 1 past query run again",
     ]

@@ -367,3 +367,5 @@ def test_a_session_also_syncs_the_stores_of_other_scopes_that_may(tmp_path: Path
     ok(*record, "The second of my own.", cwd=project)
     assert background_process.main(str(project), sync=True) == 0
     assert "record: The second of my own." in git(hub, "log", "main", "--format=%s")
+    logged = ok("live", "--scope", "user", "--json", cwd=project).json["entries"]
+    assert [one["via"] for one in logged if one["action"] == "sync"] == ["cli", "background"]

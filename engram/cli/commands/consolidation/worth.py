@@ -46,7 +46,7 @@ def run(call: Call) -> int:
     )
     width = call.output.width
     if found.lore and not given.names:
-        call.output.rule("importance  shown  helpful   tokens  top 3  alone  lore")
+        call.output.rule("importance  shown  helpful   tokens  top 3  alone  entry")
     for one in found.lore:
         if given.names:
             _whole(call, one)

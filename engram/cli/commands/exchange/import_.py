@@ -83,7 +83,7 @@ def _find_sources(call: Call) -> Sequence[Found]:
     found = [one for one in find_memories(os.getcwd(), own=own) if given.kind in ("", one.kind)]
     if not found:
         whose = "about you" if own else "about this project"
-        raise NotFoundError(f"No notes of agents {whose} were found.", "Name a file or folder to import.")
+        raise NotFoundError(f"No agents' notes {whose} were found.", "Name a file or folder to import.")
     call.output.say(*(f"{one.kind:<14} {one.path}" for one in found))
     if not given.dry_run and not call.confirm(
         "Import this?" if len(found) == 1 else f"Import these {len(found)}?"
