@@ -252,7 +252,7 @@ async def test_settings(store: engram.Engram, tmp_path: Path, size: tuple[int, i
         await tour.does("undo", lambda: limit() == 5, told="Undone")
         await tour.does("redo", lambda: limit() == 8, told="Redone")
         await user.sees(screen.is_own)
-        await tour.changes("unset", lambda: limit() == 5, told="not set")
+        await tour.changes("unset", lambda: limit() == 5, told="no longer set")
         assert "limit = 8" in own.read_text("utf-8")
         await tour.does("copy_file", lambda: user.app.clipboard == str(own))
         await tour.does("leave_settings", lambda: user.app.screen is user.browse)

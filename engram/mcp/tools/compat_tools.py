@@ -253,7 +253,7 @@ def compat_judge(engram: Engram, ref: str, helpful: bool) -> Annotated[CallToolR
 def compat_judge_answer(
     engram: Engram, query: str, was_useful: bool, refs: Refs = ()
 ) -> Annotated[CallToolResult, results.Judged]:
-    """Say whether the answer to an earlier query helped: its best entry if it did, all of it if not; or these refs."""
+    """Say whether the answer to an earlier query helped: judges its best entry if so, all of it if not; or these refs."""
     names = refs or _answer_to(engram, query)[: 1 if was_useful else None]
     return present.present_feedback(_judge(engram, names, helpful=was_useful))
 

@@ -28,6 +28,6 @@ def report(call: Call, word: str, done: Undone) -> int:
     call.wrote = True
     lists = {"lore": list(done.lore), "paths": list(done.paths), "notes": list(done.kept)}
     call.output.document({word.lower(): list(done.operations), **lists})
-    call.output.say(*(f"{word} {subject}" for subject in done.operations))
+    call.output.say(*(f"{word}: {subject}" for subject in done.operations))
     call.output.notes(done.kept)
     return 0
