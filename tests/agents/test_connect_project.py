@@ -125,4 +125,4 @@ def test_outside_of_a_repository_there_is_no_project(home: Path, monkeypatch: py
     monkeypatch.chdir(home)
     done = cli("connect", "claude-code", "--project")
     assert done.code == 2
-    assert "no git repository" in done.err
+    assert "not in a git repository" in done.err

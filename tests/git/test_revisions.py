@@ -42,7 +42,7 @@ def test_a_commit_is_named_by_a_revision_or_a_date(repo: Repository) -> None:
         "2026-03-02T12:00:01Z": second,
     }
     assert {name: resolve(repo, name) for name in names} == names
-    with pytest.raises(NotFoundError, match="names no commit"):
+    with pytest.raises(NotFoundError, match="There is no commit"):
         resolve(repo, "nowhere")
     with pytest.raises(NotFoundError, match="no commit before"):
         resolve(repo, "2026-02-01")

@@ -45,7 +45,7 @@ def test_files_of_the_last_few_commits_are_kept_and_what_was_written_since_is_co
 
 
 def test_without_such_a_commit_or_without_git_there_is_no_past(tmp_path: Path) -> None:
-    with opened(dedicated(tmp_path / "s")) as store, pytest.raises(NotFoundError, match="names no commit"):
+    with opened(dedicated(tmp_path / "s")) as store, pytest.raises(NotFoundError, match="There is no commit"):
         store_as_of(store.store, "nowhere")
     with opened(plain(tmp_path / "p")) as store, pytest.raises(StoreError, match="outside git"):
         store_as_of(store.store, "HEAD")
