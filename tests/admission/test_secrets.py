@@ -339,7 +339,7 @@ def test_hostile_text_costs_time_in_proportion_to_its_length(piece):
     text = piece * (HOSTILE_LENGTH // len(piece))
     started = time.process_time()
     find_secrets(text)
-    assert time.process_time() - started < 1.0  # measured: 0.01 to 0.2 s; a quadratic search takes minutes
+    assert time.process_time() - started < 2.0  # measured: 0.01 to 0.6 s; a quadratic search takes minutes
 
 
 @pytest.mark.parametrize(
@@ -480,8 +480,8 @@ def test_a_webhook_with_long_ids_is_found(team: str) -> None:
 
 def test_what_follows_a_value_decides_also_where_the_same_words_were_refused_before() -> None:
     line = "#" * 40 + " password: qz7kvwab"
-    text = f"{line} and more\n{line}  # rotated\n{line} and more\n{line}"
-    assert [found.line for found in find_secrets(text)] == [2, 4]
+    text = f"{line} and more\n{line}  # rotated\n{line} and more\n{line}\n{line} administrator too\n{line} administrator=me"
+    assert [found.line for found in find_secrets(text)] == [2, 4, 6]
     assert found_in("pass=example-pass:hT7kd92Lqx9") == [("password-assignment", "hT7kd92Lqx9")]
 
 

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 ALLOW_MARKERS = ("engram: allow-secret", "pragma: allowlist secret")
 MOST_ROUNDS = 6
-MOST_REMEMBERED = 1000
 
 _RUN = b"x" * 20
 _RUN_CHARACTERS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+%"
@@ -458,21 +457,10 @@ def _names(lowered: bytes, places: Mapping[bytes, list[int]]) -> list[int]:
 def _assignments(text: str, names: list[int]) -> Iterator[_Span]:
     gate = rules.compile_rule(rules.ASSIGNMENT_GATE).match
     match = rules.compile_rule(rules.ASSIGNMENT).match
-    # Hostile text repeats itself; each repeat costs a look-up instead of a judgement.
-    refused: set[tuple[int, str]] = set()
     for at in names:
         hit = match(text, at) if gate(text, at) else None
-        if hit is None:
-            continue
-        # Where the name stands in all that `rule_of` looks at, up to a comment.
-        context = min(at, 40), text[max(0, at - 40) : hit.end() + 11]
-        if context in refused:
-            continue
-        rule = rules.rule_of(text, hit)
-        if rule:
+        if hit and (rule := rules.rule_of(text, hit)):
             yield _Span(*_value_bounds(text, hit), rule, False)
-        elif len(refused) < MOST_REMEMBERED:
-            refused.add(context)
 
 
 def _value_bounds(text: str, hit: Match[str]) -> tuple[int, int]:
