@@ -307,16 +307,17 @@ def rule_in_prose(text: str, hit: re.Match[str], value: str) -> str:
     return "secret-prose" if hit["says"] or is_sure else ""
 
 
-def is_setting_value(text: str, hit: re.Match[str]) -> bool:
-    """Return whether a match of SETTING is a secret with unusual signs; the name has to begin its line or follow a `;`."""
+def rule_of_setting(text: str, hit: re.Match[str]) -> str:
+    """Return the rule that a match of SETTING falls under, "" where its value is none; its name begins a line or follows a `;`."""
     value, word = hit["value"], hit["word"].lower()
     start = max(text.rfind("\n", 0, hit.start()), text.rfind(";", 0, hit.start())) + 1
     name = compile_rule(r"[ \t<\w.-]*").fullmatch(text, start, hit.start())
-    if name is None or is_stand_in(value) or not _rule_of_name(name[0][-40:], word, hit["word"].isupper()):
-        return False
-    if not word.startswith(("pass", "pwd")):
-        return is_random(value) and compile_rule(r"[\w=/+%@-]+").fullmatch(value) is not None
-    return kinds(value) >= 3 and not _DIGITS.isdisjoint(value)
+    rule = _rule_of_name(name[0][-40:], word, hit["word"].isupper()) if name else ""
+    if rule == "password-assignment":
+        strong = kinds(value) >= 3 and not _DIGITS.isdisjoint(value)
+    else:
+        strong = is_random(value) and compile_rule(r"[\w=/+%@-]+").fullmatch(value) is not None
+    return rule if strong and not is_stand_in(value) else ""
 
 
 def rule_of(text: str, hit: re.Match[str]) -> str:

@@ -152,10 +152,10 @@ def _merge_spans(spans: list[_Span]) -> list[_Span]:
     for span in sorted(spans):
         if not merged or span.start >= merged[-1].end:
             merged.append(span)
-            continue
-        last = merged[-1]
-        rule = span.rule if span.named and not last.named else last.rule
-        merged[-1] = _Span(last.start, max(last.end, span.end), rule, last.named or span.named)
+        else:
+            last = merged[-1]
+            rule = span.rule if span.named and not last.named else last.rule
+            merged[-1] = _Span(last.start, max(last.end, span.end), rule, last.named or span.named)
     return merged
 
 
@@ -164,8 +164,8 @@ def _findings(text: str, spans: list[_Span], marked: bool) -> Iterator[Finding]:
     line, line_start, line_end, allows = 0, 0, -1, False
     for span in spans:
         if span.start > line_end:  # each line is looked at once, however many secrets it holds
-            line += text.count("\n", max(line_end, 0), span.start) + (not line)
-            line_start = text.rfind("\n", max(line_end, 0), span.start) + 1 or max(line_start, 0)
+            line += text.count("\n", line_end + 1, span.start) + 1
+            line_start = max(text.rfind("\n", line_end + 1, span.start), line_end) + 1
             line_end = text.find("\n", span.start)
             line_end = len(text) if line_end < 0 else line_end
             allows = marked and any(text.find(marker, line_start, line_end) >= 0 for marker in ALLOW_MARKERS)
@@ -335,12 +335,8 @@ def _find_in_prose(text: str, names: Sequence[int]) -> Iterator[_Span]:
             if rule:
                 yield _Span(hit.start("value"), hit.start("value") + len(value), rule, False)
         hit = setting(text, at) if text[at] in "pPtTsSkK" and text[at - 1 : at] not in _JOINTS else None
-        if hit and rules.is_setting_value(text, hit):
-            yield _Span(*hit.span("value"), _setting_rule(hit["word"]), False)
-
-
-def _setting_rule(word: str) -> str:
-    return "password-assignment" if word[0] in "pP" else "secret-assignment"
+        if hit and (rule := rules.rule_of_setting(text, hit)):
+            yield _Span(*hit.span("value"), rule, False)
 
 
 def _find_phrases(text: str) -> Iterator[_Span]:
