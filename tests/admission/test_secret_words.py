@@ -99,6 +99,7 @@ CLEAN = [
     "mkdir -p build && mysql --version",
     "docker login -u ada --password-stdin registry.example.org",
     "docker run -p 8080:80 mongo",
+    "redis-cli -h cache9.example.org ping",
     "With the secret set it is a class-b resource9 that nobody reads.",
     "Buildkite is faster than CircleCI at commit " + made(12, HEX) + ".",
     "request_id: " + uuid(),
@@ -107,6 +108,7 @@ CLEAN = [
     "s.assertEqualWithinTolerance and vars.somethingOfTwentyFour",
     "Private-Lines: 14 is what a PuTTY file says before its lines.",
     "AKIA stands before the ids of AWS.",
+    "python manage.py add_user ada ht7kd92lqx",
 ]
 
 
