@@ -12,7 +12,7 @@ alone.
 from __future__ import annotations
 
 import math
-from itertools import islice
+from itertools import chain, islice, repeat
 
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
@@ -270,11 +270,9 @@ def with_leads(scores: Sequence[Score], kin: Sequence[frozenset[tuple[float, int
     found = []
     for place, one in enumerate(scores):
         chance = bounds(one.cosine).chance * one.scope
-        own, behind = kin[place] if kin else None, scores[place + 1 : place + 3]
-        if own:
-            after = range(place + 1, len(scores))
-            behind = [*islice((scores[k] for k in after if own.isdisjoint(kin[k])), 2)]
-        near, far = [*(max(chance, rival.total) for rival in behind), chance, chance][:2]
+        own, behind = kin[place] if kin else None, range(place + 1, len(scores))
+        rivals = (max(chance, scores[k].total) for k in behind if not own or own.isdisjoint(kin[k]))
+        near, far = islice(chain(rivals, repeat(chance)), 2)
         found.append(
             one._replace(lead=max(0.0, 1 - (near + 2 * far) / (3 * one.total)) if one.total > 0 else 0.0)
         )
