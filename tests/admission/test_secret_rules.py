@@ -1,7 +1,8 @@
 """What makes a name and a value a secret: names, forms of assignments, and the bounds of random values and passwords.
 
 Mutants that make no difference: the widths of the windows before a name (16, 40, 80 characters: wider than any word of it),
-one number for none in a value that is not only letters and digits, and `None` for `False`.
+one number for none in a value that is not only letters and digits, a letter more in a word of a hundred, and `None` for
+`False` or "".
 """
 
 from __future__ import annotations
@@ -60,10 +61,16 @@ from tests.admission.test_secrets import found_in
         ("the api_key here is 9fK2mQ7xV1bZ8Lw", ""),
         ("api key 9fK2mQ7xV1bZ8Lw4RtQ2 there", "9fK2mQ7xV1bZ8Lw4RtQ2"),
         ("api key 9fK2mQ7xV1bZ8Lw4RtQ there", ""),
+        ("\npassword=a8&Kd9=2mQx\n", "a8&Kd9=2mQx"),
+        (";password=a8&Kd9=2mQx\n", "a8&Kd9=2mQx"),
         ("host=db\npassword=a8&kd9=2mqx\n", "a8&kd9=2mqx"),
         ("host=db\napi_token=9fK2mQ7xV=é1bZ8Lw4Rt\n", ""),
         ("| host | password |\n|------|------|\n| db-1 | ht7kd9Lqx |\n", "ht7kd9Lqx"),
         ("| host | password |\n|------|------|\n| db-1 | required |\n", ""),
+        ("| host | password |\n|------|------|\n| db-1 | changeme-2024 |\n", ""),
+        ("| peer | api_key |\n|------|------|\n| ada | 9fK2mQ7xV1bZ8Lw4 |\n", "9fK2mQ7xV1bZ8Lw4"),
+        ("| peer | public key |\n|------|------|\n| ada | 9fK2mQ7xV1bZ8Lw4 |\n", ""),
+        ("| peer | key |\n|------|------|\n| ada | 9fK2mQ7xV1bZ8Lw4 |\n", ""),
         ("Authorization: Foo 9fK2mQ7xV1bZ8Lw4RtQ2", "9fK2mQ7xV1bZ8Lw4RtQ2"),
         ("Authorization: Foo 3f2b8c1d-9e4a-4c7b-8d21-5a6f7e8c9b0d", "3f2b8c1d-9e4a-4c7b-8d21-5a6f7e8c9b0d"),
         ("Authorization: Foo placeholder-for-the-token", ""),
@@ -200,6 +207,9 @@ def test_a_telegram_token_has_an_id_of_eight_to_ten_digits() -> None:
         ("d92Lq", False),
         ("kdLqxy", False),
         ("kd92.Lq", False),
+        ("kd92.Lq&", True),
+        ("90weeks", False),
+        ("NIST-800-63B", False),
         ("$kd92Lq", False),
         ("kd92Lq()", False),
     ],

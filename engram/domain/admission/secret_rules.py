@@ -272,7 +272,8 @@ def is_secret_cell(value: str, heading: str) -> bool:
     """Return whether a table's cell is a secret below a heading such as "password" or "auth token"."""
     if not heading.endswith(("key", "token", "secret")):
         return is_password(value, sure=True) and not value.isalpha() and not is_stand_in(value)
-    return bool(_rule_of_name("", heading, False)) and is_random(value) and not is_stand_in(value)
+    words = chunks(heading)
+    return words != ["key"] and NOT_OWNERS.isdisjoint(words) and is_random(value) and not is_stand_in(value)
 
 
 def names_password(hit: re.Match[str], value: str) -> bool:
