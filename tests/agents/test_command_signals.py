@@ -1,4 +1,7 @@
-"""What an event says that memory can be asked about: commands by program and files, and the files of a prompt."""
+"""What an event says that memory can be asked about: commands by program and files, and the files of a prompt.
+
+Mutants that make no difference: how many files and words are taken, give or take one.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.domain.agents.command_signals import commands_of, files_in
+from engram.domain.agents.command_signals import Command, commands_of, files_in, is_common_file
 
 
 @pytest.mark.parametrize(
@@ -31,6 +34,10 @@ def test_a_text_names_files_by_folders_or_by_their_ending(text: str, files: list
         ('git commit -m "fix: the thing"', ["git commit"], []),
         ("python -m pytest tests/x/test_y.py -k foo | tail -5", ["pytest foo"], ["tests/x/test_y.py"]),
         ("uv run pytest -q", ["pytest"], []),
+        ("python -m pytest", ["pytest"], []),
+        ("python -m", [], []),
+        ("/usr/bin/alembic upgrade head", ["alembic upgrade head"], []),
+        ("git commit -m 'later'", ["git commit"], []),
         ("terraform apply -auto-approve infra/main.tf", ["terraform apply"], ["infra/main.tf"]),
         ("cat > x.py <<EOF\nimport os\nterraform destroy\nEOF\n", [], ["x.py"]),
         ("curl -s https://api.example.com/x.json | jq .", [], []),
@@ -45,6 +52,19 @@ def test_a_command_is_its_program_its_subcommand_and_its_files(
     found = commands_of(line)
     assert [one.question for one in found if one.question] == questions
     assert [file for one in found for file in one.files] == files
+
+
+def test_the_first_plain_word_says_what_a_program_does_that_has_several_uses() -> None:
+    words = ("-C", "../x", "push", "origin")
+    assert commands_of("git -C ../x push origin") == [
+        Command("git", "push", ("../x",), ("origin",), False, words)
+    ]
+    assert [one.subcommand for one in commands_of("git --version; pytest unit")] == ["", ""]
+
+
+def test_a_name_that_every_project_has_a_file_of_says_nothing() -> None:
+    assert is_common_file("README.md")
+    assert not is_common_file("ledger.md")
 
 
 @given(st.text(max_size=3000))

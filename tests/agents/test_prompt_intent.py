@@ -1,4 +1,7 @@
-"""What a prompt asks of memory: whether it asks at all, and which of its sentences say something."""
+"""What a prompt asks of memory: whether it asks at all, and which of its sentences say something.
+
+Mutants that make no difference: a tenth more of a figure that was fitted.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,8 @@ from engram.domain.agents.prompt_intent import TOLD, TOLD_AT_LENGTH, bar_of, sen
     "prompt",
     [
         "how do we retry a failed charge",
+        "how do we retry the failed charge of a large customer tonight",
+        "the worker of the second queue is slow tonight, do you know the reason?",
         "Does hopper encrypt what it uploads?",
         "can hopper encrypt files before upload",
         "ok, so why is the lock never released",

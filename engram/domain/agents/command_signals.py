@@ -98,8 +98,8 @@ def _command(run: Run) -> Command:
     # A script of the project is one of the files.
     named = [Word(place)] if "/" in place and "." in program else []
     arguments = words[1:]
-    is_module = program.startswith("python") and bool(arguments) and arguments[0].text == "-m"
-    if is_module and len(arguments) > 1:
+    is_module = program.startswith("python") and len(arguments) > 1 and arguments[0].text == "-m"
+    if is_module:
         program, arguments = arguments[1].text, arguments[2:]
     elif arguments and program.startswith("python") and arguments[0].text.endswith("manage.py"):
         program, arguments = "manage.py", arguments[1:]
