@@ -1,4 +1,9 @@
-"""The write journal and the folder it protects: what is on the disk when, what a kill leaves, what recovery restores."""
+"""The write journal and the folder it protects: what is on the disk when, what a kill leaves, what recovery restores.
+
+Mutants that make no difference: from how many files on they are synced together, as all are on the disk either way; another
+number below 0 for what is not known; 0 for no handle, which is that of standard input; what is said for systems with another
+separator; which folders are known to be no links, which only saves looks; `None` for `False`.
+"""
 
 from __future__ import annotations
 
@@ -499,6 +504,18 @@ def test_a_store_whose_own_folder_is_a_link_is_written_to(folder: Folder, tmp_pa
     linked = LoreFolder(str(tmp_path / "link"), str(folder.state), journaled=True)
     linked.apply([operation(write("a.md"), write("lore/b.md"))])
     assert linked.read("a.md") == folder.file("lore/b.md").read_bytes() == NEW
+
+
+def test_a_file_that_is_not_there_is_none_and_one_that_cannot_be_read_only_where_that_is_asked(
+    folder: Folder,
+) -> None:
+    folder.file("a.md", OLD)
+    folder.file("folder/b.md", NEW)
+    assert folder.files.read_if_there("a.md") == folder.files.read_if_possible("a.md") == OLD
+    assert folder.files.read_if_there("b.md") is folder.files.read_if_possible("b.md") is None
+    assert folder.files.read_if_possible("folder") is None
+    with pytest.raises(StoreError):
+        folder.files.read_if_there("folder")
 
 
 def test_no_file_is_left_open(folder: Folder) -> None:

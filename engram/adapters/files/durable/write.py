@@ -351,7 +351,7 @@ class LoreFolder:
         """Return the absolute path of a change that may be carried out; `real` gains the folders that are no links."""
         path = self.absolute(change.path)
         folder = os.path.dirname(path)
-        while folder not in real and len(folder) > len(self.root):
+        while folder not in real:
             if os.path.islink(folder):
                 raise StoreError(f"{folder} is a symbolic link.", "Engram writes only to real folders.")
             real.add(folder)
