@@ -1,7 +1,8 @@
 """What passes the gate of automatic recall by text: what else narrows it, what is written down, and other stores.
 
 Mutants that make no difference: those that spend one token of a budget of hundreds, ask for two rows of which the best
-counts, or take one figure for at least another; and a tenth more of a figure that was fitted.
+counts, or take one figure for at least another; how many hits, files and letters are looked at, give or take one; and a
+tenth more of a figure that was fitted.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import pytest
 from apikit import ok, opened
 from hookkit import LESSON, PROMPT, answer, make_store, text_of
 
-from engram.usecases.agents.auto_recall import by_text
+from engram.usecases.agents.auto_recall import by_files, by_text
 from engram.usecases.store.activity_log import QUERY, entries
 
 CLAUDE = "claude-code"
@@ -32,6 +33,51 @@ def test_what_has_to_mention_a_name_comes_only_if_it_does(root: Path) -> None:
     with opened(root) as engram:
         assert by_text(engram.store, PROMPT, naming=["bread.py"]) == ""
         assert LESSON in by_text(engram.store, PROMPT, naming=["bread.py", "Redelivery"])
+
+
+def test_the_name_of_a_file_that_every_project_has_tells_nothing_of_an_entry(root: Path) -> None:
+    with opened(root) as engram:
+        noted = engram.record(f"{LESSON} The README.md of the shop says so, too.", category="fact").lore
+        engram.refresh()
+        assert by_text(engram.store, noted.content, naming=["README.md"]) == ""
+        assert noted.content in by_text(engram.store, noted.content, naming=["shop"])
+
+
+@pytest.mark.parametrize(
+    ("of_entry", "asked", "comes"),
+    [
+        ("src/queue.py", "src/queue.py", True),
+        ("queue.py", "src/queue.py", True),
+        ("src/queue.py", "queue.py", True),
+        ("src/app/main.py", "app/main.py", True),
+        ("app/main.py", "src/app/main.py", True),
+        ("main.py", "main.py", True),
+        ("main.py", "src/main.py", False),
+        ("src/main.py", "main.py", False),
+        ("src/main.py", "app/main.py", False),
+    ],
+)
+def test_a_file_is_the_same_by_the_end_of_its_path_unless_every_project_has_one_of_that_name(
+    of_entry: str, asked: str, comes: bool, tmp_path: Path
+) -> None:
+    with opened(tmp_path) as engram:
+        engram.record(NEAR, category="fact", files=[of_entry])
+        assert (NEAR in by_files(engram.store, [asked])) is comes
+
+
+def test_an_entry_about_a_file_comes_with_the_confidence_that_the_store_asks_for_and_is_written_down(
+    tmp_path: Path,
+) -> None:
+    for lowest, comes in ((0.7, True), (0.71, False)):
+        root = tmp_path / str(lowest)
+        with opened(root, settings=f"[recall]\nmin_confidence = {lowest}\n") as engram:
+            lore = engram.record(NEAR, category="fact", files=["src/queue.py"]).lore
+            assert lore.confidence == 0.7
+            assert (NEAR in by_files(engram.store, ["src/queue.py"])) is comes
+            noted = [
+                (one.strategy, one.ids, one.scores) for one in entries(engram.store) if one.action == QUERY
+            ]
+        assert noted == ([("files", (lore.id,), (1.0,))] if comes else [])
 
 
 def test_a_name_brings_its_entry_only_where_names_are_asked_for_and_once(root: Path) -> None:

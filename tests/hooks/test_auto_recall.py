@@ -196,6 +196,14 @@ def test_a_file_gets_the_entries_that_name_it_and_no_other(root: Path) -> None:
     assert answer(CLAUDE, "pre-tool", root, session_id="s2", tool_input=other) is None
 
 
+def test_an_agent_without_an_event_before_a_tool_gets_what_names_the_file_after_it(root: Path) -> None:
+    read = {"tool_name": "read_file", "tool_input": {"file_path": str(root / "src/queue.py")}}
+    assert ABOUT_FILE in text_of(
+        answer("gemini-cli", "post-tool", root, **read, tool_response={"llmContent": "x"})
+    )
+    assert answer("vscode", "post-tool", root, **read, tool_response={"text": "x"}, session_id="s2") is None
+
+
 def test_a_file_is_found_by_its_path_from_the_top_of_the_repository(root: Path) -> None:
     inside = root / "src"
     inside.mkdir()

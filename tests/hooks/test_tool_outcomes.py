@@ -173,3 +173,20 @@ def test_agents_that_tell_of_failures_after_a_tool_have_theirs_kept_too(root: Pa
     assert lore.content.startswith("Seen: `make` failing with: ")
     assert lore.content.endswith("ld: error: undefined symbol: tls_get_addr")
     assert lore.agent == agent
+
+
+def test_what_mended_a_failure_is_kept_for_an_agent_that_tells_of_all_after_a_tool(root: Path) -> None:
+    answer("opencode", "post-tool", root)
+    edit = {"tool_name": "edit", "tool_input": {"filePath": str(root / "src/storage.py")}}
+    answer(
+        "opencode",
+        "post-tool",
+        root,
+        **edit,
+        tool_use_id="t3",
+        tool_response={"output": "ok", "metadata": {}},
+    )
+    worked = {"output": "built", "metadata": {"exit_code": 0}}
+    answer("opencode", "post-tool", root, tool_use_id="t4", tool_response=worked)
+    (lore,) = kept(root)
+    assert lore.content.endswith("It passed after changes to `src/storage.py`.")

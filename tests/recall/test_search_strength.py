@@ -6,8 +6,25 @@ from typing import NamedTuple
 
 import pytest
 
-from engram.domain.recall.ranking import BESIDE, BY_BOTH, BY_WORDS, NONE, STRONG, WEAK, Score, Trust
-from engram.usecases.recall.search import evidence, strength_of, strong_hits, sureness, worth_showing
+from engram.domain.recall.ranking import (
+    BESIDE,
+    BY_BOTH,
+    BY_WORDS,
+    NONE,
+    ON_SUBJECT,
+    STRONG,
+    WEAK,
+    Score,
+    Trust,
+)
+from engram.usecases.recall.search import (
+    evidence,
+    has_rivals,
+    strength_of,
+    strong_hits,
+    sureness,
+    worth_showing,
+)
 
 LIMITS = BY_BOTH
 
@@ -81,8 +98,8 @@ def test_answers_by_words_alone_have_bounds_of_their_own() -> None:
 
 
 def test_beside_the_best_hit_come_those_strong_ones_that_are_near_it() -> None:
-    first, near = hit(0.6, 0.6, 1.0), hit(0.6, 0.6, BESIDE)
-    far, weak = hit(0.6, 0.6, BESIDE - 0.01), hit(0.3, 0.1, 0.9)
+    first, near = hit(0.6, 0.6, 0.8), hit(0.6, 0.6, BESIDE * 0.8)
+    far, weak = hit(0.6, 0.6, BESIDE * 0.8 - 0.01), hit(0.3, 0.1, 0.7)
     assert strong_hits([first, weak, near, far]) == [first, near]
 
 
@@ -96,6 +113,13 @@ def test_what_is_near_the_best_hit_is_held_to_the_same_bar() -> None:
     pair = [hit(0.3, lead, 1.0), hit(0.3, lead, 0.9)]
     assert strong_hits(pair) == []
     assert strong_hits(pair, 0.8) == pair
+
+
+def test_several_hits_are_rivals_where_the_best_is_about_what_was_asked() -> None:
+    about, beside = hit(ON_SUBJECT + 0.01, 0.1), hit(ON_SUBJECT - 0.01, 0.1)
+    assert has_rivals([about, beside])
+    assert not has_rivals([about])
+    assert not has_rivals([beside, NEAR])
 
 
 def test_beside_a_hit_that_answers_others_are_shown_down_to_a_bound_and_alone_none() -> None:
