@@ -62,11 +62,10 @@ def test_a_branch_without_commits_has_no_history(tmp_path: Path) -> None:
     assert log(make_repository(tmp_path / "new"), "", 5) == ()
 
 
-def test_renames_are_followed_only_on_request(repo: Repository) -> None:
+def test_the_history_of_a_path_does_not_go_beyond_a_rename(repo: Repository) -> None:
     git(repo, "mv", "lore/a.md", "lore/z.md")
     git(repo, "commit", "-qm", "moved")
     assert [entry.subject for entry in log(repo, "lore/z.md", 10)] == ["moved"]
-    assert [entry.subject for entry in log(repo, "lore/z.md", 10, follow=True)] == ["moved", "by hand"]
 
 
 def test_a_deleted_file_keeps_its_history(repo: Repository) -> None:

@@ -34,51 +34,27 @@ class LogEntry(NamedTuple):
     trailers: Mapping[str, tuple[str, ...]]
 
 
-def log(
-    repo: Repository,
-    path: str,
-    limit: int,
-    *,
-    follow: bool = False,
-    tip: str = "HEAD",
-) -> tuple[LogEntry, ...]:
+def log(repo: Repository, path: str, limit: int, *, tip: str = "HEAD") -> tuple[LogEntry, ...]:
     """Return the last `limit` commits of `tip` that touched `path` ("" for all), newest first.
 
-    `follow` goes on beyond renames, which costs git about twice the time: lore files keep their names.
+    Renames are not followed, which would cost git about twice the time: lore files keep their names.
     """
     if layout.read_head(repo).oid is None:
         return ()
-    words = ["-z", f"-n{limit}", "--no-show-signature", "--encoding=UTF-8", f"--format={'%x00'.join(FIELDS)}"]
-    words.append("--follow" if follow and path else "--no-follow")
-    words += ["--parents", "--topo-order"] if path else []
-    where = ("--", path) if path else ()
-    fields = run(repo, "log", *words, tip, *where, deadline=LOG_SECONDS).stdout.split(b"\0")
-    step = len(FIELDS)
-    return tuple(_entry(fields[at : at + step]) for at in range(0, len(fields) - step + 1, step))
+    of_path = ("--parents", "--topo-order") if path else ()
+    return _entries(repo, f"-n{limit}", "--no-follow", *of_path, tip, *(("--", path) if path else ()))
 
 
 def with_value(repo: Repository, tip: str, known: str, key: str, value: str) -> tuple[LogEntry, ...]:
     """Return the commits of `tip`, and not of `known` ("": of nothing), that have a trailer with this value, newest first."""
-    words = [
-        "-z",
-        "--no-show-signature",
-        "--encoding=UTF-8",
-        f"--format={'%x00'.join(FIELDS)}",
-        "--topo-order",
-    ]
-    words += ["--fixed-strings", f"--grep={key}: {value}", tip, *(("--not", known) if known else ())]
-    fields = run(repo, "log", *words, "--", deadline=LOG_SECONDS).stdout.split(b"\0")
-    step = len(FIELDS)
-    found = [_entry(fields[at : at + step]) for at in range(0, len(fields) - step + 1, step)]
+    words = ("--topo-order", "--fixed-strings", f"--grep={key}: {value}", tip)
+    found = _entries(repo, *words, *(("--not", known) if known else ()), "--")
     return tuple(one for one in found if value in one.trailers.get(key, ()))
 
 
 def commit_facts(repo: Repository, commit: str) -> LogEntry:
     """Return what a commit says. Raises GitError."""
-    words = ("-z", "-n1", "--no-show-signature", "--encoding=UTF-8", f"--format={'%x00'.join(FIELDS)}")
-    return _entry(
-        run(repo, "log", *words, commit, "--", deadline=LOG_SECONDS).stdout.split(b"\0")[: len(FIELDS)]
-    )
+    return _entries(repo, "-n1", commit, "--")[0]
 
 
 def touching(
@@ -98,6 +74,13 @@ def touching(
         elif name in wanted:
             found.setdefault(name, []).append(commit)
     return {path: tuple(dict.fromkeys(commits)) for path, commits in found.items()}
+
+
+def _entries(repo: Repository, *words: str) -> tuple[LogEntry, ...]:
+    form = ("-z", "--no-show-signature", "--encoding=UTF-8", f"--format={'%x00'.join(FIELDS)}")
+    fields = run(repo, "log", *form, *words, deadline=LOG_SECONDS).stdout.split(b"\0")
+    step = len(FIELDS)
+    return tuple(_entry(fields[at : at + step]) for at in range(0, len(fields) - step + 1, step))
 
 
 def _entry(fields: list[bytes]) -> LogEntry:
