@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 from merge_kit import CATEGORIES, NOW, PATH, judge, read
 
 from engram.adapters.files.frontmatter import codec
-from engram.adapters.files.merge.merge_file import Merged, merge_files
+from engram.adapters.files.merge.merge_file import merge_files
 from engram.domain.entry import times
 from engram.domain.entry.confidence import HELPFUL, INCORRECT, Vote
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from engram.adapters.files.merge.merge_readable import Merged
     from engram.domain.entry.lore import Lore
 
 CLONES = ("AAAAAAAA", "BBBBBBBB", "CCCCCCCC")

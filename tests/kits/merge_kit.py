@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from codec_kit import ID, MODIFIED
 from codec_kit import NOW as START
@@ -13,10 +13,13 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from engram.adapters.files.frontmatter import codec, frontmatter, keys
-from engram.adapters.files.merge.merge_file import Merged, merge_files
+from engram.adapters.files.merge.merge_file import merge_files
 from engram.domain.entry.confidence import FULL, HELPFUL, HELPFUL_GAIN, INCORRECT_LOSS, Vote
 from engram.domain.entry.lore import Lore
 from engram.domain.errors import LoreFileError, ValidationError
+
+if TYPE_CHECKING:
+    from engram.adapters.files.merge.merge_readable import Merged
 
 PATH = "lore/2026/11/21/x--01JD6TQ8XW9YV3N5K7P2M4R6ST.md"
 NOW = datetime(2030, 1, 1, tzinfo=UTC)

@@ -10,8 +10,8 @@ from merge_kit import NOW, PATH, changed_lore, quick
 
 from engram.adapters.files.frontmatter import codec
 from engram.adapters.files.merge.merge_canonical import merge_canonical
-from engram.adapters.files.merge.merge_file import Merged, merge_files
-from engram.adapters.files.merge.merge_readable import Job, Result, merge_pair, pair_up, read_side
+from engram.adapters.files.merge.merge_file import merge_files
+from engram.adapters.files.merge.merge_readable import Job, Merged, merge_pair, pair_up, read_side
 from engram.domain.entry.confidence import Vote
 from engram.domain.entry.lore import Lore
 from engram.domain.errors import ValidationError
@@ -35,10 +35,6 @@ def machine_made(draw: st.DrawFn) -> Triple:
     return found[0], found[1], found[2]
 
 
-def in_full(short: Result) -> Merged:
-    return Merged(short.content, short.fields, short.conflicts, contested=short.contested)
-
-
 def by_the_long_way(triple: Triple) -> Merged | None:
     sides = [read_side(raw, JOB, edit) for raw, edit in zip(triple, (Edit(), *EDITS), strict=True)]
     base, one, other = sides
@@ -47,8 +43,7 @@ def by_the_long_way(triple: Triple) -> Merged | None:
     assert other
     pair = pair_up(base, one, other, NOW)
     assert pair
-    result = merge_pair(pair, JOB)
-    return None if result is None else in_full(result)
+    return merge_pair(pair, JOB)
 
 
 @settings(quick, max_examples=examples(40, 1500))
@@ -56,9 +51,7 @@ def by_the_long_way(triple: Triple) -> Merged | None:
 def test_the_short_way_gives_the_bytes_and_the_losses_of_the_long_way(triple: Triple) -> None:
     if len(set(triple)) == 3:
         short = merge_canonical(*triple, EDITS, JOB)
-        assert short is None or Merged(
-            short.content, short.fields, short.conflicts, contested=short.contested
-        ) == by_the_long_way(triple)
+        assert short is None or short == by_the_long_way(triple)
 
 
 def test_votes_and_edits_of_files_as_engram_writes_them_take_the_short_way() -> None:
@@ -72,9 +65,7 @@ def test_votes_and_edits_of_files_as_engram_writes_them_take_the_short_way() -> 
     assert merged is not None
     assert merged.content == "One, seen again.\n\nTwo.\n\nThree."
     assert (merged.validation_count, merged.thousandths) == (2, 860)
-    assert merge_files(*raws, PATH, CATEGORIES, NOW, EDITS) == Merged(
-        short.content, short.fields, short.conflicts, contested=short.contested
-    )
+    assert merge_files(*raws, PATH, CATEGORIES, NOW, EDITS) == short
 
 
 def test_a_file_with_a_comment_or_an_unknown_key_takes_the_long_way() -> None:

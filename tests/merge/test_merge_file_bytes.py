@@ -23,7 +23,8 @@ from merge_kit import (
     with_changes,
 )
 
-from engram.adapters.files.merge.merge_file import Merged, merge_files
+from engram.adapters.files.merge.merge_file import merge_files
+from engram.adapters.files.merge.merge_readable import Merged
 from engram.domain.entry.confidence import HELPFUL, Vote
 from engram.domain.entry.disputes import DELETED, FILE
 from engram.domain.entry.lore import Conflict

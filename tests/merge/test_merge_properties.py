@@ -9,7 +9,8 @@ from codec_strategies import CATEGORIES
 from hypothesis import assume, given, settings
 from merge_kit import NOW, PATH, anything, foreign, merge, originals, quick, read, readable, triples
 
-from engram.adapters.files.merge.merge_file import Merged, merge_files
+from engram.adapters.files.merge.merge_file import merge_files
+from engram.adapters.files.merge.merge_readable import Merged
 from engram.domain.entry.disputes import DELETED, FILE
 from engram.domain.merge.merge import Edit
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from engram.adapters.files.frontmatter.codec import ParsedFiles
-    from engram.adapters.files.merge.merge_file import Merged
+    from engram.adapters.files.merge.merge_readable import Merged
     from engram.domain.entry.categories import Categories
 
 

@@ -18,7 +18,7 @@ from engram.usecases.merge.file_merge import merge_one
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from engram.adapters.files.merge.merge_file import Merged
+    from engram.adapters.files.merge.merge_readable import Merged
     from engram.adapters.git.run.layout import Repository
     from engram.usecases.store.store import Clock
 
@@ -67,7 +67,7 @@ def _are_entries(versions: Sequence[bytes], place: str, categories: Categories, 
 
 def _merge_as_text(top: str, base: str, ours: str, theirs: str, path: str) -> Merged:
     """Merge as git does without a driver; raises ConflictError, with git's markers in `ours`, where both changed a line."""
-    from engram.adapters.files.merge.merge_file import Merged
+    from engram.adapters.files.merge.merge_readable import Merged
     from engram.adapters.git.write.merge_driver import merge_text
 
     if merge_text(top, ours, base, theirs):

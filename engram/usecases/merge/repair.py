@@ -25,7 +25,7 @@ from engram.usecases.store.version_paths import in_git, in_store, repository_of
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from engram.adapters.files.merge.merge_file import Merged
+    from engram.adapters.files.merge.merge_readable import Merged
     from engram.adapters.git.read.unmerged import MergeCommit
     from engram.usecases.store.store import Store
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from engram.adapters.files.frontmatter.codec import LoreFile, ParsedFiles
-    from engram.adapters.files.merge.merge_file import Merged
+    from engram.adapters.files.merge.merge_readable import Merged
     from engram.adapters.git.read.differences import Difference
     from engram.domain.entry.categories import Categories
     from engram.domain.judgements.ledger import LegacyAccount

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from engram.adapters.files.frontmatter import codec, frontmatter
 from engram.adapters.files.frontmatter.codec import ParsedFiles, normalize
 from engram.adapters.files.frontmatter.frontmatter import Problem
-from engram.adapters.files.merge.merge_readable import Job, Result, digest
+from engram.adapters.files.merge.merge_readable import Job, Merged, digest
 from engram.domain.errors import ValidationError
 from engram.domain.merge.entry_merge import merge, version_of
 from engram.domain.merge.merge import Edit, in_order
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def merge_canonical(
     base: bytes, ours: bytes, theirs: bytes, edits: tuple[Edit, Edit], job: Job
-) -> Result | None:
+) -> Merged | None:
     """Merge two versions of one entry; None: use the slow path. `edits` say who wrote ours and theirs, and when."""
     found = [parse_canonical(raw, job.categories, job.parsed) for raw in (base, ours, theirs)]
     before, one, other = found
@@ -41,7 +41,7 @@ def merge_canonical(
         return None
     if job.parsed is not None:
         job.parsed.add(content, job.categories, written)
-    return Result(content, result.fields, result.losses, result.contested)
+    return Merged(content, result.fields, result.losses, contested=result.contested)
 
 
 def parse_canonical(raw: bytes, categories: Categories, parsed: ParsedFiles | None = None) -> Lore | None:

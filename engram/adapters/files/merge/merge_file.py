@@ -6,13 +6,14 @@ Nothing that both sides left alone is reformatted, and no text of either side is
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from engram.adapters.files.merge.conflict_markers import holds_markers, sides_of
 from engram.adapters.files.merge.merge_canonical import merge_canonical
 from engram.adapters.files.merge.merge_readable import (
     Job,
-    Result,
+    Kept,
+    Merged,
     Side,
     merge_pair,
     pair_up,
@@ -31,33 +32,6 @@ if TYPE_CHECKING:
     from engram.adapters.files.frontmatter.codec import ParsedFiles
     from engram.domain.entry.categories import Categories
     from engram.domain.entry.lore import Conflict, Lore
-
-
-class Kept(NamedTuple):
-    """A version that does not fit into `conflicts`: write it at `path`, next to the merged file."""
-
-    path: str
-    content: bytes
-
-
-class Merged(NamedTuple):
-    """The result of merging two versions of a file.
-
-    `content` is None where the file is deleted. `fields` names what the sides differed in (`deleted` and `file`
-    where it is the whole file). `conflicts` are new; they are in `content`, unless that cannot be read. `contested`
-    says that the result depends on who wrote the versions, and when.
-    """
-
-    content: bytes | None
-    fields: tuple[str, ...] = ()
-    conflicts: tuple[Conflict, ...] = ()
-    kept: tuple[Kept, ...] = ()
-    contested: bool = False
-
-    @property
-    def clean(self) -> bool:
-        """Whether nothing is left for a person."""
-        return not self.conflicts and not self.kept
 
 
 def merge_files(
@@ -183,8 +157,7 @@ class _Entries:
         self.path, self._job = job.path, job
 
     def shortcut(self, base: bytes, ours: bytes, theirs: bytes, edits: tuple[Edit, Edit]) -> Merged | None:
-        result = merge_canonical(base, ours, theirs, edits, self._job)
-        return None if result is None else _merged_result(result)
+        return merge_canonical(base, ours, theirs, edits, self._job)
 
     def read(self, raw: bytes, edit: Edit = UNKNOWN) -> Side | None:
         return read_side(raw, self._job, edit)
@@ -193,10 +166,9 @@ class _Entries:
         pair = pair_up(base, one, other, self._job.now)
         if pair is None:
             return self._two_entries(base, one, other)
-        result = merge_pair(pair, self._job)
-        if result is None:
-            return Merged(pair.winner.raw, (FILE,), (), (keep_version(self.path, pair.loser.raw),))
-        return _merged_result(result)
+        return merge_pair(pair, self._job) or Merged(
+            pair.winner.raw, (FILE,), (), (keep_version(self.path, pair.loser.raw),)
+        )
 
     def _two_entries(self, base: Side | None, one: Side, other: Side) -> Merged:
         """Keep two entries at one path: that of the base stays, or the older one; the other moves to a path next to it."""
@@ -210,10 +182,6 @@ class _Entries:
 
     def is_passing(self, before: Side, after: Side) -> bool:
         return _is_all(before, after, only_passing)
-
-
-def _merged_result(result: Result) -> Merged:
-    return Merged(result.content, result.fields, result.conflicts, contested=result.contested)
 
 
 def _is_all(base: Side, edited: Side, is_allowed: Callable[[Lore, Lore], bool]) -> bool:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from engram.adapters.files.frontmatter.frontmatter import Problem
 from engram.adapters.files.frontmatter.named_file import FileContents, Kind
 from engram.adapters.files.merge import merge_frame
-from engram.adapters.files.merge.merge_file import Merged, keep_version, merge_versions
-from engram.adapters.files.merge.merge_readable import Side, digest
+from engram.adapters.files.merge.merge_file import keep_version, merge_versions
+from engram.adapters.files.merge.merge_readable import Merged, Side, digest
 from engram.domain.entry.disputes import FILE
 from engram.domain.errors import LoreFileError, ValidationError
 from engram.domain.merge import named_merge as rules

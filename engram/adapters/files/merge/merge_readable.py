@@ -61,13 +61,31 @@ class Pair(NamedTuple):
     adopted: bool
 
 
-class Result(NamedTuple):
-    """The merged bytes, the fields in which the sides differed, the new entries of `conflicts`; `contested` as of a merge."""
+class Kept(NamedTuple):
+    """A version that does not fit into `conflicts`: write it at `path`, next to the merged file."""
 
+    path: str
     content: bytes
-    fields: tuple[str, ...]
-    conflicts: tuple[Conflict, ...]
+
+
+class Merged(NamedTuple):
+    """The result of merging two versions of a file.
+
+    `content` is None where the file is deleted. `fields` names what the sides differed in (`deleted` and `file`
+    where it is the whole file). `conflicts` are new; they are in `content`, unless that cannot be read. `contested`
+    says that the result depends on who wrote the versions, and when.
+    """
+
+    content: bytes | None
+    fields: tuple[str, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
+    kept: tuple[Kept, ...] = ()
     contested: bool = False
+
+    @property
+    def clean(self) -> bool:
+        """Whether nothing is left for a person."""
+        return not self.conflicts and not self.kept
 
 
 def read_side(raw: bytes, job: Job, edit: Edit = UNKNOWN) -> Side | None:
@@ -102,7 +120,7 @@ def pair_up(base: Side | None, ours: Side, theirs: Side, now: datetime) -> Pair 
     return Pair(base, winner, loser, versions, ours.adopted or theirs.adopted)
 
 
-def merge_pair(pair: Pair, job: Job) -> Result | None:
+def merge_pair(pair: Pair, job: Job) -> Merged | None:
     """Return the merged file; None where no file can hold the values of both sides."""
     winner, loser = pair.versions
     base = pair.base.version.record if pair.base else None
@@ -114,7 +132,7 @@ def merge_pair(pair: Pair, job: Job) -> Result | None:
         content = _write(frame, normalize(merged.version.record), pair.adopted, job)
         if content is not None:
             fields = (*_id_conflict(pair), *merged.fields, *frame.differing)
-            return Result(content, fields, merged.losses, merged.contested)
+            return Merged(content, fields, merged.losses, contested=merged.contested)
     return None
 
 
