@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import hypothesis.strategies as st
 
 from engram.adapters.files.frontmatter import entity_file
+from engram.adapters.files.frontmatter.named_file import FileContents
 from engram.domain.graph.entity import TYPES, Entity, Relationship
 from engram.domain.graph.entity_rules import OWN_KEYS
 
@@ -45,8 +48,12 @@ entities = st.builds(
 )  # fmt: skip
 
 
-def read(raw: bytes) -> entity_file.EntityFile:
+def read(raw: bytes) -> FileContents:
     return entity_file.read(raw, PATH)
+
+
+def edited(raw: bytes, entity: Entity, stamp: datetime | None) -> bytes:
+    return entity_file.rewrite(raw, PATH, FileContents(entity, stamp, read(raw).conflicts))
 
 
 BASE = Entity(

@@ -14,7 +14,7 @@ from engram.adapters.files.frontmatter import entity_file
 from engram.domain.errors import LoreFileError, ValidationError
 from engram.domain.graph.entity import Entity, Relationship
 from engram.domain.graph.entity_rules import OWN_KEYS
-from tests.graph.entity_files import BASE, BY_HAND, entities, read
+from tests.graph.entity_files import BASE, BY_HAND, edited, entities, read
 
 EARLY = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
 LATE = EARLY + timedelta(days=2)
@@ -22,7 +22,7 @@ LATE = EARLY + timedelta(days=2)
 
 def test_a_quotation_mark_at_the_end_of_an_alias_belongs_to_it() -> None:
     screen = BASE._replace(aliases=('27"', "screen"))
-    assert read(entity_file.write_new(screen, EARLY)).entity.aliases == ('27"', "screen")
+    assert read(entity_file.write_new(screen, EARLY)).record.aliases == ('27"', "screen")
 
 
 @quick
@@ -30,35 +30,37 @@ def test_a_quotation_mark_at_the_end_of_an_alias_belongs_to_it() -> None:
 def test_what_is_written_is_read_and_an_edit_says_just_what_is_meant(one: Entity, other: Entity) -> None:
     raw = entity_file.write_new(one, EARLY)
     file = read(raw)
-    assert (file.entity, file.updated_at) == (one, EARLY)
-    assert entity_file.rewrite(file, one, EARLY) == raw
-    again = read(entity_file.rewrite(file, other, LATE))
-    assert again.entity._replace(metadata=()) == other._replace(metadata=())
-    assert dict(again.entity.metadata) == dict(other.metadata)
+    assert (file.record, file.updated_at) == (one, EARLY)
+    assert edited(raw, one, EARLY) == raw
+    again = read(edited(raw, other, LATE))
+    assert again.record._replace(metadata=()) == other._replace(metadata=())
+    assert dict(again.record.metadata) == dict(other.metadata)
     assert again.updated_at == LATE
 
 
 def test_an_edit_of_what_a_person_wrote_changes_only_the_lines_that_differ() -> None:
     file = read(BY_HAND)
-    assert file.entity == Entity(
+    assert file.record == Entity(
         "zookeeper", "ZooKeeper", "tool", ("zk", "Apache ZooKeeper"), (Relationship("uses", "outbox", "2024-01"),),
         (("owner", '{"team": ["ada", "bob"]}'),), "Coordinates the brokers.\n\nSee [[outbox]].",
     )  # fmt: skip
-    changed = entity_file.rewrite(file, file.entity._replace(type="project"), EARLY)
+    changed = edited(BY_HAND, file.record._replace(type="project"), EARLY)
     assert changed == BY_HAND.replace(b"type: tool\n", b"type: project\n").replace(
         b"[ada, bob]}\n", b"[ada, bob]}\nupdated_at: 2026-03-04T05:06:07Z\n"
     )
     crlf = BY_HAND.replace(b"\n", b"\r\n")
-    with_alias = file.entity._replace(aliases=("zk",))
-    assert entity_file.rewrite(read(crlf), with_alias, None).replace(b"\r\n", b"\n") == BY_HAND.replace(
+    with_alias = file.record._replace(aliases=("zk",))
+    assert edited(crlf, with_alias, None).replace(b"\r\n", b"\n") == BY_HAND.replace(
         b"aliases:\n  - zk\n  - Apache ZooKeeper\n", b"aliases: [zk]\n"
     )
 
 
 def test_a_file_of_text_alone_is_an_entity_and_only_gains_what_it_must() -> None:
-    file = entity_file.read(b"What we know of it.\n", "lore/entities/Big Data.md")
-    assert file.entity == Entity("big-data", "Big Data", "concept", content="What we know of it.")
-    done = entity_file.rewrite(file, file.entity._replace(aliases=("data lake",)), EARLY)
+    raw, path = b"What we know of it.\n", "lore/entities/Big Data.md"
+    file = entity_file.read(raw, path)
+    assert file.record == Entity("big-data", "Big Data", "concept", content="What we know of it.")
+    wanted = file._replace(record=file.record._replace(aliases=("data lake",)), updated_at=EARLY)
+    done = entity_file.rewrite(raw, path, wanted)
     assert (
         done == b"---\naliases: [data lake]\nupdated_at: 2026-03-04T05:06:07Z\n---\n\nWhat we know of it.\n"
     )
@@ -94,6 +96,13 @@ def test_what_no_file_can_say_is_refused() -> None:
             entity_file.write_new(wrong, EARLY)
 
 
+def test_the_file_of_an_entity_of_which_only_the_name_is_known_says_it() -> None:
+    assert (
+        entity_file.write_new(Entity("disk", "disk", "concept"), None)
+        == b"---\nname: disk\ntype: concept\n---\n"
+    )
+
+
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 
@@ -107,7 +116,7 @@ def blocks(page: str, kind: str) -> list[bytes]:
 def test_the_examples_of_the_format_are_what_engram_reads_and_writes() -> None:
     (canonical,), (by_hand,) = blocks("lore-format.md", "canonical"), blocks("lore-format.md", "by-hand")
     file = read(canonical)
-    assert entity_file.write_new(file.entity, file.updated_at) == canonical
-    assert entity_file.read(by_hand, "lore/entities/Big Data.md").entity.name == "Big Data"
+    assert entity_file.write_new(file.record, file.updated_at) == canonical
+    assert entity_file.read(by_hand, "lore/entities/Big Data.md").record.name == "Big Data"
     table = (DOCS / "lore-format.md").read_text("utf-8").partition("## Entities")[2]
     assert tuple(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)) == OWN_KEYS

@@ -7,6 +7,7 @@ file is known that says others.
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
 
 import hypothesis.strategies as st
 import pytest
@@ -18,14 +19,17 @@ from engram.adapters.files.merge.merge_named import merge_named
 from engram.domain.entry.lore import Conflict
 from engram.domain.graph.entity import Entity, Relationship
 from engram.domain.merge.merge import Edit
-from tests.graph.entity_files import BASE, BY_HAND, PATH, entities, read
+from tests.graph.entity_files import BASE, BY_HAND, PATH, edited, entities, read
+
+if TYPE_CHECKING:
+    from engram.adapters.files.frontmatter.named_file import FileContents
 
 EARLY = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
 LATE = EARLY + timedelta(days=2)
 NOW = EARLY + timedelta(days=9)
 
 
-def merged(base: bytes | None, ours: bytes | None, theirs: bytes | None) -> entity_file.EntityFile:
+def merged(base: bytes | None, ours: bytes | None, theirs: bytes | None) -> FileContents:
     """The merge, which is the same whichever side is ours."""
     done, other = (
         merge_named(base, *sides, PATH, NOW, entity_file.KIND) for sides in ((ours, theirs), (theirs, ours))
@@ -49,7 +53,7 @@ def test_all_that_two_clones_changed_is_in_the_merge() -> None:
         for entity, stamp in ((BASE, EARLY), (ours, EARLY), (theirs, LATE))
     ]
     found = merged(*raws)
-    assert found.entity == Entity(
+    assert found.record == Entity(
         "zookeeper", "ZooKeeper", "tool", ("zk", "Apache ZooKeeper", "keeper"),
         (Relationship("uses", "disk", "2024"), Relationship("guards", "queue"), Relationship("uses", "net")),
         (("owner", "bob"), ("home", "y"), ("team", "ops")), "1.\n\n2.",
@@ -70,7 +74,7 @@ def test_relationships_too_many_together_are_the_later_ones_and_the_others_are_k
     )
     versions = (base, EARLY), (ours, EARLY), (theirs, LATE)
     found = merged(*(entity_file.write_new(*version) for version in versions))
-    assert len(found.entity.relationships) == expected
+    assert len(found.record.relationships) == expected
     lost = "\n".join([f"uses a{number}" for number in range(150)])
     assert [one.value for one in found.conflicts] == ([] if expected == 200 else [lost])
 
@@ -91,26 +95,26 @@ def test_where_both_changed_one_thing_the_later_stays_and_the_other_is_kept() ->
     found = merged(
         *(entity_file.write_new(one, stamp) for one, stamp in ((BASE, EARLY), (ours, EARLY), (theirs, LATE)))
     )
-    assert found.entity == theirs
+    assert found.record == theirs
     at = "2026-03-04T05:06:07Z"
     assert set(found.conflicts) == {
         Conflict("name", "A", "", at), Conflict("content", "Mine.", "", at), Conflict("home", "z", "", at),
         Conflict("relationships", "uses disk 2021", "", at),
     }  # fmt: skip
-    assert found.entity.aliases == BASE.aliases
+    assert found.record.aliases == BASE.aliases
 
 
 def test_an_entity_that_two_clones_made_is_one() -> None:
     ours = Entity("zookeeper", "ZooKeeper", "tool", ("zk",), content="Text.")
     theirs = Entity("zookeeper", "ZooKeeper", "tool", ("keeper",), (Relationship("uses", "disk"),))
     found = merged(None, entity_file.write_new(ours, EARLY), entity_file.write_new(theirs, LATE))
-    assert found.entity == ours._replace(aliases=("keeper", "zk"), relationships=theirs.relationships)
+    assert found.record == ours._replace(aliases=("keeper", "zk"), relationships=theirs.relationships)
     assert found.conflicts == ()
 
 
 def test_comments_and_order_of_a_person_stay() -> None:
     theirs = BY_HAND.replace(b"  - zk\n", b"")
-    ours = entity_file.rewrite(read(BY_HAND), read(BY_HAND).entity._replace(type="project"), LATE)
+    ours = edited(BY_HAND, read(BY_HAND).record._replace(type="project"), LATE)
     done = merge_named(BY_HAND, ours, theirs, PATH, NOW, entity_file.KIND).content
     assert done == ours.replace(b"  - zk\n", b"")
 
@@ -131,17 +135,17 @@ def test_deleted_on_one_side() -> None:
         (Edit("AAAA"), Edit("BBBB")),
     )
     assert [(entry.field, entry.source) for entry in done.conflicts] == [("deleted", "BBBB")]
-    assert read(done.content).entity.type == "tool"
+    assert read(done.content).record.type == "tool"
 
 
 def test_an_unreadable_side_is_kept_and_markers_are_taken_apart() -> None:
     base = entity_file.write_new(BASE, EARLY)
     good = entity_file.write_new(BASE._replace(type="tool"), LATE)
     found = merged(base, base.replace(b"type: concept", b"type: fruit"), good)
-    assert (found.entity.type, found.conflicts[0].field) == ("tool", "file")
+    assert (found.record.type, found.conflicts[0].field) == ("tool", "file")
     marked = b"<<<<<<< ours\n" + good + b"=======\n" + base.replace(b"One", b"1") + b">>>>>>> theirs\n"
     mended = merged(base, entity_file.write_new(BASE._replace(aliases=()), EARLY), marked)
-    assert (mended.entity.type, mended.entity.aliases, mended.entity.content) == ("tool", (), "One.\n\nTwo.")
+    assert (mended.record.type, mended.record.aliases, mended.record.content) == ("tool", (), "One.\n\nTwo.")
     assert "1.\n\nTwo." in [entry.value for entry in mended.conflicts]
     both = merge_named(base, b"---\ntype: a\n---\n", b"---\ntype: b\n---\n", PATH, NOW, entity_file.KIND)
     assert (both.content, [kept.content for kept in both.kept]) == (
@@ -156,9 +160,9 @@ def test_a_merge_is_symmetric_and_readable(base: Entity | None, one: Entity, oth
     raws = [None if entity is None else entity_file.write_new(entity, EARLY) for entity in (base, one, other)]
     found = merged(*raws)
     there = {*one.aliases, *other.aliases}
-    assert set(found.entity.aliases) <= there
+    assert set(found.record.aliases) <= there
     if base is None:
-        assert set(found.entity.aliases) == there
+        assert set(found.record.aliases) == there
     lost = {entry.value for entry in found.conflicts}
     for side in (one, other):
-        assert side.name in {found.entity.name, *lost} or (base and base.name == side.name)
+        assert side.name in {found.record.name, *lost} or (base and base.name == side.name)

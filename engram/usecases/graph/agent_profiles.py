@@ -10,7 +10,6 @@ import os
 from engram.adapters.files.durable import atomic
 from engram.adapters.files.durable.write import Change
 from engram.adapters.files.scan import stamp
-from engram.domain.entry import times
 from engram.domain.entry.lore import HUMAN, Conflict
 from engram.domain.entry.named_files import AGENTS
 from engram.domain.errors import EngramError, NotFoundError, UsageError
@@ -42,7 +41,6 @@ def register_agent(store: Store, profile: AgentProfile) -> AgentProfile:
     Raises UsageError, SecretFoundError, NotAllowedError, StoreError.
     """
     from engram.adapters.files.frontmatter import agent_file
-    from engram.domain.merge.merge import NEVER
     from engram.usecases.store import entry_writer
 
     profile = checked_profile(profile)
@@ -58,8 +56,8 @@ def register_agent(store: Store, profile: AgentProfile) -> AgentProfile:
         known = agent_file.read(before or b"", path)
         wanted = _merge(known, profile)
         if wanted != known or before is None:
-            stamp = times.after(store.clock.now(), known.updated_at or NEVER)
-            content = agent_file.rewrite(before or b"", path, wanted._replace(updated_at=stamp))
+            changed = wanted.changed(wanted.record, store.clock.now())
+            content = agent_file.rewrite(before or b"", path, changed)
             written = Change(path, content, None if before is None else atomic.digest(before))
             subject = f"{'register' if before is None else 'change'} agent: {profile.id}"
             about = [("Engram-Profile", profile.id)]

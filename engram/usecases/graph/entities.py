@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
-    from engram.adapters.files.frontmatter.entity_file import EntityFile
+    from engram.adapters.files.frontmatter.named_file import FileContents
     from engram.domain.entry.lore import Conflict
     from engram.domain.graph.mentions import Names
     from engram.usecases.store.store import Store
@@ -133,11 +133,12 @@ def names_to_detect(store: Store) -> EntityNames:
     return found
 
 
-def load(store: Store, path: str) -> EntityFile:
+def load(store: Store, path: str) -> tuple[bytes, FileContents]:
     """Read one entity's file. Raises NotFoundError, StoreError, LoreFileError."""
     from engram.adapters.files.frontmatter import entity_file
 
-    return entity_file.read(store.files.read(path), path)
+    raw = store.files.read(path)
+    return raw, entity_file.read(raw, path)
 
 
 def _stamps_of(store: Store) -> dict[str, Stamp]:
@@ -207,15 +208,15 @@ def _read(store: Store, name: str, stamp: Stamp) -> CachedFile:
     if what:
         return CachedFile(stamp, None, Problem(path, 0, what, "Only small markdown files are entities."))
     try:
-        file = load(store, path)
+        _, file = load(store, path)
     except LoreFileError as error:
         return CachedFile(stamp, None, Problem(path, error.line, error.reason, error.hint))
     except (EngramError, UnicodeError) as error:
         return CachedFile(stamp, None, Problem(path, 0, str(error), getattr(error, "hint", "")))
     if not file.conflicts:
-        return CachedFile(stamp, file.entity, None)
+        return CachedFile(stamp, file.record, None)
     hint = "`engram review` shows both versions and lets you choose."
-    return CachedFile(stamp, file.entity, Problem(path, 0, both_versions(file.conflicts), hint))
+    return CachedFile(stamp, file.record, Problem(path, 0, both_versions(file.conflicts), hint))
 
 
 def both_versions(conflicts: Sequence[Conflict]) -> str:

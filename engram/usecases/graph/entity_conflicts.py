@@ -5,7 +5,6 @@ from __future__ import annotations
 from engram.adapters.files.durable import atomic
 from engram.adapters.files.durable.write import Change
 from engram.adapters.files.frontmatter import entity_file
-from engram.domain.entry import times
 from engram.domain.errors import EngramError, LoreFileError, ValidationError
 from engram.domain.merge.entity_versions import take_version
 from engram.domain.review import review
@@ -15,9 +14,7 @@ from engram.usecases.graph.entities import load, read_entities
 from engram.usecases.store import entry_writer
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
-    from engram.adapters.files.frontmatter.entity_file import EntityFile
+    from engram.adapters.files.frontmatter.named_file import FileContents
     from engram.adapters.index.index import Generation
     from engram.domain.graph.entity import Entity
     from engram.usecases.store.store import Store
@@ -32,24 +29,25 @@ def find_entity_conflicts(store: Store, _generation: Generation) -> list[Item]:
 
 def preview_decision(store: Store, item: Item, decision: str) -> dict[str, Entity | None]:
     """Return the entity after a decision, by slug (None: deleted). Raises UsageError, StoreError, LoreFileError."""
-    file = load(store, item.paths[0])
-    return {file.entity.slug: _apply_decision(file, decision)}
+    _, file = load(store, item.paths[0])
+    return {file.record.slug: _apply_decision(file, decision)}
 
 
 def apply_decision(store: Store, item: Item, decision: str) -> dict[str, Entity | None]:
     """Carry out a decision as one commit. As `preview_decision`, and raises ConflictError if the file changed meanwhile."""
     path = item.paths[0]
-    file = load(store, path)
+    raw, file = load(store, path)
     entity = _apply_decision(file, decision)
-    content = None if entity is None else entity_file.rewrite(file, entity, _stamp(store, file), ())
-    edited = Change(path, content, atomic.digest(file.raw))
+    settled = file.changed(entity, store.clock.now())._replace(conflicts=())
+    content = None if entity is None else entity_file.rewrite(raw, path, settled)
+    edited = Change(path, content, atomic.digest(raw))
     decided = (("Engram-Decision", f"{item.kind} {decision}"),)
     subject = f"review: {decision} {item.kind}: {item.title}"
     entry_writer.write(
         store,
-        [entry_writer.operation(store, subject, [edited], [("Engram-Entity", file.entity.slug), *decided])],
+        [entry_writer.operation(store, subject, [edited], [("Engram-Entity", file.record.slug), *decided])],
     )
-    return {file.entity.slug: entity}
+    return {file.record.slug: entity}
 
 
 def rewrite(store: Store, path: str, before: bytes, after: bytes) -> Entity:
@@ -59,37 +57,33 @@ def rewrite(store: Store, path: str, before: bytes, after: bytes) -> Entity:
     """
     try:
         file = entity_file.read(after, path)
+        entity: Entity = file.record
     except LoreFileError as error:
         where = f"line {error.line}: " if error.line else ""
         message = f"The edited text is not an entity: {where}{error.reason}."
         raise ValidationError("file", message, error.hint) from None
     entry_writer.refuse_secrets(store, "the edited entity", after.decode())
     with store.lock:
-        content = entity_file.rewrite(file, file.entity, _stamp(store, file))
+        content = entity_file.rewrite(after, path, file.changed(entity, store.clock.now()))
         edited = Change(path, content, atomic.digest(before))
-        subject = f"edit: {file.entity.name}"
+        subject = f"edit: {entity.name}"
         entry_writer.write(
-            store, [entry_writer.operation(store, subject, [edited], [("Engram-Entity", file.entity.slug)])]
+            store, [entry_writer.operation(store, subject, [edited], [("Engram-Entity", entity.slug)])]
         )
-    return file.entity
+    return entity
 
 
 def _item(store: Store, path: str) -> Item | None:
     try:
-        file = load(store, path)
+        raw, file = load(store, path)
     except EngramError:
         return None
     why, evidence = describe_conflicts(file.conflicts)
     return Item(
-        item_id(review.ENTITY, [path]), review.ENTITY, (), (path,), file.entity.name, why, review.ACCEPT, evidence,
-        mark=atomic.digest(file.raw),
+        item_id(review.ENTITY, [path]), review.ENTITY, (), (path,), file.record.name, why, review.ACCEPT, evidence,
+        mark=atomic.digest(raw),
     )  # fmt: skip
 
 
-def _apply_decision(file: EntityFile, decision: str) -> Entity | None:
-    return take_version(file.entity, file.conflicts) if decision == review.TAKE else file.entity
-
-
-def _stamp(store: Store, file: EntityFile) -> datetime:
-    now = store.clock.now()
-    return times.after(now, file.updated_at) if file.updated_at else times.whole_seconds(now)
+def _apply_decision(file: FileContents, decision: str) -> Entity | None:
+    return take_version(file.record, file.conflicts) if decision == review.TAKE else file.record

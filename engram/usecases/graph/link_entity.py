@@ -213,11 +213,9 @@ class _Attempt:
             return path, UNCHANGED
         raw = self._store.files.read(path)
         file = entity_file.read(raw, path)
-        ways = (
-            file.entity.relationships if after.relationships == before.relationships else after.relationships
-        )
-        stamp = times.after(now, file.updated_at) if file.updated_at else times.whole_seconds(now)
-        content = entity_file.rewrite(file, after._replace(relationships=ways), stamp)
+        if after.relationships == before.relationships:
+            after = after._replace(relationships=file.record.relationships)
+        content = entity_file.rewrite(raw, path, file.changed(after, now))
         self._queue(after.slug, Change(path, content, atomic.digest(raw)))
         return path, CHANGED
 

@@ -2,34 +2,63 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from engram.adapters.files.frontmatter import edit, entity_fields, frontmatter, keys
-from engram.adapters.files.frontmatter.codec import edited, encode
+from engram.adapters.files.frontmatter.codec import edited
 from engram.adapters.files.frontmatter.frontmatter import Problem
 from engram.adapters.files.frontmatter.named_file import FileContents, Kind
 from engram.domain.errors import LoreFileError, ValidationError
 from engram.domain.graph.entity import Entity
 from engram.domain.graph.entity_rules import DEFAULT_TYPE, check, is_slug, slug_of
-from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
     from engram.adapters.files.frontmatter.frontmatter import Document, Entry
-    from engram.domain.entry.lore import Conflict
 
 
-class EntityFile(NamedTuple):
-    """An entity, the bytes of its file, and what is there for merging: when it last changed, versions that lost."""
-
-    entity: Entity
-    raw: bytes
-    updated_at: datetime | None = None
-    conflicts: tuple[Conflict, ...] = ()
-
-
-def read(raw: bytes, path: str) -> EntityFile:
+def read(raw: bytes, path: str) -> FileContents:
     """Read an entity's file at `path`. Raises LoreFileError with the line and what to do; nothing else."""
+    return _parse(raw, path)[-1]
+
+
+def write_new(entity: Entity, updated_at: datetime | None) -> bytes:
+    """Return the canonical file of an entity. Raises ValidationError where no file can say it."""
+    return rewrite(b"", f"{entity.slug}.md", FileContents(entity, updated_at, ()))
+
+
+def rewrite(raw: bytes, path: str, wanted: FileContents, *, keeps_metadata: bool = False) -> bytes:
+    """Return the file edited to say this: only the lines of what differs change. Raises LoreFileError, ValidationError.
+
+    With `keeps_metadata` the file keeps its own, whatever `wanted` says of them.
+    """
+    document, entries, said, file = _parse(raw, path)
+    before = file.record
+    entity: Entity = wanted.record._replace(metadata=before.metadata) if keeps_metadata else wanted.record
+    if raw and (entity, *wanted[1:]) == file:
+        return raw
+    check(entity)
+    if frontmatter.conflict_marker(entity.content) >= 0:
+        message = "The text has a line that begins like a conflict marker of git."
+        raise ValidationError("text", message, "Indent that line by a space.")
+    names = entity_fields.keys_with(before, entity)
+    own = {**entity._asdict(), **wanted._asdict()}
+    values = {
+        **dict.fromkeys(names),  # None: metadata that are to go
+        **dict(entity.metadata),
+        **{key: own[key] for key in entity_fields.KEYS},
+    }
+    left_out = {**dict.fromkeys(names), "aliases": (), "relationships": (), "conflicts": ()}
+    implied = {**left_out, "name": before.name, "type": DEFAULT_TYPE} if raw else left_out
+    content = None if entity.content == before.content else entity.content
+    form = edit.Form(names, entity_fields.lines)
+    return edited(document, entries, edit.Values(said, values, implied, left_out), form, content)
+
+
+def _parse(raw: bytes, path: str) -> tuple[Document, list[Entry], dict[str, Any], FileContents]:
     try:
         document, entries = keys.load(frontmatter.decode(raw))
         values = entity_fields.parse(entries)
@@ -37,44 +66,8 @@ def read(raw: bytes, path: str) -> EntityFile:
         _check(entity, document, entries)
     except Problem as problem:
         raise LoreFileError(path, problem.line, problem.message, problem.hint) from None
-    return EntityFile(entity, raw, values.get("updated_at"), values.get("conflicts", ()))
-
-
-def write_new(entity: Entity, updated_at: datetime | None, conflicts: tuple[Conflict, ...] = ()) -> bytes:
-    """Return the canonical file of an entity. Raises ValidationError where no file can say it."""
-    _check_writable(entity)
-    wanted = _file_values(entity, updated_at, conflicts)
-    left_out = _omitted_values(wanted)
-    lines: list[str] = []
-    for key in entity_fields.keys_with(entity):
-        if wanted[key] != left_out[key]:
-            lines += entity_fields.lines(key, wanted[key])
-    body = f"\n{entity.content}\n" if entity.content else ""
-    return encode("\n".join(lines) + "\n", "---\n", "---\n" + body)
-
-
-def rewrite(
-    file: EntityFile,
-    entity: Entity,
-    updated_at: datetime | None,
-    conflicts: tuple[Conflict, ...] | None = None,
-) -> bytes:
-    """Return the file edited to say `entity`: only the lines of what differs change. Raises ValidationError."""
-    kept = file.conflicts if conflicts is None else conflicts
-    if (entity, updated_at, kept) == (file.entity, file.updated_at, file.conflicts):
-        return file.raw
-    _check_writable(entity)
-    document, entries = keys.load(frontmatter.decode(file.raw))
-    values = entity_fields.parse(entries)
-    wanted = _file_values(entity, updated_at, kept)
-    names = entity_fields.keys_with(file.entity, entity)
-    for key in names:
-        wanted.setdefault(key, None)  # metadata that is to go
-    left_out = _omitted_values(wanted)
-    implied = {**left_out, "name": file.entity.name, "type": DEFAULT_TYPE}
-    content = None if entity.content == file.entity.content else entity.content
-    form = edit.Form(names, entity_fields.lines)
-    return edited(document, entries, edit.Values(values, wanted, implied, left_out), form, content)
+    file = FileContents(entity, values.get("updated_at"), values.get("conflicts", ()))
+    return document, entries, values, file
 
 
 def _entity(path: str, document: Document, values: dict[str, Any]) -> Entity:
@@ -102,42 +95,4 @@ def _check(entity: Entity, document: Document, entries: list[Entry]) -> None:
         raise Problem(line, message, error.hint or "Correct the line.") from None
 
 
-def _check_writable(entity: Entity) -> None:
-    check(entity)
-    if frontmatter.conflict_marker(entity.content) >= 0:
-        message = "The text has a line that begins like a conflict marker of git."
-        raise ValidationError("text", message, "Indent that line by a space.")
-
-
-def _file_values(
-    entity: Entity, updated_at: datetime | None, conflicts: tuple[Conflict, ...]
-) -> dict[str, Any]:
-    return {
-        **dict(entity.metadata),
-        "name": entity.name,
-        "type": entity.type,
-        "aliases": entity.aliases,
-        "relationships": entity.relationships,
-        "updated_at": updated_at,
-        "conflicts": conflicts,
-    }
-
-
-def _omitted_values(wanted: dict[str, Any]) -> dict[str, Any]:
-    """Return what the codec does not write."""
-    lists: dict[str, Any] = dict.fromkeys(("aliases", "relationships", "conflicts"), ())
-    return {**dict.fromkeys(wanted), **lists}
-
-
-def _parse_contents(raw: bytes, path: str) -> FileContents:
-    file = read(raw, path)
-    return FileContents(file.entity, file.updated_at, file.conflicts)
-
-
-def _rewrite(raw: bytes, path: str, wanted: FileContents) -> bytes:
-    file = read(raw, path)
-    entity = wanted.record._replace(metadata=file.entity.metadata)
-    return rewrite(file, entity, wanted.updated_at, wanted.conflicts)
-
-
-KIND = Kind(_parse_contents, _rewrite, entity_fields.RANKS)
+KIND = Kind(read, partial(rewrite, keeps_metadata=True), entity_fields.RANKS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from engram.domain.entry import times
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -18,6 +19,11 @@ class FileContents(NamedTuple):
     record: Any
     updated_at: datetime | None
     conflicts: tuple[Conflict, ...]
+
+    def changed(self, record: Any, now: datetime) -> FileContents:
+        """Return another record as it is written now, with a later date than the file has."""
+        stamp = times.after(now, self.updated_at) if self.updated_at else times.whole_seconds(now)
+        return self._replace(record=record, updated_at=stamp)
 
 
 class Kind(NamedTuple):
