@@ -23,8 +23,8 @@ from engram_tui.browse.queries import WORTH
 from engram_tui.entry_actions.screen import EntryActionsScreen
 from engram_tui.shell.frame import ROOMY
 from engram_tui.shell.sanitize import safe_line
-from engram_tui.widgets.entry_list import NARROWEST, EntryList
-from engram_tui.widgets.filter_input import FilterInput
+from engram_tui.widgets.entry_list import CURSOR_DELAY, NARROWEST, EntryList
+from engram_tui.widgets.filter_input import TYPING_DELAY, FilterInput
 from engram_tui.widgets.format import count
 from engram_tui.widgets.mark_screen import MarkScreen
 from engram_tui.widgets.preview import UNDER_CURSOR, Preview
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from engram.usecases.lookup.listing import Shown
 
 FIRST_PAGE = 500
-TYPING_DELAY = 0.06  # seconds without a key before a search starts
-CURSOR_DELAY = 0.05  # seconds on a row before its entry is shown
 HELD_DELAY = 0.15  # the same while a key is held down: a keyboard's next repeat may be late
 
 
@@ -364,10 +362,6 @@ class BrowseScreen(MarkScreen, EntryActionsScreen):
         if self.row is not None:
             self.go_into(self.preview)
             self._load_entry()
-
-    def action_back(self) -> None:
-        """Go from the entry to the list."""
-        self.go_back_to(self.entry_list)
 
     def show_marks(self) -> None:
         """Count the marked entries."""

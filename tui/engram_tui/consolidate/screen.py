@@ -23,7 +23,7 @@ from engram_tui.shell.command import Command
 from engram_tui.shell.sanitize import safe_line, safe_lines
 from engram_tui.shell.screen import ShellScreen
 from engram_tui.shell.store_screen import reopen_store
-from engram_tui.widgets.entry_list import EntryList
+from engram_tui.widgets.entry_list import CURSOR_DELAY, EntryList
 from engram_tui.widgets.format import count
 from engram_tui.widgets.markdown_pane import MarkdownPane
 
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from engram.app import Engram
     from engram_tui.inbox.versions import MergeSource
 
-CURSOR_DELAY = 0.05  # seconds without a key before a result is shown
 CHOICE_DELAY = 0.6  # seconds without a key before a choice is rehearsed
 WHILE_PLANNING = (
     "Looking for entries that say the same, that others superseded,",
@@ -258,10 +257,6 @@ class ConsolidateScreen(ShellScreen):
         else:
             self.go_into(self.query_one(ResultPane))
             self.read_line()
-
-    def action_close_result(self) -> None:
-        """Go back to the tree."""
-        self.go_back_to(self.tree_list)
 
     def action_open_kind(self, wanted: bool) -> None:
         """Open the kind that the cursor is in, or close it."""

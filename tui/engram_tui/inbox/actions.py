@@ -25,7 +25,7 @@ ACTIONS = (
     Action("clear", "escape", "clear", "clear the marks, then the filters", 0, "can_clear"),
     Action("difference", "d", "difference", "the whole difference as one text", 8, "item"),
     Action("next_of_group", "right_square_bracket", "next of the group", "compare with another entry of the group", 0, "has_group"),
-    Action("read", "tab", "read", "into the item beside the list; esc goes back", 0, "can_open"),
+    Action("read", "tab", "read", "into the item beside the list; esc goes back", 0, "can_open", run="open"),
     Action("next_item", "j,down,J", "next", "the next item, also while reading", 0, "item", run="move_cursor(1)"),
     Action("previous_item", "k,up,K", "previous", "the item before, also while reading", 0, "item", run="move_cursor(-1)"),
     Action("scroll_texts", "ctrl+d,pagedown", "scroll down", "while reading, scroll the texts down", 0, "is_reading", run="scroll_texts(1)"),

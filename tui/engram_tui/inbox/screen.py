@@ -26,8 +26,8 @@ from engram_tui.inbox.queue import ORDERS, Wanted, called, group_items
 from engram_tui.shell.action import key_label
 from engram_tui.shell.sanitize import safe_line
 from engram_tui.shell.store_screen import reopen_store
-from engram_tui.widgets.entry_list import EntryList
-from engram_tui.widgets.filter_input import FilterInput
+from engram_tui.widgets.entry_list import CURSOR_DELAY, EntryList
+from engram_tui.widgets.filter_input import TYPING_DELAY, FilterInput
 from engram_tui.widgets.option_lines import StatusText
 from engram_tui.widgets.word_marks import text_before_marks
 
@@ -44,8 +44,6 @@ AGED_KINDS, SLOW_KINDS, PAIR_KINDS = (WEAK, STALE), (STALE, JUNK, MOMENT), (CONT
 ALL_KINDS = frozenset((*QUICK_KINDS, *AGED_KINDS, *SLOW_KINDS, *PAIR_KINDS))
 FIRST_PAGE = 200  # stale entries that are shown before all of them are read
 DECISION_DELAY = 0.6  # seconds after a decision before the queue is read anew
-CURSOR_DELAY = 0.05  # seconds on a line before its item is read
-TYPING_DELAY = 0.06  # seconds without a key before the list is filtered
 CACHED = 64  # details of items
 TWO_SIDES = 84  # cells from which two texts stand side by side
 
@@ -408,13 +406,9 @@ class InboxScreen(DecidingScreen):
 
         self.ask("proposal", lambda store: proposal_name(store.store, item), show, opens=True)
 
-    def action_read(self) -> None:
-        """Go into the item."""
-        self.action_open()
-
     def action_back(self) -> None:
         """Go from the item to the list."""
-        self.go_back_to(self.item_list)
+        super().action_back()
         self.call_after_refresh(self._show_about)  # while it was hidden the list had no width
 
     def action_next_of_group(self) -> None:

@@ -162,10 +162,6 @@ class InsightScreen(ShellScreen):
         """Return the id of the entry that is shown."""
         return (self.preview.shown_id,) if self.is_reading() and self.preview.shown_id else ()
 
-    def action_back(self) -> None:
-        """Go back to the charts."""
-        self.go_back_to(self.findings)
-
     def action_scroll_by(self, rows: int) -> None:
         """Scroll by so many lines down (negative: up)."""
         self.findings.scroll_relative(y=rows, animate=False)

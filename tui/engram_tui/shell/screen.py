@@ -81,10 +81,10 @@ class ShellScreen(StoreScreen):
         self.set_focus(pane)
         self.refresh_bindings()
 
-    def go_back_to(self, rows: Widget) -> None:
+    def action_back(self) -> None:
         """Go from that pane back to the list."""
         self.remove_class("-reading")
-        self.set_focus(rows)
+        self.set_focus(self.query_one(str(self.AUTO_FOCUS)))
         self.refresh_bindings()
 
     # The frame

@@ -33,6 +33,7 @@ WITH_WHO = 90  # cells from which the name of who recorded it fits, and how ofte
 ROOMY = 130  # cells from which the longer confidence bar fits, and the usefulness
 HUES = 3  # colours of categories, in their column only: none that means a state
 MOST_STRIPS = 500
+CURSOR_DELAY = 0.05  # seconds on a row before a screen shows what it is about
 AGES_INTERVAL = 30.0  # seconds after which a screen draws ages anew
 CATEGORY_CELLS = 11
 AGE_CELLS = 7

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 
 MAX_LENGTH = 2000
+TYPING_DELAY = 0.06  # seconds without a key before what was typed is looked for
 # While one types a search; they come before any letter.
 TYPING = (
     Action("keep_filter", "enter,tab", "to the results", "to the results", 1, target="FilterInput"),

@@ -10,7 +10,7 @@ from textual import on
 from textual.containers import Horizontal, Vertical
 
 from engram_tui.shell.screen import ShellScreen
-from engram_tui.widgets.entry_list import EntryList
+from engram_tui.widgets.entry_list import CURSOR_DELAY, EntryList
 from engram_tui.widgets.line_list import Line, LineList
 from engram_tui.widgets.preview import UNDER_CURSOR, Preview
 
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
     from engram.usecases.lookup.listing import Shown
-
-CURSOR_DELAY = 0.05  # seconds on a line before its entry is shown
 
 
 class LineScreen(ShellScreen):
@@ -98,10 +96,6 @@ class LineScreen(ShellScreen):
         if self.can_read():
             self.go_into(self.preview)
             self.load_entry()
-
-    def action_back(self) -> None:
-        """Go from the entry to the list."""
-        self.go_back_to(self.line_list)
 
     def load_entry(self) -> None:
         """Read and show what the line under the cursor is about."""
