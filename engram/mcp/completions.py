@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from mcp.server.mcpserver import MCPServer
 from mcp_types import (
     Completion,
     CompletionArgument,
@@ -38,8 +35,3 @@ async def complete(
         return None
     found = [safe_text(value) for value in known]
     return Completion(values=found[:_MOST], total=len(found), has_more=len(found) > _MOST)
-
-
-def add_completions(server: MCPServer[Any]) -> None:
-    """Give a server its completions."""
-    server.completion()(complete)  # type: ignore[no-untyped-call]

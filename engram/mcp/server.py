@@ -11,7 +11,7 @@ from mcp.server import MCPServer
 
 from engram.adapters.absent_packages import without_packages
 from engram.mcp.caller import Callers
-from engram.mcp.completions import add_completions
+from engram.mcp.completions import complete
 from engram.mcp.logs import log_to_stderr
 from engram.mcp.memory import Memory
 from engram.mcp.prompts import add_prompts
@@ -43,5 +43,5 @@ def build(memory: Memory, sets: tuple[str, ...] = (CORE,)) -> MCPServer[Any]:
         )
     add_resources(server)
     add_prompts(server)
-    add_completions(server)
+    server.completion()(complete)  # type: ignore[no-untyped-call]
     return server

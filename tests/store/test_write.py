@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from engram.adapters.files.durable.atomic import digest
-from engram.adapters.files.durable.write import MANY, Change, LoreFolder, Operation, forget_batch, read_batch
+from engram.adapters.files.durable.write import MANY, Change, LoreFolder, Operation, read_batch
 from engram.domain.errors import ConflictError, StoreError
 
 if TYPE_CHECKING:
@@ -193,8 +193,8 @@ def test_a_journal_is_taken_as_a_batch_and_waits_until_git_has_it(folder: Folder
     assert journal.batches() == [earlier, later]
     assert journal.waiting() == [second, first]
     assert read_batch(later) == [first]
-    forget_batch(later)
-    forget_batch(earlier)
+    Path(later).unlink()
+    Path(earlier).unlink()
     assert journal.is_empty()
     (folder.state / "journal.jsonl").touch()
     assert journal.is_empty()

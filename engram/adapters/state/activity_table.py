@@ -181,22 +181,19 @@ class LiveTable:
         where = "WHERE action = ? AND instr(ids, ?) ORDER BY number DESC LIMIT ?"
         return _read(self._flush().run(f"{_SELECT} {where}", (QUERY, f'"{lore_id}"', limit)))
 
-    def times_shown(self, lore_id: str, most: int) -> int:
-        """Return in how many of those answers one entry was."""
-        query = (
-            "SELECT count(*) FROM (SELECT ids FROM retrievals WHERE action IN (SELECT value FROM json_each(?))"
-            " ORDER BY number DESC LIMIT ?) WHERE instr(ids, ?)"
-        )
-        return int(self._flush().run(query, (json.dumps(SHOWING), most, f'"{lore_id}"'))[0][0])
+    def times_shown(self, lore_id: str) -> int:
+        """Return in how many answers one entry was, without looking at the others."""
+        query = "SELECT count(*) FROM retrievals WHERE action IN (SELECT value FROM json_each(?)) AND instr(ids, ?)"
+        return int(self._flush().run(query, (json.dumps(SHOWING), f'"{lore_id}"'))[0][0])
 
-    def shown_each(self, ids: Sequence[str], most: int) -> dict[str, int]:
-        """Return in how many of those answers each of these entries was; those that were in none are left out."""
+    def shown_each(self, ids: Sequence[str]) -> dict[str, int]:
+        """Return in how many answers each of these entries was; those that were in none are left out."""
         query = (
-            "SELECT one.value, count(*) FROM (SELECT ids FROM retrievals"
-            " WHERE action IN (SELECT value FROM json_each(?)) ORDER BY number DESC LIMIT ?) AS answer,"
-            " json_each(answer.ids) AS one WHERE one.value IN (SELECT value FROM json_each(?)) GROUP BY one.value"
+            "SELECT one.value, count(*) FROM retrievals, json_each(retrievals.ids) AS one"
+            " WHERE action IN (SELECT value FROM json_each(?))"
+            " AND one.value IN (SELECT value FROM json_each(?)) GROUP BY one.value"
         )
-        rows = self._flush().run(query, (json.dumps(SHOWING), most, json.dumps([*ids])))
+        rows = self._flush().run(query, (json.dumps(SHOWING), json.dumps([*ids])))
         return {str(lore_id): int(count) for lore_id, count in rows}
 
     def totals(self) -> list[tuple[str, str, int, int, int]]:

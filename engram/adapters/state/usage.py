@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 from itertools import chain
 
+from engram.adapters.state.activity_table import MOST_KEPT
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from engram.adapters.state.database import StateDatabase
 
 _SPAN = 28 * 86_400
-_LATEST = 100_000  # answers that are looked at; more would not change what they say
 
 
 class Usage(NamedTuple):
@@ -33,7 +33,7 @@ def usage(databases: Iterable[StateDatabase]) -> Usage:
     asked: list[tuple[float, str, list[str]]] = []
     spans: dict[str, dict[int, tuple[float, float]]] = {}
     for database in databases:
-        asked += [(at, query, json.loads(ids)) for at, query, ids in database.live.answers(_LATEST)]
+        asked += [(at, query, json.loads(ids)) for at, query, ids in database.live.answers(MOST_KEPT)]
         for lore_id, kind, at in database.run("SELECT id, kind, at FROM feedback"):
             _note(spans, lore_id, at)
             if kind == "helpful":
@@ -48,16 +48,6 @@ def usage(databases: Iterable[StateDatabase]) -> Usage:
         {lore_id: sorted({*chain(*found_spans.values())}) for lore_id, found_spans in spans.items()}
     )
     return found
-
-
-def shown_of(database: StateDatabase, lore_id: str) -> int:
-    """Return in how many of the latest answers one entry was, without looking at the others."""
-    return database.live.times_shown(lore_id, _LATEST)
-
-
-def shown_each(database: StateDatabase, ids: Sequence[str]) -> dict[str, int]:
-    """Return the same for many; those that were in none are left out."""
-    return database.live.shown_each(ids, _LATEST)
 
 
 def _note(spans: dict[str, dict[int, tuple[float, float]]], lore_id: str, at: float) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from engram.adapters.files import scan
+from engram.adapters.files.durable import atomic
 from engram.domain.consolidation.plan import ARCHIVE, MERGE, PROMOTE, SUPERSEDE, Step, Unresolved
 from engram.domain.consolidation.usefulness import (
     PROMOTED_FROM,
@@ -293,7 +294,7 @@ def _from_session(survey: Survey, session: Store, path: str, lore: Lore) -> Step
     if promoted.change is None:
         return None
     return Step(
-        item_id(PROMOTE, [lore.id, survey.store.places.scope]), PROMOTE, (lore.id,), (path,), (promote.digest_of(promoted),),
+        item_id(PROMOTE, [lore.id, survey.store.places.scope]), PROMOTE, (lore.id,), (path,), (atomic.digest(promoted.source),),
         lore.title, f"importance {found:.2f}, shown {shown} times in a session", lore.thousandths,
         promoted.promoted.lore.thousandths, promoted.promoted.lore, to=survey.store.places.scope, session=session.places.root,
     )  # fmt: skip

@@ -219,13 +219,8 @@ def _with_left_out(store: Store, plan: Plan, merge: Merge) -> Merge:
     gone = {path for path, found in merge.changes.items() if found.after is None} | known.keys()
     left_out |= excluded_files.find_twins(repo, plan.ours, {*new, *before} - left_out.keys(), gone)
     again = {path: Difference(None, entry) for path, entry in before.items() if path not in left_out}
-    changes = {path: _as_new(found) if path in known else found for path, found in merge.changes.items()}
-    return merge._replace(changes=changes | again, left_out=left_out)
-
-
-def _as_new(found: Difference) -> Difference:
-    """Return the difference for a work tree that has no such file."""
-    return Difference(None, found.after)
+    as_new = {path: Difference(None, found.after) for path, found in merge.changes.items() if path in known}
+    return merge._replace(changes={**merge.changes, **as_new, **again}, left_out=left_out)
 
 
 def _single_base(store: Store, bases: tuple[str, ...]) -> str | None:

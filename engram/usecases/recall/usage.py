@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.adapters.state.usage import Usage, shown_each, shown_of, usage
+from engram.adapters.state.usage import Usage, usage
 from engram.domain.consolidation.usefulness import importance
 from engram.domain.recall.budget import tokens
 from engram.domain.scopes import SESSION
@@ -32,7 +32,7 @@ def latest_queries(store: Store, most: int) -> list[str]:
 
 def usefulness_of(store: Store, lore: Lore) -> dict[str, float]:
     """Return the usefulness of one entry without repeating any query: shown, tokens, importance."""
-    count = shown_of(log_of(store), lore.id)
+    count = log_of(store).live.times_shown(lore.id)
     value = importance(lore.importance, pinned=lore.pinned, helpful=lore.validation_count, shown=count)
     return {"shown": count, "tokens": count * tokens(lore.content), "importance": value}
 
@@ -40,7 +40,7 @@ def usefulness_of(store: Store, lore: Lore) -> dict[str, float]:
 def usefulness_of_each(store: Store, hits: Iterable[Hit]) -> dict[str, dict[str, float]]:
     """Return the same for many entries of the store, by id, from their lines in the catalog."""
     every = {hit.id: hit for hit in hits}
-    counts = shown_each(log_of(store), [*every]) if every else {}
+    counts = log_of(store).live.shown_each([*every]) if every else {}
     found: dict[str, dict[str, float]] = {}
     for lore_id, hit in every.items():
         count = counts.get(lore_id, 0)

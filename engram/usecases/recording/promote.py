@@ -117,11 +117,6 @@ def step_for(found: Found, target: Store) -> Step:
     return Step(promoted, plain, Change(path, origin.with_origin(plain, place), None))
 
 
-def digest_of(step: Step) -> str:
-    """Return the digest of what is copied."""
-    return atomic.digest(step.source)
-
-
 def _merge_copy(target: Store, path: str, plain: bytes, place: Origin) -> Step:
     """Return the entry that the target has at `path`, merged with what is promoted (`plain`)."""
     categories, now = target.categories, target.clock.now()

@@ -112,7 +112,7 @@ def _commit_batch(store: Store, batch: str, *, is_new: bool = False) -> int:
         commit_all(repository, [_commit(operation) for operation in operations], marker, store.places.state)
     elif operations:  # committed by one who was killed, perhaps before he had the index follow
         sync_index(repository, store.places.state)
-    write.forget_batch(batch)
+    atomic.discard(batch)
     return len(operations)
 
 

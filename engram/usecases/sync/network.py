@@ -94,7 +94,7 @@ def push(
         vetted.clean,
     )
     step = PUSHING.format(other.remote)
-    hook = own_hook(store) if store.settings.flag(HOOKS) else None
+    hook = pre_push.find_hook(store.repository) if store.settings.flag(HOOKS) else None
     if hook is not None:
         report(f"running {hook}")
         pre_push.run_hook(hook, store.repository, other, theirs, commit, timeout)
@@ -102,11 +102,6 @@ def push(
     report_progress = _progress_of(step, report)
     remotes.push(store.repository, other, commit, deadline=timeout, report=report_progress, quiet=quiet)
     return other.branch, commit
-
-
-def own_hook(store: Store) -> str | None:
-    """Return the repository's own pre-push hook; None where there is none."""
-    return pre_push.find_hook(store.repository)
 
 
 def _progress_of(step: str, report: Report) -> Report:

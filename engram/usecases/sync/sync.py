@@ -19,6 +19,7 @@ from engram.adapters.files.frontmatter.codec import ParsedFiles
 from engram.adapters.files.places import CONFIG_NAME
 from engram.adapters.git.read.differences import differences
 from engram.adapters.git.remote import remotes
+from engram.adapters.git.remote.pre_push import find_hook
 from engram.adapters.git.run import failures, layout
 from engram.adapters.git.write import lore_branch
 from engram.adapters.git.write.commits import UNFINISHED
@@ -430,7 +431,7 @@ class _Sync:
 
     def _name_passed_hook(self) -> None:
         """Say, once, that a hook of the repository was not run for the push."""
-        hook = None if self._store.settings.flag(network.HOOKS) else network.own_hook(self._store)
+        hook = None if self._store.settings.flag(network.HOOKS) else find_hook(self._repo)
         note = f"{hook} was not run for this push. To run it: `engram config {network.HOOKS} true --user`"
         if hook is not None and note not in self.done.notes:
             self.done = self.done._replace(notes=(*self.done.notes, note))

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 #
 # A line is written before its file is moved into place and names the prepared temporary; a temporary
 # that is still there is a move that never happened, and whoever opens the store finishes it (`recover`).
-# The committer takes whole batches by renaming the journal (`take`) and deletes a batch once git has it
-# (`forget_batch`); replay is idempotent because each commit carries its batch's name.
+# The committer takes whole batches by renaming the journal (`take`) and deletes a batch once git has it;
+# replay is idempotent because each commit carries its batch's name.
 
 _NAME = "journal.jsonl"
 _BATCH = "journal-"
@@ -143,11 +143,6 @@ class Journal:
             for record in _records(path):
                 finished += sum(_finish(root, change) for change in record["changes"])
         return finished
-
-
-def forget_batch(batch: str) -> None:
-    """Forget a batch that git has."""
-    atomic.discard(batch)
 
 
 def read_batch(path: str) -> list[Operation]:
