@@ -11,11 +11,11 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from engram import serving
+from engram.adapters import heap_limits
 from engram.domain.errors import EngramError, ValidationError
 from engram.domain.text.safe_text import safe_text
 from engram.http import openapi, problems
 from engram.http.routes import DOCUMENT, PUBLIC, RESOURCES, ROOT, Resource
-from engram.mcp import heap_limits
 from engram.mcp.logs import log_to_stderr
 from engram.serving.request_checks import Entrance, RefusedError
 

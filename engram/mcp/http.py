@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engram import serving
-from engram.mcp import heap_limits
+from engram.adapters import heap_limits
 
 if TYPE_CHECKING:
     from mcp.server import MCPServer

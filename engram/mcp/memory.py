@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 import anyio
 from anyio import from_thread, to_thread
 
+from engram.adapters import heap_limits
 from engram.domain.errors import EngramError
-from engram.mcp import heap_limits
 
 if TYPE_CHECKING:
     from engram.app import Engram

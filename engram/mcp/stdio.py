@@ -26,7 +26,7 @@ def serve(sets: tuple[str, ...], store: str | None = None, scope: str = "") -> N
     signal.signal(
         signal.SIGINT, lambda *_: os._exit(INTERRUPTED)
     )  # a blocked read of the input would outlive it
-    from engram.mcp import heap_limits
+    from engram.adapters import heap_limits
     from engram.mcp.tools import CORE
 
     heap_limits.limit_arenas()  # before a thread loads the SDK

@@ -14,9 +14,9 @@ from engram.adapters.embed.errors import EmbeddingError
 from engram.adapters.files.durable import atomic
 from engram.adapters.files.durable.lock import FileLock
 from engram.adapters.files.frontmatter import codec
+from engram.adapters.heap_limits import trim
 from engram.adapters.index.catalog import Entry, Known, Problem
 from engram.adapters.index.damage import DamagedIndexError, IndexUnavailableError, damage_noticed
-from engram.adapters.index.malloc_trim import trim
 from engram.adapters.index.writer import GenerationWriter, NewText
 from engram.domain.admission.secrets import find_secrets
 from engram.domain.entry.lore import text_digest
