@@ -19,6 +19,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from typing import Self
 
     import numpy
 
@@ -35,7 +36,7 @@ class NewText(NamedTuple):
 
 
 class GenerationWriter:
-    """Collects changes of one generation; nothing takes effect before `commit`."""
+    """Collects changes of one generation; nothing takes effect before `commit`. Left as a context by an error, it is abandoned."""
 
     def __init__(self, generation: Generation, *, bulk: bool) -> None:
         """`bulk` expects many texts (a rebuild) and takes more memory for them."""
@@ -222,6 +223,13 @@ class GenerationWriter:
             if self._words is not None:
                 words, self._words = self._words, None
                 words.abandon()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None:
+            self.abandon()
 
     def _commit_words(self) -> dict[str, str]:
         """Let the changes of words wait, or fold them into the word index; return what the catalog is to know of that."""

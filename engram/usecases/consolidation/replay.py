@@ -191,8 +191,7 @@ class Replayer:
         self._copy.state.close()
 
     def _update(self, generation: Generation, paths: Sequence[str], known: Mapping[str, object]) -> None:
-        writer = GenerationWriter(generation, bulk=not known and generation.next_row == 0)
-        try:
+        with GenerationWriter(generation, bulk=not known and generation.next_row == 0) as writer:
             indexer = Indexer(self._copy, writer, dict(known), self._copy.clock.nanoseconds())  # type: ignore[arg-type]
             gone = [path for path in paths if self._files.planned.get(path, b"") is None]
             for path in paths:
@@ -201,9 +200,6 @@ class Replayer:
             indexer.remove_files([path for path in gone if path in known])
             indexer.finish()
             writer.commit({})
-        except BaseException:
-            writer.abandon()
-            raise
 
     def _answer(self, text: str) -> Answered:
         """Return the answer: the cached one unless an entry that it was chosen from has changed."""

@@ -301,17 +301,13 @@ def _update(store: Store, generation: Generation, paths: Sequence[str], *, sweep
         return Refreshed()
     follow_renames(store, generation, delta)
     went = generation.catalog.ids_of(delta.gone) if delta.gone else set()
-    writer = GenerationWriter(generation, bulk=False)
-    try:
+    with GenerationWriter(generation, bulk=False) as writer:
         done = _apply(store, writer, delta, now, None, judged.paths, generation.owners)
         owners = _follow_owners(store, generation, writer, generation.owners)
         if generation.day != day:
             writer.fade(day)
         swept = {"head": freshness.head_commit(store), "swept_ns": str(now)} if sweep else {}
         writer.commit(swept | {"judged": mark, "day": str(day), "owners": json.dumps(owners)})
-    except BaseException:
-        writer.abandon()
-        raise
     store.judgements.settle(judged.entries)
     note_seen(store)
     if went:

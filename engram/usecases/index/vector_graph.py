@@ -95,12 +95,8 @@ def _put(store: Store, folder: str, made: GraphFile) -> bool:
             if generation is None or generation.folder != folder or generation.next_slot < made.slots:
                 remove_graph(folder, made)
                 return False
-            writer = GenerationWriter(generation, bulk=False)
-            try:
+            with GenerationWriter(generation, bulk=False) as writer:
                 writer.commit({GRAPH: made.packed()})
-            except BaseException:
-                writer.abandon()
-                raise
             remove_graphs(folder, keep=made.name)
             return True
         finally:

@@ -121,13 +121,9 @@ def _store(store: Store, model: Embedder, found: dict[Waiting, numpy.ndarray]) -
             if generation is None or generation.model != model.identity:
                 return 0
             still = _still_waiting(generation, found)
-            writer = GenerationWriter(generation, bulk=False)
-            try:
+            with GenerationWriter(generation, bulk=False) as writer:
                 writer.fill({one.row: found[one] for one in still})
                 writer.commit({})
-            except BaseException:
-                writer.abandon()
-                raise
             return len(still)
         finally:
             lock.release()
