@@ -259,16 +259,15 @@ def open_replayer(store: Store) -> Iterator[Replayer]:
 def _copy(store: Store, generation: Generation, folder: str) -> None:
     """Copy a generation under its writer lock."""
     target = os.path.join(folder, _NAME)
-    lock = FileLock(os.path.join(store.index.folder, "writer.lock"))
-    if not lock.acquire(_LOCK_SECONDS):
-        raise StoreError("Another process is building the search index.", "Nothing was changed; try again.")
-    try:
+    with FileLock(os.path.join(store.index.folder, "writer.lock")).tried(_LOCK_SECONDS) as held:
+        if not held:
+            raise StoreError(
+                "Another process is building the search index.", "Nothing was changed; try again."
+            )
         catalogs = shutil.ignore_patterns("catalog.db*", ".*.lock")
         shutil.copytree(generation.folder, target, ignore=catalogs)
         with contextlib.closing(sqlite3.connect(os.path.join(target, "catalog.db"))) as copy:
             generation.catalog.connection.backup(copy)
-    finally:
-        lock.release()
 
 
 def _sweep(store: Store) -> None:

@@ -43,10 +43,9 @@ def make_graph(store: Store) -> bool:
 
     Raises DamagedIndexError, IndexUnavailableError or OSError.
     """
-    lock = FileLock(os.path.join(store.index.folder, "graph.lock"))
-    if not lock.try_acquire():
-        return False
-    try:
+    with FileLock(os.path.join(store.index.folder, "graph.lock")).tried() as held:
+        if not held:
+            return False
         with store.lock:
             generation = store.index.look()
             if generation is None or not graph_due(store):
@@ -55,8 +54,6 @@ def make_graph(store: Store) -> bool:
                 slots = _complete_slots(generation)
         made = _make(generation, slots)
         return _put(store, generation.folder, made)
-    finally:
-        lock.release()
 
 
 def _complete_slots(generation: Generation) -> int:
@@ -86,21 +83,15 @@ def _put(store: Store, folder: str, made: GraphFile) -> bool:
     from engram.adapters.index.vector_graph import remove_graph, remove_graphs
 
     lock = FileLock(os.path.join(store.index.folder, "writer.lock"))
-    with store.lock:
-        if not lock.acquire(_LOCK_SECONDS):
+    with store.lock, lock.tried(_LOCK_SECONDS) as held:
+        generation = store.index.look() if held else None
+        if generation is None or generation.folder != folder or generation.next_slot < made.slots:
             remove_graph(folder, made)
             return False
-        try:
-            generation = store.index.look()
-            if generation is None or generation.folder != folder or generation.next_slot < made.slots:
-                remove_graph(folder, made)
-                return False
-            with GenerationWriter(generation, bulk=False) as writer:
-                writer.commit({GRAPH: made.packed()})
-            remove_graphs(folder, keep=made.name)
-            return True
-        finally:
-            lock.release()
+        with GenerationWriter(generation, bulk=False) as writer:
+            writer.commit({GRAPH: made.packed()})
+        remove_graphs(folder, keep=made.name)
+        return True
 
 
 def _threads() -> int:

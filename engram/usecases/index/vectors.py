@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 
 from engram.adapters.embed.errors import EmbeddingError, EmbeddingUnavailableError
@@ -43,13 +44,9 @@ def unfinished(store: Store) -> bool:
         return False
     if store.meaning.is_aside:
         return False
-    lock = _fill_lock(store)
-    try:
-        free = lock.try_acquire()
-    except OSError:
-        return False
-    lock.release()
-    return free
+    with contextlib.suppress(OSError), _fill_lock(store).tried() as is_free:
+        return is_free
+    return False
 
 
 def make_vectors(store: Store, progress: Progress | None = None) -> Filled:
@@ -58,15 +55,13 @@ def make_vectors(store: Store, progress: Progress | None = None) -> Filled:
         generation, model = store.index.look(), store.model
     if generation is None or model is None or generation.other_model or not generation.waiting:
         return Filled(left=generation.waiting if generation is not None else 0)
-    lock = _fill_lock(store)
     try:
-        if not lock.try_acquire():
-            return Filled(left=generation.waiting)
-        return _make(store, model, generation.waiting, progress)
+        with _fill_lock(store).tried() as held:
+            if not held:
+                return Filled(left=generation.waiting)
+            return _make(store, model, generation.waiting, progress)
     except OSError as error:
         return Filled(left=generation.waiting, trouble=str(error.strerror or error))
-    finally:
-        lock.release()
 
 
 def _make(store: Store, model: Embedder, total: int, progress: Progress | None) -> Filled:
@@ -113,20 +108,15 @@ def _fill(store: Store, model: Embedder, batch: list[Waiting]) -> int:
 def _store(store: Store, model: Embedder, found: dict[Waiting, numpy.ndarray]) -> int:
     """Write the vectors of texts that still lack them, under the lock for changing the index."""
     lock = FileLock(os.path.join(store.index.folder, "writer.lock"))
-    with store.lock:
-        if not found or not lock.acquire(_LOCK_SECONDS):
+    with store.lock, lock.tried(_LOCK_SECONDS) as held:
+        generation = store.index.look() if found and held else None
+        if generation is None or generation.model != model.identity:
             return 0
-        try:
-            generation = store.index.look()
-            if generation is None or generation.model != model.identity:
-                return 0
-            still = _still_waiting(generation, found)
-            with GenerationWriter(generation, bulk=False) as writer:
-                writer.fill({one.row: found[one] for one in still})
-                writer.commit({})
-            return len(still)
-        finally:
-            lock.release()
+        still = _still_waiting(generation, found)
+        with GenerationWriter(generation, bulk=False) as writer:
+            writer.fill({one.row: found[one] for one in still})
+            writer.commit({})
+        return len(still)
 
 
 def _still_waiting(generation: Generation, found: dict[Waiting, numpy.ndarray]) -> list[Waiting]:

@@ -72,11 +72,8 @@ def at_rest(store: Store) -> Iterator[None]:
         commit_local_changes(store)
     _ = store.source_id  # a store that nothing was recorded in has none yet, and making it takes the lock
     with contextlib.ExitStack() as locks:
-        if store.places.owns_branch:
-            lock = commit_lock(store)
-            locks.callback(lock.release)
-            if not lock.acquire(30):
-                raise StoreError("Another process is committing.", "Nothing was moved; try again.")
+        if store.places.owns_branch and not locks.enter_context(commit_lock(store).tried(30)):
+            raise StoreError("Another process is committing.", "Nothing was moved; try again.")
         locks.enter_context(store.files.lock())
         check(store, settled=True)
         yield

@@ -163,19 +163,12 @@ def wait_until_quiet(store: Store) -> bool:
     quiet, wait = quiet_seconds(), _until_sent(store)
     if wait == NEVER or not 0 < wait <= quiet:
         return wait <= 0
-    lock = _lock(store, "sync-wait.lock")
-    try:
-        if not lock.try_acquire():
-            return False
-    except OSError:
-        return False
-    try:
-        while wait != NEVER and 0 < wait <= quiet:
+    with contextlib.suppress(OSError), _lock(store, "sync-wait.lock").tried() as held:
+        while held and wait != NEVER and 0 < wait <= quiet:
             time.sleep(wait)
             wait = _until_sent(store)
-    finally:
-        lock.release()
-    return wait <= quiet
+        return held and wait <= quiet
+    return False
 
 
 def sync_waiting(store: Store) -> Synced | None:

@@ -247,13 +247,9 @@ def _is_committing(store: Store) -> bool:
     """Whether a committer is running; it checks the journal once more after releasing the lock."""
     from engram.usecases.store.commit import commit_lock
 
-    lock = commit_lock(store)
-    try:
-        acquired = lock.try_acquire()
-    except OSError:
-        return False
-    lock.release()
-    return not acquired
+    with contextlib.suppress(OSError), commit_lock(store).tried() as is_free:
+        return not is_free
+    return False
 
 
 def _sweep_wanted(store: Store) -> bool:

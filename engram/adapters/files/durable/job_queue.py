@@ -73,9 +73,9 @@ class JobQueue:
         """
         if self.is_empty():
             return 0
-        lock, total = FileLock(os.path.join(self.folder, "lock")), 0
-        try:
-            if not lock.try_acquire():
+        total = 0
+        with FileLock(os.path.join(self.folder, "lock")).tried() as held:
+            if not held:
                 return 0
             try:
                 for name, job in self._jobs():
@@ -85,8 +85,6 @@ class JobQueue:
                     self._done.add(name)
             finally:
                 self._remove_done()
-        finally:
-            lock.release()
         return total
 
     def _jobs(self) -> Iterator[tuple[str, dict[str, object]]]:

@@ -5,6 +5,7 @@ Not the `filelock` package: it imports asyncio, 35 ms of the 120 that a whole `e
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import sys
@@ -15,6 +16,7 @@ from engram.domain.errors import StoreError
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from types import TracebackType
     from typing import Self
 
@@ -66,6 +68,14 @@ class FileLock:
         if self._handle is not None:
             os.close(self._handle)
             self._handle = None
+
+    @contextlib.contextmanager
+    def tried(self, timeout: float = 0.0) -> Iterator[bool]:
+        """Hold the lock within this if it can be had in `timeout` seconds; gives whether it is held. Raises OSError."""
+        try:
+            yield self.acquire(timeout)
+        finally:
+            self.release()
 
     @property
     def held(self) -> bool:

@@ -314,16 +314,10 @@ class LoreFolder:
 
         Living writers hold the lock from the first temporary to the last move.
         """
-        lock = self.lock()
-        try:
-            if not lock.try_acquire():
-                return
-            self.journal.recover(self.root)
-            _discard_all([[self.absolute(path) for path in temporaries]])
-        except (OSError, StoreError):
-            return
-        finally:
-            lock.release()
+        with contextlib.suppress(OSError, StoreError), self.lock().tried() as held:
+            if held:
+                self.journal.recover(self.root)
+                _discard_all([[self.absolute(path) for path in temporaries]])
 
     def _prepare(self, operations: Sequence[Operation]) -> list[list[str]]:
         prepared: list[list[str]] = []
