@@ -310,12 +310,8 @@ class Engram(
 
         `client` is the source that a client of a server names: judgements count as its own.
         """
-        with self.store.lock:
-            before, self.store.caller = self.store.caller, Caller(session, agent, via, client)
-            try:
-                yield
-            finally:
-                self.store.caller = before
+        with self.store.lock, self.store.calling(Caller(session, agent, via, client)):
+            yield
 
     def start_vectors(self) -> None:
         """Have a process of its own make the vectors that the stores asked wait for; once a minute it is looked at."""

@@ -94,13 +94,8 @@ def enrich(store: Store) -> int:
 
 def _persist_as(store: Store, job: dict[str, object]) -> int:
     """Make entries of one in the name of the agent that observed it."""
-    with store.lock:
-        before = store.caller
-        store.caller = Caller(_text(job, "session"), _text(job, "agent"), "observe")
-        try:
-            return _persist(store, job)
-        finally:
-            store.caller = before
+    with store.lock, store.calling(Caller(_text(job, "session"), _text(job, "agent"), "observe")):
+        return _persist(store, job)
 
 
 def _persist(store: Store, job: dict[str, object]) -> int:

@@ -223,13 +223,10 @@ def propose_from_sessions(survey: Survey) -> list[Step]:
     used = {lore_id for lore_id, count in survey.usage.shown.items() if count >= PROMOTED_USES}
     steps: dict[str, Step] = {}
     for session in session_stores(store) if used else ():
-        try:
-            for path, lore in _used_lore(session, used):
-                step = _from_session(survey, session, path, lore) if lore.id not in steps else None
-                if step is not None:
-                    steps[lore.id] = step
-        finally:
-            session.close()
+        for path, lore in _used_lore(session, used):
+            step = _from_session(survey, session, path, lore) if lore.id not in steps else None
+            if step is not None:
+                steps[lore.id] = step
     survey.planned.update(steps)
     return [steps[lore_id] for lore_id in sorted(steps)]
 
@@ -267,11 +264,8 @@ def propose_promotions(survey: Survey, usefulness: Mapping[str, Usefulness], to:
 def promotion_from_session(store: Store, step: Step) -> promote.Step | None:
     """Plan the copy of a session's entry into the store; None if the session is gone. Raises as `promote`."""
     for session in session_stores(store):
-        try:
-            if session.places.root == step.session:
-                return promote.step_for(Found(step.lore[0], step.paths[0], "", session), store)
-        finally:
-            session.close()
+        if session.places.root == step.session:
+            return promote.step_for(Found(step.lore[0], step.paths[0], "", session), store)
     return None
 
 

@@ -247,11 +247,8 @@ def open_replayer(store: Store) -> Iterator[Replayer]:
     folder = os.path.join(store.places.state, _PREFIX + store.clock.new_id())
     try:
         consult(store, lambda generation: _copy(store, generation, folder))
-        replayer = Replayer(store, folder)
-        try:
+        with contextlib.closing(Replayer(store, folder)) as replayer:
             yield replayer
-        finally:
-            replayer.close()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

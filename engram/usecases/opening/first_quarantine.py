@@ -8,14 +8,15 @@ def quarantine_new_store(root: str) -> None:
 
     Raises GitError, StoreError, ConfigError.
     """
+    from contextlib import closing
+
     from engram.adapters.git.read.differences import differences
     from engram.adapters.git.run.layout import read_head
     from engram.usecases.admission.incoming_quarantine import quarantine_incoming, record_arrivals
     from engram.usecases.opening.store_layout import locate_root, make_store
     from engram.usecases.store.store import Caller, Clock
 
-    store = make_store(locate_root(root), Clock(), Caller("clone", ""))
-    try:
+    with closing(make_store(locate_root(root), Clock(), Caller("clone", ""))) as store:
         store.files.recover()
         repo = store.repository
         head = read_head(repo).oid
@@ -23,5 +24,3 @@ def quarantine_new_store(root: str) -> None:
             changes = differences(repo, None, head)
             quarantine_incoming(store, None, head, changes, {})
             record_arrivals(store, None, head, changes, {})
-    finally:
-        store.close()

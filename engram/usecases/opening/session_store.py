@@ -42,14 +42,15 @@ def session_places(state: str, session: str) -> Places:
 
 
 def session_stores(store: Store) -> Iterator[Store]:
-    """Yield the stores of all sessions of the store around the caller, by the name of their folder. Close each."""
+    """Yield the stores of all sessions of the store around the caller, by the name of their folder; each is closed then."""
     base = os.path.join(store.stand.state, _SESSIONS)
     with contextlib.suppress(OSError):
         for name in sorted(os.listdir(base)):
             own = os.path.join(base, name, ".engram")
             if not name.startswith(_GONE) and os.path.isdir(own):
                 places = Places(os.path.join(base, name), FOLDER, own, PLAIN, SESSION, None)
-                yield Store(places, store.settings, store.clock, store.caller)
+                with contextlib.closing(Store(places, store.settings, store.clock, store.caller)) as found:
+                    yield found
 
 
 def touch(store: Store) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 
 from engram.adapters.git.run.layout import read_head
 from engram.domain.entry.confidence import HELPFUL, INCORRECT, two_decimals
@@ -71,11 +70,8 @@ def demo(folder: str = "") -> Demo:
         return _Demonstration(new_folder(folder)).run()
     import tempfile
 
-    root = tempfile.mkdtemp(prefix="engram-demo-")
-    try:
+    with tempfile.TemporaryDirectory(prefix="engram-demo-", ignore_cleanup_errors=True) as root:
         return _Demonstration(root).run()
-    finally:
-        shutil.rmtree(root, ignore_errors=True)
 
 
 def new_folder(folder: str) -> str:

@@ -126,11 +126,8 @@ def _as_of(asked: Sequence[Store], question: Question) -> Iterator[Sequence[Stor
         return
     from engram.usecases.recall.past_store import store_as_of
 
-    past = store_as_of(asked[0], question.as_of)
-    try:
+    with contextlib.closing(store_as_of(asked[0], question.as_of)) as past:
         yield [past]
-    finally:
-        past.close()
 
 
 def _label(store: Store, other: Store, note: str) -> str:

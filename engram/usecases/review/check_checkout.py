@@ -7,7 +7,7 @@ before the change that is checked.
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
 from engram.adapters.files import places
 from engram.adapters.files.durable.write import LoreFolder
@@ -65,10 +65,8 @@ def open_checkout(start: str, caller: Caller, since: str = "") -> Iterator[Store
         store = Store(where, values, Clock(), caller)
         store.files = _Untouched(root, state, journaled=False)
         store.held_back, store.notes = settings.held_back, settings.trouble
-        try:
+        with closing(store):
             yield store
-        finally:
-            store.close()
 
 
 def _accept_settings_of(root: str, repository: Repository, state: str, commit: str) -> None:

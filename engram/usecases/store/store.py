@@ -23,7 +23,7 @@ from engram.domain.scopes import scope_named
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from engram.adapters.embed.endpoint import Endpoint
     from engram.adapters.embed.protocols import Embedder
@@ -431,6 +431,15 @@ class Store:
         """This clone's id as far as it has one; "" before it wrote anything."""
         self._source_id = self._source_id or self.read_source() or self.remembered_source()
         return self._source_id
+
+    @contextlib.contextmanager
+    def calling(self, caller: Caller) -> Iterator[None]:
+        """Within this, somebody else is calling."""
+        before, self.caller = self.caller, caller
+        try:
+            yield
+        finally:
+            self.caller = before
 
     @property
     def source(self) -> str:

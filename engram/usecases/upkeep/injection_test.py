@@ -65,18 +65,14 @@ class Report(NamedTuple):
 
 def poison_check() -> Report:
     """Show every entry of the corpus to an agent in every way, in a temporary store."""
-    import shutil
     import tempfile
+    from contextlib import closing
 
-    root = tempfile.mkdtemp(prefix="engram-poison-")
-    try:
-        store = _scratch(root)
-        try:
-            return _run_checks(store, plant(store))
-        finally:
-            store.close()
-    finally:
-        shutil.rmtree(root, ignore_errors=True)
+    with (
+        tempfile.TemporaryDirectory(prefix="engram-poison-", ignore_cleanup_errors=True) as root,
+        closing(_scratch(root)) as store,
+    ):
+        return _run_checks(store, plant(store))
 
 
 def corpus() -> list[dict[str, Any]]:

@@ -78,12 +78,8 @@ def maintain_if_due(store: Store) -> Maintained | None:
     """Run maintenance in the background if it is due, else return None; `engram undo` skips its commits."""
     if not is_due(store):
         return None
-    before = store.caller
-    store.caller = Caller(BY_ITSELF, "", "maintain")
-    try:
+    with store.calling(Caller(BY_ITSELF, "", "maintain")):
         return maintain(store)
-    finally:
-        store.caller = before
 
 
 def is_due(store: Store) -> bool:
