@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 
@@ -89,7 +90,7 @@ def prepare(path: str, content: bytes, token: str, mode: int = READABLE, *, sync
             mode &= about.st_mode
         handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)
         try:
-            write_all(handle, content)
+            _write_all(handle, content)
             if synced:
                 os.fsync(handle)
         finally:
@@ -100,14 +101,35 @@ def prepare(path: str, content: bytes, token: str, mode: int = READABLE, *, sync
     return temporary
 
 
-def write_all(handle: int, data: bytes) -> None:
+def append(path: str, lines: bytes) -> int:
+    """Append lines durably, all or none, to a file that nobody else may read; returns where they begin. Raises OSError.
+
+    A line that a killed writer left open is ended before.
+    """
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o600)
+    try:
+        size = os.fstat(handle).st_size
+        ending = _line_break(handle, size)
+        try:
+            _write_all(handle, ending + lines)
+            os.fsync(handle)
+        except OSError:
+            with contextlib.suppress(OSError):
+                os.ftruncate(handle, size)
+            raise
+        return size + len(ending)
+    finally:
+        os.close(handle)
+
+
+def _write_all(handle: int, data: bytes) -> None:
     """Write all the bytes, however many a call takes. Raises OSError."""
     view = memoryview(data)
     while view:
         view = view[os.write(handle, view) :]
 
 
-def line_break(handle: int, size: int) -> bytes:
+def _line_break(handle: int, size: int) -> bytes:
     """Return a newline if a killed writer left the last line of a file of so many bytes open. Raises OSError."""
     if size == 0:
         return b""

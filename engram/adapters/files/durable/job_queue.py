@@ -16,8 +16,6 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-_APPEND = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)
-
 
 class JobQueue:
     """The jobs in one folder, the oldest first."""
@@ -36,12 +34,7 @@ class JobQueue:
             os.makedirs(self.folder, exist_ok=True)
             with self._write_lock():
                 is_new = not os.path.exists(self._waiting)
-                handle = os.open(self._waiting, _APPEND, 0o600)
-                try:
-                    atomic.write_all(handle, atomic.line_break(handle, os.fstat(handle).st_size) + line)
-                    os.fsync(handle)
-                finally:
-                    os.close(handle)
+                atomic.append(self._waiting, line)
                 if is_new:
                     atomic.sync_folder(self.folder)
         except OSError as error:

@@ -127,17 +127,7 @@ class LedgerFolder:
         new = not os.path.exists(name)
         if new:
             os.makedirs(os.path.dirname(name), exist_ok=True)
-        with open(name, "ab", buffering=0, opener=_private) as file:
-            size = file.tell()
-            if size and not self.read(path, size - 1).endswith(b"\n"):  # a process was killed while it wrote
-                lines = b"\n" + lines
-            try:
-                atomic.write_all(file.fileno(), lines)
-                os.fsync(file.fileno())
-            except OSError:
-                with contextlib.suppress(OSError):
-                    os.ftruncate(file.fileno(), size)  # half a line would be counted as malformed for ever
-                raise
+        atomic.append(name, lines)
         if new:
             self._sync_folders(os.path.dirname(name))
 
@@ -153,7 +143,3 @@ def _write_error(folder: str, error: OSError) -> StoreError:
         f"A judgement cannot be written to {folder}: {error.strerror}.",
         "Nothing was recorded. Check for a full disk or missing permissions, then try again.",
     )
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)

@@ -70,25 +70,11 @@ class Journal:
         On failure the journal is as it was. Raises StoreError.
         """
         lines = [_line(operation, paths) for operation, paths in zip(operations, temporaries, strict=True)]
-        size = -1  # until it is known
-        handle = -1
         try:
-            handle = os.open(
-                self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o600
-            )
-            size = os.fstat(handle).st_size
-            lines[0] = atomic.line_break(handle, size) + lines[0]
-            atomic.write_all(handle, b"".join(lines))
-            os.fsync(handle)
-            return list(accumulate(map(len, lines[:-1]), initial=size))
+            begin = atomic.append(self.path, b"".join(lines))
         except OSError as error:
-            if size >= 0:
-                with contextlib.suppress(OSError):
-                    os.ftruncate(handle, size)
             raise atomic.unwritable(self.path, error) from None
-        finally:
-            if handle >= 0:
-                os.close(handle)
+        return list(accumulate(map(len, lines[:-1]), initial=begin))
 
     def cut(self, position: int) -> None:
         """Take back the operations from `position` on, which were just added. Raises OSError."""
