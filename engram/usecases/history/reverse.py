@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from engram.adapters.files.durable import atomic
 from engram.adapters.files.durable.write import Change
-from engram.adapters.files.frontmatter import codec
 from engram.domain.entry import times
 from engram.domain.entry.confidence import MERGE_GAIN, Vote
 from engram.domain.entry.disputes import DELETED
 from engram.domain.entry.named_files import is_named
-from engram.domain.errors import LoreFileError
 from engram.domain.judgements.tally import without_accounts
 from engram.domain.merge.merge import union_of
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -19,6 +17,7 @@ from engram.usecases.store import entry_writer, judgements
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
+    from engram.adapters.files.frontmatter import codec
     from engram.adapters.git.run.layout import Repository
     from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
@@ -181,16 +180,7 @@ class _Reversal:
     def _file(self, path: str, raw: bytes | None) -> codec.LoreFile | None:
         if raw is None or is_named(path, self._store.places.folder):
             return None
-        try:
-            return codec.read(
-                raw,
-                path,
-                self._store.categories,
-                self._store.clock.now(),
-                first_seen=self._store.first_seen(path),
-            )
-        except LoreFileError:
-            return None
+        return entry_writer.parse(self._store, raw, path)
 
     def _parse(self, path: str, raw: bytes) -> Lore | None:
         file = self._file(path, raw)

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import TypeVar
 
-    from engram.adapters.files.frontmatter.codec import LoreFile
     from engram.usecases.store.store import Store
 
     T = TypeVar("T")
@@ -126,7 +125,7 @@ def rewrite(store: Store, path: str, lore_id: str, before: bytes, after: bytes) 
         raise ValidationError(
             "file", f"The edited text is not a valid entry: {where}{error.reason}.", error.hint
         ) from None
-    is_known, old = bool(lore_id), _parse(store, path, before)
+    is_known, old = bool(lore_id), entry_writer.parse(store, before, path)
     lore_id = lore_id or file.lore.id
     if (file.adopted or (old and old.adopted)) and file.lore.id != lore_id:
         raise ValidationError("id", "The id of an entry never changes.", f"Put `id: {lore_id}` back.")
@@ -144,13 +143,6 @@ def rewrite(store: Store, path: str, lore_id: str, before: bytes, after: bytes) 
             is_claimed = _claims(old.lore) != _claims(lore)
             credit.confirm_by_edit(store, old.lore, lore, is_claimed=is_claimed)
     return Shown(judgements.with_tally(store, lore), path, "", store.places.scope)
-
-
-def _parse(store: Store, path: str, raw: bytes) -> LoreFile | None:
-    try:
-        return codec.read(raw, path, store.categories, store.clock.now(), first_seen=store.first_seen(path))
-    except LoreFileError:
-        return None
 
 
 def _apply_fields(store: Store, lore: Lore, wanted: Edit) -> Lore:

@@ -76,15 +76,11 @@ def drop_same(store: Store, recorded: Sequence[Lore]) -> None:
     if not store.state.exists:  # recording opens no database for it
         return
     with contextlib.suppress(EngramError, OSError, sqlite3.Error):
-        table, now = CapturedTable(store.state), store.clock.now()
-        rows = table.rows(now.timestamp())
-        marks = {words_mark(lore.content) for lore in recorded} if rows else set()
-        for lore_id, raw in rows:
-            if (
-                words_mark(codec.read(raw.encode(), f"{lore_id}.md", store.categories, now).lore.content)
-                in marks
-            ):
-                table.remove(lore_id)
+        found = list_captured(store)
+        marks = {words_mark(lore.content) for lore in recorded} if found else set()
+        for lore in found:
+            if words_mark(lore.content) in marks:
+                drop(store, lore.id)
 
 
 def describe_age(lore: Lore, now: datetime) -> str:

@@ -61,6 +61,14 @@ def load_readable(store: Store, path: str) -> LoreFile | None:
         return None
 
 
+def parse(store: Store, raw: bytes, path: str) -> LoreFile | None:
+    """Return the entry that these bytes are at a path; None where they are none."""
+    try:
+        return codec.read(raw, path, store.categories, store.clock.now(), first_seen=store.first_seen(path))
+    except LoreFileError:
+        return None
+
+
 def rewrite(store: Store, file: LoreFile, lore: Lore) -> bytes:
     """Return the file edited to say `lore`, in format 2: what it held of format 1 goes to the ledger when it is written.
 
