@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 from engram.domain.admission.credit import RAISED, Confirmation
 from engram.domain.admission.trust import NOT_SIGNED, Signature
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any
 
     from engram.adapters.state.connection import StateConnection
 
@@ -33,7 +36,6 @@ ADD_CLAIMS = (
 )
 LASTING = (NOT_SIGNED,)  # no key and no time changes that
 KEPT_SECONDS = 24 * 3600.0
-_AT_ONCE = 500
 _HELD = "id, digest, commit_id, why, at"
 
 
@@ -58,13 +60,12 @@ class TrustTables:
         self, commits: Sequence[str], now: float, *, max_age: float = KEPT_SECONDS
     ) -> dict[str, Signature]:
         """Return the signatures of these commits that need not be verified again: none older than `max_age` (seconds)."""
-        found: dict[str, Signature] = {}
-        for some in _parts(commits):
-            query = f"SELECT commit_id, state, key, signer, at FROM signatures WHERE commit_id IN ({_marks(some)})"  # noqa: S608
-            for oid, state, key, signer, at in self._state.run(query, some):
-                if state in LASTING or max_age == float("inf") or 0 <= now - at < max_age:
-                    found[oid] = Signature(state, key, signer)
-        return found
+        query = "SELECT commit_id, state, key, signer, at FROM signatures WHERE commit_id"
+        return {
+            oid: Signature(state, key, signer)
+            for oid, state, key, signer, at in self._listed(query, commits)
+            if state in LASTING or max_age == float("inf") or 0 <= now - at < max_age
+        }
 
     def add_signatures(self, found: Iterable[tuple[str, Signature]], now: float) -> None:
         """Record verified signatures."""
@@ -78,11 +79,7 @@ class TrustTables:
 
     def arrivals(self, ids: Sequence[str]) -> dict[str, str]:
         """Return the commit that brought each of these entries in, if it came by a sync."""
-        found: dict[str, str] = {}
-        for some in _parts(ids):
-            query = f"SELECT id, commit_id FROM arrivals WHERE id IN ({_marks(some)})"  # noqa: S608
-            found.update(self._state.run(query, some))
-        return found
+        return dict(self._listed("SELECT id, commit_id FROM arrivals WHERE id", ids))
 
     def quarantine(self, rows: Iterable[QuarantinedText]) -> None:
         """Quarantine these texts."""
@@ -109,11 +106,10 @@ class TrustTables:
     def confirmations(self, ids: Sequence[str]) -> dict[str, Confirmation]:
         """Return the confirmations of the claims of these entries, by id."""
         found: dict[str, Confirmation] = {}
-        for some in _parts(ids):
-            query = f"SELECT id, digest, confidence, claims FROM confirmed WHERE id IN ({_marks(some)})"  # noqa: S608
-            for lore_id, digest, confidence, claims in self._state.run(query, some):
-                accepted = None if claims is None else frozenset(claims.split("\n")) - {""}
-                found[lore_id] = Confirmation(digest, confidence, accepted)
+        query = "SELECT id, digest, confidence, claims FROM confirmed WHERE id"
+        for lore_id, digest, confidence, claims in self._listed(query, ids):
+            accepted = None if claims is None else frozenset(claims.split("\n")) - {""}
+            found[lore_id] = Confirmation(digest, confidence, accepted)
         return found
 
     def most_confirmed(self, most: int) -> list[str]:
@@ -147,16 +143,12 @@ class TrustTables:
         query = "DELETE FROM confirmed WHERE id = ? AND digest != ?"
         self._state.run_many(query, [(lore_id, RAISED) for lore_id in ids])
 
-
-def _parts(values: Sequence[str]) -> Iterable[tuple[str, ...]]:
-    for at in range(0, len(values), _AT_ONCE):
-        yield tuple(values[at : at + _AT_ONCE])
+    def _listed(self, query: str, ids: Sequence[str]) -> list[tuple[Any, ...]]:
+        """Return the rows with these ids; none are no reason to open the file."""
+        values = [json.dumps([*ids])]
+        return self._state.run(f"{query} IN (SELECT value FROM json_each(?))", values) if ids else []  # noqa: S608
 
 
 def _insert(table: str, columns: str) -> str:
     """Return the statement that adds a row; it names the columns, for a later version may have added one."""
-    return f"INSERT OR REPLACE INTO {table} ({columns}) VALUES ({_marks(columns.split())})"  # noqa: S608
-
-
-def _marks(values: Sequence[str]) -> str:
-    return ",".join("?" * len(values))
+    return f"INSERT OR REPLACE INTO {table} ({columns}) VALUES ({','.join('?' * len(columns.split()))})"  # noqa: S608
