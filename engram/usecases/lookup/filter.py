@@ -62,25 +62,20 @@ class Filter(NamedTuple):
 
     def accepts_hit(self, hit: Hit) -> bool:
         """Test a catalog line. It has no tags: select its row by `sql` where the filter has any."""
-        return (
-            (not self.status or hit.status == self.status)
-            and self.min_confidence <= hit.confidence <= self.max_confidence
-            and (not self.categories or hit.category in self.categories)
-            and (not self.types or hit.type in self.types)
-            and (not self.agents or hit.agent in self.agents)
-            and self.since <= hit.created_at < self.until
-            and (self.ids is None or hit.id in self.ids)
-        )
+        return self._accepts(hit, hit.confidence, hit.created_at)
 
     def accepts(self, lore: Lore) -> bool:
         """Test an entry."""
+        fits = self._accepts(lore, lore.thousandths, lore.created_at.timestamp())
+        return fits and set(self.tags) <= set(lore.tags)
+
+    def _accepts(self, one: Hit | Lore, thousandths: int, created: float) -> bool:
         return (
-            (not self.status or lore.status == self.status)
-            and self.min_confidence <= lore.thousandths <= self.max_confidence
-            and (not self.categories or lore.category in self.categories)
-            and (not self.types or lore.type in self.types)
-            and (not self.agents or lore.agent in self.agents)
-            and self.since <= lore.created_at.timestamp() < self.until
-            and (self.ids is None or lore.id in self.ids)
-            and set(self.tags) <= set(lore.tags)
+            (not self.status or one.status == self.status)
+            and self.min_confidence <= thousandths <= self.max_confidence
+            and (not self.categories or one.category in self.categories)
+            and (not self.types or one.type in self.types)
+            and (not self.agents or one.agent in self.agents)
+            and self.since <= created < self.until
+            and (self.ids is None or one.id in self.ids)
         )
