@@ -168,10 +168,15 @@ def _with_confidence(event: Event, place: str, course: Course) -> Event:
         for value in (event.confidence_before, event.confidence)
     )
     return event._replace(
-        confidence_before=None if before is None else (before.full + 5) // 10 / 100,
-        confidence=None if after is None else (after.full + 5) // 10 / 100,
+        confidence_before=_shown(before and before.full),
+        confidence=_shown(after and after.full),
         validation_count=after.validation_count if after else event.validation_count,
     )
+
+
+def _shown(thousandths: int | None) -> float | None:
+    """Return a confidence as it is shown."""
+    return None if thousandths is None else (thousandths + 5) // 10 / 100
 
 
 def _judged_events(store: Store, course: Course, path: str, limit: int) -> list[Event]:
@@ -180,7 +185,7 @@ def _judged_events(store: Store, course: Course, path: str, limit: int) -> list[
     return [
         Event(
             *_line_fields(store, one.line, subjects, f"{(one.after - one.before) / 1000:+.2f}"), JUDGED, path, (),
-            (one.before + 5) // 10 / 100, (one.after + 5) // 10 / 100, one.validation_count, UNSIGNED,
+            _shown(one.before), _shown(one.after), one.validation_count, UNSIGNED,
             people.machine_name(store, one.line.source),
         )
         for one in course.steps(limit)
@@ -217,19 +222,7 @@ def _common_fields(commit: CommitRow) -> tuple[str, datetime, str, str, str, str
 
 
 def _event(store: Store, commit: CommitRow, event: EventRow, signature: Signature) -> Event:
-    before, after = (
-        None if value is None else (value + 5) // 10 / 100
-        for value in (event.confidence_before, event.confidence)
-    )
-    path = in_store(store, event.path)
     return Event(
-        *_common_fields(commit),
-        event.kind,
-        path,
-        event.fields,
-        before,
-        after,
-        event.validations,
-        signature,
-        commit.machine,
-    )
+        *_common_fields(commit), event.kind, in_store(store, event.path), event.fields,
+        _shown(event.confidence_before), _shown(event.confidence), event.validations, signature, commit.machine,
+    )  # fmt: skip
