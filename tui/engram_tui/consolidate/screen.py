@@ -22,7 +22,6 @@ from engram_tui.inbox.pair_search import PairSearch
 from engram_tui.shell.command import Command
 from engram_tui.shell.sanitize import safe_line, safe_lines
 from engram_tui.shell.screen import ShellScreen
-from engram_tui.shell.store_screen import reopen_store
 from engram_tui.widgets.entry_list import CURSOR_DELAY, EntryList
 from engram_tui.widgets.format import count
 from engram_tui.widgets.markdown_pane import MarkdownPane
@@ -155,15 +154,14 @@ class ConsolidateScreen(ShellScreen):
         )
 
     def _plan_now(self) -> None:
-        chosen, large = dict(self.choices.chosen), self._pairs.is_large
-
-        def question(store: Engram) -> Plan:
-            if not large:
-                return make_plan(store, chosen, self._progress)
-            with reopen_store(store) as own:  # in a large store it takes seconds
-                return make_plan(own, chosen, self._progress)
-
-        self.ask("plan", question, self._take_plan, failed=self._no_plan, unlocked=large)
+        chosen = dict(self.choices.chosen)
+        self.ask(
+            "plan",
+            lambda store: make_plan(store, chosen, self._progress),
+            self._take_plan,
+            failed=self._no_plan,
+            apart=self._pairs.is_large,  # then it takes seconds
+        )
 
     def _progress(self, doing: str) -> None:
         self.app.call_later(self._show_progress, doing)

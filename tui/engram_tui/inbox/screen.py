@@ -25,7 +25,6 @@ from engram_tui.inbox.pair_search import PairSearch
 from engram_tui.inbox.queue import ORDERS, Wanted, called, group_items
 from engram_tui.shell.action import key_label
 from engram_tui.shell.sanitize import safe_line
-from engram_tui.shell.store_screen import reopen_store
 from engram_tui.widgets.entry_list import CURSOR_DELAY, EntryList
 from engram_tui.widgets.filter_input import TYPING_DELAY, FilterInput
 from engram_tui.widgets.option_lines import StatusText
@@ -185,17 +184,14 @@ class InboxScreen(DecidingScreen):
         def read(store: Engram) -> Mapping[str, Sequence[Listed]]:
             from engram.usecases.review import review
 
-            if not apart:
-                return group_items(review.review(store.store, kinds=kinds, code=code, first=first).items)
-            with reopen_store(store) as own:
-                return group_items(review.review(own.store, kinds=kinds, code=code).items)
+            return group_items(review.review(store.store, kinds=kinds, code=code, first=first).items)
 
         read_now = () if first else kinds if done is None else done
         self.ask(
             f"queue {kinds[0]} {code} {first}",
             read,
             partial(self._take_kinds, kinds, read_now, first),
-            unlocked=apart,
+            apart=apart,
         )
 
     def _take_kinds(

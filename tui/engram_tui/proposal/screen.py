@@ -5,7 +5,7 @@ It lies over the Inbox. What is decided is only noted, until the review ends: th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rich.text import Text
@@ -19,7 +19,6 @@ from engram_tui.proposal.actions import ACTIONS
 from engram_tui.shell.errors import describe_error
 from engram_tui.shell.sanitize import safe_line, safe_lines
 from engram_tui.shell.screen import ShellScreen
-from engram_tui.shell.store_screen import reopen_store
 from engram_tui.widgets.entry_list import EntryList
 from engram_tui.widgets.line_list import BAD, GOOD, QUIET, Line, LineList, Part
 from engram_tui.widgets.option_lines import StatusText
@@ -243,8 +242,14 @@ class ProposalScreen(ShellScreen):
         def step(text: str) -> None:
             self.call_later(self._show_about, f"{text} …")
 
-        self.ask("finish", _finishing(self.proposal_name, step), self._handle_finish, failed=self._handle_failure,
-                 exclusive=False, unlocked=True)  # fmt: skip
+        self.ask(
+            "finish",
+            lambda store: store.finish_proposal(self.proposal_name, step=step),
+            self._handle_finish,
+            failed=self._handle_failure,
+            exclusive=False,
+            apart=True,  # nobody waits for the network
+        )
 
     def _handle_failure(self, line: str) -> None:
         self.finishing = False
@@ -273,16 +278,6 @@ class ProposalScreen(ShellScreen):
     def action_back(self) -> None:
         """Go back to the Inbox."""
         self.app.pop_screen()
-
-
-def _finishing(name: str, step: Callable[[str], None]) -> Callable[[Engram], Finished]:
-    """Return what ends the review on a store of its own: nobody waits for the network."""
-
-    def finish(store: Engram) -> Finished:
-        with reopen_store(store) as own:
-            return own.finish_proposal(name, step=step)
-
-    return finish
 
 
 def outcome_sentence(done: Finished) -> str:

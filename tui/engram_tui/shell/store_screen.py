@@ -53,14 +53,15 @@ class StoreScreen(Screen[None]):
         failed: Callable[[str], None] | None = None,
         exclusive: bool = True,
         unlocked: bool = False,
+        apart: bool = False,
         opens: bool = False,
     ) -> None:
         """Run `question` in a thread, then `answer` on the screen with what it returned.
 
         An expected error goes to `failed` as one line, else to `show_error`. An `exclusive` question is dropped
         where a newer one of its group was asked meanwhile. An `unlocked` one may take long: it takes the store's lock
-        itself where it needs it, so that others need not wait. Where the answer `opens` something to type into, the
-        keys that follow wait for it, and are dropped where it cannot be opened.
+        itself where it needs it, so that others need not wait; one `apart` gets a store of its own. Where the answer
+        `opens` something to type into, the keys that follow wait for it, and are dropped where it cannot be opened.
         """
         release = self.hold_keys() if opens else None
         exclusive = exclusive and not opens  # one that is dropped would not release the keys
@@ -69,11 +70,12 @@ class StoreScreen(Screen[None]):
             opened = False
             worker = get_current_worker()
             try:
-                with nullcontext() if unlocked else self.store.store.lock:
+                with nullcontext() if unlocked or apart else self.store.store.lock:
                     if exclusive and worker.is_cancelled:
                         return
                     check_folder(self.store)
-                    found = question(self.store)
+                    with _reopen(self.store) if apart else nullcontext(self.store) as store:
+                        found = question(store)
             except EXPECTED as error:
                 self.call_later(failed or self.show_error, describe_error(error))
             except Exception as error:  # noqa: BLE001 - a defect must not take the app with it
@@ -138,7 +140,7 @@ def check_folder(store: Engram) -> None:
 
 
 @contextmanager
-def reopen_store(store: Engram) -> Iterator[Engram]:
+def _reopen(store: Engram) -> Iterator[Engram]:
     """Open the same store once more, to read for seconds in one thread without holding the store's lock."""
     from engram.app import Engram
     from engram.usecases.opening.open_store import open_store
