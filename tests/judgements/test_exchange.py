@@ -15,7 +15,7 @@ from sync_kit import bare, executable
 
 from engram.domain.errors import RemoteError, SecretInCommitError
 from engram.domain.judgements import ledger
-from engram.usecases.judgements.commit_own import commit_own, private_folder
+from engram.usecases.judgements.commit_own import commit_own
 from engram.usecases.judgements.exchange import exchange
 
 # Merging
@@ -271,7 +271,7 @@ def test_two_processes_of_one_clone_commit_at_once_and_every_line_is_there(tmp_p
     judges = Judges(tmp_path / "scene", "a")
     store = judges["a"]
     said = judge(store, 13)
-    path = Path(private_folder(store), ledger.path_of(store.source_id, said[0].id))
+    path = Path(store.ledgers.folder, ledger.path_of(store.source_id, said[0].id))
     first, *lines = path.read_text().splitlines()
     path.write_text(f"{first}\n")
     children = [start(JUDGE_AND_COMMIT, store.places.root, path, *lines[part::2]) for part in range(2)]

@@ -15,7 +15,6 @@ from engram.domain.entry import ulid
 from engram.domain.entry.confidence import HELPFUL
 from engram.domain.judgements import ledger
 from engram.domain.judgements.ledger import Judgement
-from engram.usecases.judgements.commit_own import private_folder
 from engram.usecases.judgements.exchange import exchange
 from engram.usecases.opening.open_store import open_store
 from engram.usecases.store.store import Caller
@@ -47,7 +46,7 @@ def judge(store: Store, count: int = 1, kind: str = HELPFUL) -> list[Judgement]:
 
 def append(store: Store, path: str, raw: bytes) -> None:
     """Append bytes to a private file."""
-    file = Path(private_folder(store), path)
+    file = Path(store.ledgers.folder, path)
     file.parent.mkdir(parents=True, exist_ok=True)
     with file.open("ab") as opened_file:
         opened_file.write(raw)

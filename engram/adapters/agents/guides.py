@@ -104,7 +104,8 @@ decision = "allow"
 priority = 100
 """
 
-_DEVCONTAINER = """\
+# What goes into the files of a development container: pull after its start, push before its stop.
+DEVCONTAINER = """\
 // devcontainer.json: bring lore in when the container starts
 {
   "postStartCommand": { "engram": "engram sync --pull || true" }
@@ -142,8 +143,3 @@ def policy(server: str, tools: Sequence[str]) -> str:
     """Gemini CLI's rules that let it use these tools of the MCP server without asking."""
     named = ", ".join(f'"{tool}"' for tool in tools)
     return _POLICY.format(written=WRITTEN, server=server, tools=named)
-
-
-def devcontainer() -> str:
-    """Return what to put into the files of a development container: pull after its start, push before its stop."""
-    return _DEVCONTAINER

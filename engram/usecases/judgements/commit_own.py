@@ -54,11 +54,6 @@ class _Plan(NamedTuple):
     files: dict[str, tuple[int, str]]
 
 
-def private_folder(store: Store) -> str:
-    """Return the folder of this clone's own ledgers, by the paths that they have on the branch."""
-    return store.ledgers.folder
-
-
 def commit_own(store: Store) -> bool:
     """Bring all own lines into the local branch, in one commit; False where they are there already.
 
@@ -92,7 +87,7 @@ def commit_own(store: Store) -> bool:
 
 def seconds_until_due(store: Store) -> float | None:
     """Return how many seconds the lines that wait may wait still, so that there is no commit for each; None for none."""
-    if store.places.repository is None or not os.path.isdir(private_folder(store)):
+    if store.places.repository is None or not os.path.isdir(store.ledgers.folder):
         return None
     known = _read_mark(store)
     if _own_sizes(store) == {path: size for path, (size, _) in known.files.items()}:
@@ -111,7 +106,7 @@ def commit_if_due(store: Store, *, at_once: bool = False) -> None:
 
 def _own_sizes(store: Store) -> dict[str, int]:
     """Return the size of each own file, by its path on the branch."""
-    top = private_folder(store)
+    top = store.ledgers.folder
     found: dict[str, int] = {}
     for folder, _, names in os.walk(top):
         for name in names:
@@ -160,7 +155,7 @@ def _own_contents(
         if path in entries and known.files.get(path) == (size, entries[path].oid):
             files[path] = known.files[path]
             continue
-        raw = atomic.read(os.path.join(private_folder(store), *path.split("/")))
+        raw = atomic.read(os.path.join(store.ledgers.folder, *path.split("/")))
         raws[path] = raw[: raw.rfind(b"\n") + 1]  # another process may be in the middle of a line
     return raws, files
 

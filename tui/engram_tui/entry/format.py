@@ -174,14 +174,9 @@ def event_line(event: Event, now: float, *, marked: bool) -> str:
     what = event.subject.partition(":")[0] if event.op and ":" in event.subject else event.kind
     fields = "" if event.fields == ("confidence",) else ", ".join(event.fields)
     mark = "●" if marked else " "
-    what, author = safe_line(what, 12), safe_line(who(event), 14)
+    what, author = safe_line(what, 12), safe_line(event.who, 14)
     line = f"{mark} {elapsed(now - event.at.timestamp()):>6}  {_change(event):<9} {what:<9} {author:<12} {fields}"
     return safe_line(line).rstrip()
-
-
-def who(event: Event) -> str:
-    """Return who made a version, by name."""
-    return event.who
 
 
 def _change(event: Event) -> str:
@@ -195,7 +190,7 @@ def _change(event: Event) -> str:
 
 def version_heading(event: Event) -> str:
     """Format a version as the heading of a comparison."""
-    return f"{event.at:%Y-%m-%d %H:%M} · {who(event)} · {event.commit}"
+    return f"{event.at:%Y-%m-%d %H:%M} · {event.who} · {event.commit}"
 
 
 def query_line(one: Surfaced, now: float) -> str:

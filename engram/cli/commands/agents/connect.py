@@ -89,7 +89,7 @@ def _print(call: Call, agent: str, wanted: Wish) -> int:
 
     notes: list[str] = []
     if agent == _DEVCONTAINER:
-        found = [("devcontainer.json, compose.yaml", guides.devcontainer())]
+        found = [("devcontainer.json, compose.yaml", guides.DEVCONTAINER)]
     elif agent:
         host = agent_named(agent)
         found, notes = by_hand(host if wanted.command else host_in_project(host), wanted)
