@@ -6,7 +6,6 @@ import os
 import shutil
 
 from engram.adapters.files.durable import atomic
-from engram.domain.errors import StoreError
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.store.store import PLAIN, Places, Store
 from engram.usecases.store.version_paths import git_prefix
@@ -23,13 +22,11 @@ def store_as_of(store: Store, revision: str) -> Store:
 
     Raises NotFoundError without such a commit, StoreError outside git.
     """
-    repository = store.places.repository
-    if repository is None:
-        raise StoreError(
-            "This store is a folder outside git, so it has no history.", "Run `git init` there to start one."
-        )
     from engram.adapters.git.read.revisions import resolve
     from engram.usecases.store.commit import commit_quietly
+    from engram.usecases.store.version_paths import repository_of
+
+    repository = repository_of(store)
 
     commit_quietly(store)
     commit = resolve(repository, revision)
