@@ -8,7 +8,7 @@ import shutil
 from engram.adapters.files.durable import atomic
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.store.store import PLAIN, Places, Store
-from engram.usecases.store.version_paths import git_prefix
+from engram.usecases.store.version_paths import git_prefix, repository_of
 
 if TYPE_CHECKING:
     from engram.adapters.git.run.layout import Repository
@@ -24,10 +24,8 @@ def store_as_of(store: Store, revision: str) -> Store:
     """
     from engram.adapters.git.read.revisions import resolve
     from engram.usecases.store.commit import commit_quietly
-    from engram.usecases.store.version_paths import repository_of
 
     repository = repository_of(store)
-
     commit_quietly(store)
     commit = resolve(repository, revision)
     base = os.path.join(store.places.state, _FOLDER)
