@@ -29,6 +29,17 @@ def consult(store: Store, ask: Callable[[Generation], T], *, thorough: bool = Fa
         return _ask(store, ask, thorough)
 
 
+def look_up(store: Store, ask: Callable[[Generation], list[T]]) -> list[T]:
+    """Return what `ask` finds in the index as it is now; nothing where there is none, or a damaged one, which is then rebuilt."""
+    generation = store.index.look()
+    try:
+        with damage_noticed():
+            return ask(generation) if generation is not None else []
+    except DamagedIndexError as error:
+        store.index.mark_damaged(str(error))
+        return []
+
+
 def _ask(store: Store, ask: Callable[[Generation], T], thorough: bool) -> T:
     refresh(store, thorough=thorough)
     generation = store.index.look()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.adapters.index.damage import DamagedIndexError, damage_noticed
+from engram.adapters.index.damage import damage_noticed
 from engram.domain.entry import refs, ulid
 from engram.domain.entry.refs import Seen
 from engram.domain.errors import AmbiguousError, EngramError, NotFoundError
@@ -146,7 +146,7 @@ def _known_place(store: Store, lore_id: str) -> str:
         with damage_noticed():
             known = store.index.generation.catalog.select("id = ?", [lore_id])
         still = len(known) == 1 and entry_writer.load(store, known[0].path).lore.id == lore_id
-    except (EngramError, DamagedIndexError):
+    except EngramError:
         return ""
     return known[0].path if still else ""
 

@@ -14,12 +14,12 @@ from engram.adapters.files.durable.write import Change
 from engram.adapters.files.frontmatter import keys
 from engram.adapters.git.read.differences import differences
 from engram.adapters.git.run import layout
-from engram.adapters.index.damage import DamagedIndexError, damage_noticed
 from engram.domain.errors import ConflictError, EngramError, GitError
 from engram.domain.similarity.deduplicate import fold, may_fold
 from engram.domain.similarity.equivalence import DUPLICATE, NEAR, SAME, compare
 from engram.domain.sync import sync_plan
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases.similarity.near_duplicates import sharing_words
 from engram.usecases.store import entry_writer, judgements, sync_state
 from engram.usecases.store.quarantine import in_quarantine, quarantined_texts
 
@@ -32,12 +32,10 @@ if TYPE_CHECKING:
     from engram.adapters.files.frontmatter.codec import LoreFile
     from engram.adapters.git.read.differences import Difference
     from engram.adapters.git.run.layout import Repository
-    from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
 
 _MARK = "folded-up-to"
 _CANDIDATES = 8  # entries that share most rare words, for each incoming one
-_TERMS = 16
 
 
 class Alike(NamedTuple):
@@ -123,26 +121,12 @@ class _Folding:
         file = self._file(path)
         if file is None:
             return
-        for other_path in self._candidates(file.lore, path):
-            other = self._file(other_path)
+        for other_path in sorted(sharing_words(self._store, file.lore.content, _CANDIDATES + 1)):
+            other = self._file(other_path) if other_path != path else None
             if other is None or not may_fold(file.lore, other.lore) or self._cosine(path, other_path) < NEAR:
                 continue
             first, second = sorted([(file.lore.id, path), (other.lore.id, other_path)])
             yield first[0], second[0], first[1], second[1]
-
-    def _candidates(self, lore: Lore, path: str) -> list[str]:
-        generation = self._store.index.look()
-        if generation is None:
-            return []
-        try:
-            with damage_noticed():
-                terms = generation.words.terms(lore.content, _TERMS)
-                found = generation.words.search(terms, _CANDIDATES + 1)
-                hits = generation.catalog.hits(list(found.scores))
-        except DamagedIndexError as error:
-            self._store.index.mark_damaged(str(error))
-            return []
-        return sorted(hit.path for hit in hits if hit.path != path)
 
     def _file(self, path: str) -> LoreFile | None:
         if path not in self._files:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 
-from engram.adapters.index.damage import DamagedIndexError, damage_noticed
 from engram.domain.entry import refs
 from engram.domain.entry.lore import ACTIVE, ARCHIVED, PENDING, SUPERSEDED, Lore, searchable, slug, words_mark
 from engram.domain.errors import EngramError
@@ -19,14 +18,15 @@ from engram.domain.similarity.equivalence import SAME, RecentText, compare
 from engram.domain.text.stop_words import STOP_WORDS
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.index.file_scan import unread_files
+from engram.usecases.index.index_query import look_up
 from engram.usecases.store import entry_writer
 from engram.usecases.store.quarantine import is_quarantined
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from engram.adapters.embed.protocols import Embedder
-    from engram.adapters.index.catalog import Catalog
+    from engram.adapters.index.index import Generation
     from engram.domain.similarity.pairs import Words
     from engram.usecases.store.store import Store
 
@@ -75,8 +75,8 @@ def similar(store: Store, lore: Lore, *, assessed: bool = False) -> list[Similar
     new = _recent_text(lore, "")
     try:
         limit = _MORE_CANDIDATES if assessed else _CANDIDATES
-        others = [*_hits(store, new.text, limit), *_recent_texts(store)]
-    except (EngramError, DamagedIndexError):
+        others = [*_load(store, sharing_words(store, new.text, limit)), *_recent_texts(store)]
+    except EngramError:
         return []
     near = {other.id: other for other in others if other.id != new.id and _is_near(new, other, assessed)}
     if not near:
@@ -163,15 +163,14 @@ def remember(store: Store, lore: Lore, path: str) -> None:
         del store.recent[next(iter(store.recent))]
 
 
-def _hits(store: Store, text: str, limit: int) -> list[RecentText]:
-    """Return the entries of the index that share most words with the text."""
-    generation = store.index.look()
-    if generation is None:
-        return []
-    with damage_noticed():
+def sharing_words(store: Store, text: str, limit: int) -> list[str]:
+    """Return the files of the entries in the index that share most words with the text."""
+
+    def ask(generation: Generation) -> list[str]:
         found = generation.words.search(generation.words.terms(text, _TERMS), limit)
-        paths = [hit.path for hit in generation.catalog.hits(list(found.scores))]
-    return _load(store, paths)
+        return [hit.path for hit in generation.catalog.hits(list(found.scores))]
+
+    return look_up(store, ask)
 
 
 def _recent_texts(store: Store) -> list[RecentText]:
@@ -221,7 +220,7 @@ def find_same(store: Store, lore: Lore, near: Iterable[str] = ()) -> There | Non
     there = _entries(
         store,
         [
-            *_look_up_index(store, lambda catalog: catalog.paths_with_mark(mark)),
+            *look_up(store, lambda generation: generation.catalog.paths_with_mark(mark)),
             *_unlisted_files(store, lore),
             *near,
         ],
@@ -238,22 +237,9 @@ def find_same(store: Store, lore: Lore, near: Iterable[str] = ()) -> There | Non
 
 def replacement_of(store: Store, lore_id: str) -> Lore | None:
     """Return an active entry that supersedes this one; None where there is none."""
-    paths = _look_up_index(store, lambda catalog: catalog.paths_relating("supersedes", lore_id))
+    paths = look_up(store, lambda generation: generation.catalog.paths_relating("supersedes", lore_id))
     found = [one.lore for one in _entries(store, paths) if one.lore.status == ACTIVE]
     return next((one for one in found if ("supersedes", lore_id) in one.relations), None)
-
-
-def _look_up_index(store: Store, look_up: Callable[[Catalog], list[str]]) -> list[str]:
-    """Return the paths that `look_up` finds in the catalog; none where there is no index, or it is damaged."""
-    generation = store.index.look()
-    if generation is None:
-        return []
-    try:
-        with damage_noticed():
-            return look_up(generation.catalog)
-    except DamagedIndexError as error:
-        store.index.mark_damaged(str(error))
-        return []
 
 
 def _unlisted_files(store: Store, lore: Lore) -> list[str]:

@@ -15,6 +15,7 @@ from engram.domain.errors import EngramError, NotFoundError, StoreError
 from engram.domain.sync.sync_plan import RUNS
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.graph import agent_profiles, entities
+from engram.usecases.index.index_query import look_up
 from engram.usecases.index.refresh import refresh
 from engram.usecases.merge.incoming_paths import judge_files
 from engram.usecases.store import excluded_files
@@ -57,8 +58,7 @@ def find_hand_edits(store: Store) -> None:
 
 def _has_problems(store: Store) -> bool:
     with contextlib.suppress(EngramError):
-        generation = store.index.look()
-        return generation is not None and bool(generation.catalog.problems())
+        return bool(look_up(store, lambda found: found.catalog.problems()))
     return False
 
 

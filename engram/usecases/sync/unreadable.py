@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from engram.adapters.files.frontmatter import codec
 from engram.domain.errors import EngramError, LoreFileError, UnreadableSentError
 from engram.domain.typed import TYPE_CHECKING
+from engram.usecases.index.index_query import look_up
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -29,9 +30,7 @@ def unreadable_entries(
     notes: list[str] = []
     errors: list[UnreadableSentError] = []
     with contextlib.suppress(EngramError):
-        generation = store.index.look()
-        problems = generation.catalog.problems() if generation is not None else []
-        for path in (found.path for found in problems):
+        for path in (one.path for one in look_up(store, lambda found: found.catalog.problems())):
             error = _error(store, path) if path in came_in or path in went_out else None
             if error is None:
                 continue

@@ -9,12 +9,13 @@ from engram.adapters.files import http_token
 from engram.adapters.files import scan as walk
 from engram.adapters.files.durable import atomic
 from engram.adapters.files.places import CONFIG_NAME, connections_file, user_store
-from engram.adapters.index.damage import DamagedIndexError, IndexUnavailableError
+from engram.adapters.index.damage import IndexUnavailableError
 from engram.domain.errors import EngramError, SecretFoundError, StoreError, SyncBlockedError
 from engram.domain.scopes import USER
 from engram.domain.sync.sync_plan import OTHER_VERSION
 from engram.domain.text.counted_nouns import counted
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases.index.index_query import look_up
 from engram.usecases.index.refresh import refresh
 from engram.usecases.opening.store_layout import locate_root
 from engram.usecases.store import damaged_ledgers, entry_writer
@@ -26,6 +27,7 @@ from engram.usecases.store.store import BRANCH, Store
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
+    from engram.adapters.index.catalog import Problem
     from engram.usecases.merge.repair import Repaired
 
 
@@ -143,10 +145,8 @@ def _disputes(store: Store) -> list[Finding]:
     """Find entries of which two people or clones wrote different versions."""
     from engram.domain.entry.disputes import describe_dispute
 
-    generation = store.index.look()
-    hits = generation.catalog.select("conflicts > 0", (), "ORDER BY path") if generation is not None else []
     found = []
-    for hit in hits:
+    for hit in look_up(store, lambda index: index.catalog.select("conflicts > 0", (), "ORDER BY path")):
         with contextlib.suppress(EngramError):
             lore = entry_writer.load(store, hit.path).lore
             if lore.conflicts:
@@ -162,10 +162,8 @@ def _merges(store: Store, fix: bool) -> list[Finding]:
     from engram.usecases.graph.entities import read_entities
     from engram.usecases.merge import repair
 
-    generation = store.index.look()
-    paths = [problem.path for problem in generation.catalog.problems()] if generation is not None else []
-    paths += [problem.path for problem in read_entities(store).problems]
-    marked = repair.marked_files(store, paths)
+    problems = [*look_up(store, lambda index: index.catalog.problems()), *read_entities(store).problems]
+    marked = repair.marked_files(store, [problem.path for problem in problems])
     if not fix:
         return [Finding("file", path, _UNMERGED, "`engram doctor --fix` merges them.") for path in marked]
     found = [_describe_repair(repair.repair(store, path), store.places.owns_branch) for path in marked]
@@ -218,17 +216,10 @@ def _hidden_tree(store: Store, fix: bool) -> list[Finding]:
 
 def _files(store: Store, reported: Collection[str]) -> list[Finding]:
     """Find files that are not adopted yet or cannot be recalled, except those already `reported`."""
-    generation = store.index.look()
-    if generation is None:
-        return []
-    problems = [
-        Finding("file", f"{p.path}:{p.line}" if p.line else p.path, p.message, p.hint)
-        for p in generation.catalog.problems()
-        if p.path not in reported
-    ]
+    problems = look_up(store, lambda index: index.catalog.problems())
     unadopted = "adopted = 0" if store.places.folder else "0"  # in place notes stay as they are
-    waiting = [Finding("adoption", hit.path, *NO_FIELDS) for hit in generation.catalog.select(unadopted)]
-    return problems + waiting
+    waiting = look_up(store, lambda index: index.catalog.select(unadopted))
+    return _wrong("file", problems, reported) + [Finding("adoption", hit.path, *NO_FIELDS) for hit in waiting]
 
 
 def _entities(store: Store, reported: Collection[str]) -> list[Finding]:
@@ -236,12 +227,16 @@ def _entities(store: Store, reported: Collection[str]) -> list[Finding]:
     from engram.usecases.graph.entities import read_entities
 
     found = read_entities(store)
-    wrong = [
-        Finding("entity", f"{one.path}:{one.line}" if one.line else one.path, one.message, one.hint)
-        for one in found.problems
+    conflicts = [Finding(CONFLICT, one.path, one.message, one.hint) for one in found.conflicts]
+    return _wrong("entity", found.problems, reported) + conflicts
+
+
+def _wrong(kind: str, problems: Iterable[Problem], reported: Collection[str]) -> list[Finding]:
+    return [
+        Finding(kind, f"{one.path}:{one.line}" if one.line else one.path, one.message, one.hint)
+        for one in problems
         if one.path not in reported
     ]
-    return wrong + [Finding(CONFLICT, one.path, one.message, one.hint) for one in found.conflicts]
 
 
 def _links(store: Store) -> list[Finding]:
@@ -263,7 +258,7 @@ def _index(store: Store, fix: bool) -> list[Finding]:
         damage = generation.verify() if generation is not None else ["there is no index"]
     except IndexUnavailableError as error:  # a rebuild has no more room
         return [Finding("index", "", error.message, error.hint)]
-    except (DamagedIndexError, EngramError) as error:
+    except EngramError as error:
         damage = [str(error)]
     if damage and fix:
         refresh(store, rebuild="engram doctor found it damaged")
