@@ -86,14 +86,7 @@ def check(store: Store, *, settled: bool = False) -> None:
     from engram.usecases.store.commit import has_work
 
     places, repo = store.places, _repository(store)
-    state = layout.busy(repo)
-    if state and not (state == "detached" and places.placement == IN_TREE):
-        raise StoreError(
-            f"A git {state} is under way in {repo.worktree}; nothing was moved."
-            if state != "detached"
-            else f"HEAD is detached in {repo.worktree}; nothing was moved.",
-            "Finish it or abort it first." if state != "detached" else "Go to its branch first.",
-        )
+    layout.check_idle(repo, StoreError, "moved", may_be_detached=places.placement == IN_TREE)
     lore_branch.check_head(repo, layout.read_head(repo))
     if places.placement == IN_TREE:
         left = [*list_unmerged(repo, inside(places, places.folder))]

@@ -112,11 +112,7 @@ def to_dedicated(store: Store, root: str) -> str:
 
 def check_tree(store: Store, root: str, repo: Repository) -> None:
     """Raise StoreError where the store's files cannot be put among those of a work tree."""
-    state = layout.busy(repo)
-    if state and state != "detached":
-        raise StoreError(
-            f"A git {state} is under way in {repo.worktree}; nothing was moved.", "Finish it first."
-        )
+    layout.check_idle(repo, StoreError, "moved", may_be_detached=True)
     if os.path.lexists(os.path.join(root, CONFIG_NAME)):
         raise StoreError(f"{root} is a store already; nothing was moved.", "Name another folder.")
     there = source.files(root, store.places.folder)

@@ -22,7 +22,6 @@ from engram.adapters.git.remote import remotes
 from engram.adapters.git.remote.pre_push import find_hook
 from engram.adapters.git.run import failures, layout
 from engram.adapters.git.write import lore_branch
-from engram.adapters.git.write.commits import UNFINISHED
 from engram.domain.errors import (
     EngramError,
     GitError,
@@ -238,15 +237,7 @@ class _Sync:
 
     def _check_ready(self) -> Head:
         """Return our head. Raises SyncBlockedError where no branch may be moved now, RemoteError without a remote."""
-        state = layout.busy(self._repo)
-        if state:
-            what = "HEAD is detached" if state == "detached" else f"A git {state} is under way"
-            hint = (
-                "Go to a branch first: `git switch main`."
-                if state == "detached"
-                else f"Finish it (`{UNFINISHED[state]}`), then sync again."
-            )
-            raise SyncBlockedError(f"{what} in {self._repo.worktree}; nothing was synced.", hint)
+        layout.check_idle(self._repo, SyncBlockedError, "synced")
         head = layout.read_head(self._repo)
         lore_branch.check_head(self._repo, head)
         self._counterpart()

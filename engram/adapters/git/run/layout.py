@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import stat
 
-from engram.domain.errors import GitError
+from engram.domain.errors import EngramError, GitError
 from engram.domain.typed import NamedTuple
 
 MAIN = "main"
@@ -24,6 +24,13 @@ OPERATIONS = (  # in the order in which `git status` reports them
     ("REVERT_HEAD", "revert"),
     ("BISECT_LOG", "bisect"),
 )
+_UNFINISHED = {
+    "rebase": "git rebase --continue` or `git rebase --abort",
+    "merge": "git commit` or `git merge --abort",
+    "cherry-pick": "git cherry-pick --continue` or `git cherry-pick --abort",
+    "revert": "git revert --continue` or `git revert --abort",
+    "bisect": "git bisect reset",
+}
 
 
 class Repository(NamedTuple):
@@ -126,6 +133,19 @@ def busy(repo: Repository) -> str | None:
     if step:
         return "revert" if step == "revert" else "cherry-pick"
     return None if read_head(repo).branch else "detached"
+
+
+def check_idle(
+    repo: Repository, error: type[EngramError], undone: str, *, may_be_detached: bool = False
+) -> None:
+    """Raise this error where no commit may be made now; `undone` is what was not done: "committed"."""
+    state = busy(repo)
+    if state == "detached" and not may_be_detached:
+        message = f"HEAD is detached in {repo.worktree}, so a commit would belong to no branch; nothing was {undone}."
+        raise error(message, "Go to a branch (`git switch <branch>`), then try again.")
+    if state in _UNFINISHED:
+        hint = f"Finish it (`{_UNFINISHED[state]}`), then try again: nothing is lost."
+        raise error(f"A git {state} is under way in {repo.worktree}; nothing was {undone}.", hint)
 
 
 def hash_name(repo: Repository) -> str:

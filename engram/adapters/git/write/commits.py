@@ -28,13 +28,6 @@ ATTEMPTS = 25  # a script of somebody's may commit again and again
 # Holds new commits until the branch moves to them; refs/worktree/ is private to each work tree.
 INCOMING = "refs/worktree/engram-incoming"
 IMPORT_SECONDS = 120.0
-UNFINISHED = {
-    "rebase": "git rebase --continue` or `git rebase --abort",
-    "merge": "git commit` or `git merge --abort",
-    "cherry-pick": "git cherry-pick --continue` or `git cherry-pick --abort",
-    "revert": "git revert --continue` or `git revert --abort",
-    "bisect": "git bisect reset",
-}
 
 
 class FileChange(NamedTuple):
@@ -101,13 +94,7 @@ def _add_marker(commit: Commit, marker: str) -> Commit:
 
 
 def _committable_head(repo: Repository) -> Head:
-    state = layout.busy(repo)
-    if state == "detached":
-        message = "HEAD is detached, so a commit would belong to no branch; nothing was committed."
-        raise GitError(message, "Go to a branch (`git switch <branch>`), then try again.")
-    if state:
-        hint = f"Finish it (`{UNFINISHED[state]}`), then try again: nothing is lost."
-        raise GitError(f"A git {state} is under way in {repo.worktree}; nothing was committed.", hint)
+    layout.check_idle(repo, GitError, "committed")
     head = layout.read_head(repo)
     lore_branch.check_head(repo, head)
     return head
