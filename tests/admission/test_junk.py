@@ -1,4 +1,7 @@
-"""What is plainly not lore, and what only looks like it."""
+"""What is plainly not lore, and what only looks like it.
+
+Mutants that make no difference: how few letters the Inbox doubts, give or take one, as it only asks; `None` for `False`.
+"""
 
 from __future__ import annotations
 

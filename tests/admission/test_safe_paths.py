@@ -1,11 +1,16 @@
-"""Paths of a remote: none that leads elsewhere, hides, or is another path on some file system."""
+"""Paths of a remote: none that leads elsewhere, hides, or is another path on some file system.
+
+Mutants that make no difference: how long a path may be and how many names are remembered, give or take one; which
+plain names take the short way.
+"""
 
 from __future__ import annotations
+
+from unicodedata import bidirectional, category
 
 import pytest
 
 from engram.domain.admission.safe_paths import (
-    LONGEST_NAME,
     fold_name,
     folders_of,
     impostor,
@@ -38,13 +43,25 @@ from engram.domain.admission.safe_paths import (
         ("lore/COM¹.md", "Windows has no file"),
         ("lore/a?.md", "Windows has no file"),
         ("lore/a. ", "Windows has no file"),
-        (f"lore/{'ä' * (LONGEST_NAME // 2 + 1)}", "too long"),
+        (f"lore/{'a' * 240}", ""),
+        (f"lore/{'a' * 241}", "too long"),
+        (f"lore/{'ä' * 120}", ""),
+        (f"lore/{'ä' * 121}", "too long"),
         ("a/" * 600, "path that is too long"),
     ],
 )
 def test_a_path_is_refused_that_not_every_system_writes_where_it_says(path: str, why: str) -> None:
     assert why in unsafe_name(path)
     assert bool(unsafe_name(path)) == bool(why)
+
+
+def test_letters_that_reorder_or_hide_text_are_those_that_unicode_calls_so() -> None:
+    for code in (*range(0x80, 0x2400), *range(0xDFFF0, 0xE0100)):
+        letter = chr(code)
+        turns = bidirectional(letter) in {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
+        is_tag = 0xE0000 <= code < 0xE0080
+        hides = turns or is_tag or category(letter) in {"Cc", "Zl", "Zp"}
+        assert ("reorder" in unsafe_name(f"a{letter}b")) is hides, hex(code)
 
 
 def test_what_some_file_systems_take_for_a_file_of_the_store_is_an_impostor() -> None:
@@ -66,5 +83,6 @@ def test_of_paths_that_are_one_on_some_file_system_the_added_ones_are_named() ->
         "lore/a.md": "lore/A.md",
         "Lore/b.md": "lore",
     }
+    assert twins(["LORE/A.md", "LORE/a.md"], there) == {"LORE/A.md": "lore", "LORE/a.md": "lore"}
     assert twins(["lore/X.md", "lore/x.md"], {}) == {"lore/x.md": "lore/X.md"}, "the first in order stays"
     assert folders_of(["a/b/c.md", "a/d.md"]) == {"", "a", "a/b"}

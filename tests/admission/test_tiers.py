@@ -55,7 +55,7 @@ def test_the_tier_is_as_low_as_what_is_known(
 
 
 def test_a_name_is_cut_at_forty_characters() -> None:
-    assert writer(lore(agent="a" * 41)) == "a" * 40
+    assert writer(lore(agent="a" * 41), is_own=False) == "a" * 40
 
 
 @given(st.text(max_size=200), st.sampled_from([OWN, OTHER, ""]), st.booleans())
@@ -63,7 +63,7 @@ def test_no_name_can_say_more_than_a_name(agent: str, source: str, held: bool) -
     found = tier_of(lore(agent=agent, source_id=source), OWN, held=held)
     assert found.tier in TIERS
     assert not set(found.reason) & set("<>[]()·:;\n\x1b`'\"|/\\")
-    assert len(writer(lore(agent=agent))) <= 40
+    assert len(writer(lore(agent=agent), is_own=False)) <= 40
 
 
 def test_show_list_and_query_say_the_tier(tmp_path: Path) -> None:

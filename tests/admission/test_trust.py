@@ -1,4 +1,7 @@
-"""Whose new text waits for a person: what settings, signatures and the list of accepted names say together."""
+"""Whose new text waits for a person: what settings, signatures and the list of accepted names say together.
+
+Mutants that make no difference: `None` for `False`.
+"""
 
 from __future__ import annotations
 

@@ -66,6 +66,7 @@ def test_lore_is_what_stands_below_its_folder_and_is_no_entity_agent_or_hidden_f
         ("lore/a.md", "100755", 9, "is executable"),
         (".engram.toml", "100755", 9, ""),
         ("../a.md", "100644", 9, "leads out of the store"),
+        ("docs/.VSCode/tasks.json", "100644", 9, "lies in or is .vscode, which programs act upon"),
     ],
 )
 def test_a_file_may_not_travel_that_is_too_large_or_no_plain_file(
@@ -75,6 +76,25 @@ def test_a_file_may_not_travel_that_is_too_large_or_no_plain_file(
     assert (found is None) == (not why)
     if found:
         assert found.why.startswith(why)
+
+
+@pytest.mark.parametrize(
+    ("path", "stops"),
+    [
+        ("../a.md", True),
+        ("docs/.git/hooks/x", True),
+        (".engram.toml", True),
+        ("docs/lore", True),
+        ("docs", True),
+        ("do", False),
+        ("docs/lore/con.md", False),
+        (".vscode/tasks.json", False),
+    ],
+)
+def test_nothing_of_a_commit_is_taken_where_no_mistake_makes_such_a_path(path: str, stops: bool) -> None:
+    found = refusal(path, "120000", 9, "docs/lore")
+    assert found
+    assert found.stops is stops
 
 
 def test_a_path_cannot_be_a_file_and_a_folder() -> None:

@@ -66,7 +66,7 @@ def tier_of(
     return Tier(_by_writer(lore), who if lore.source_id or lore.agent else BY_HAND)
 
 
-def writer(lore: Lore, *, is_own: bool = False) -> str:
+def writer(lore: Lore, *, is_own: bool) -> str:
     """Return who claims to have recorded an entry, as plain names that cannot carry any other text.
 
     For whom an agent did is left out of an entry of this clone: it is the person who reads it.
