@@ -1,8 +1,8 @@
 """What makes a name and a value a secret: names, forms of assignments, and the bounds of random values and passwords.
 
 Mutants that make no difference: the widths of the windows before a name (16, 40, 80 characters: wider than any word of it),
-one number for none in a value that is not only letters and digits, a letter more in a word of a hundred, and `None` for
-`False` or "".
+one number for none in a value that is not only letters and digits, a letter more in a word of a hundred, all words of those
+that are no passwords at once, a tenth more of an average that was fitted, and `None` for `False` or "".
 """
 
 from __future__ import annotations
@@ -74,6 +74,9 @@ from tests.admission.test_secrets import found_in
         ("Authorization: Foo 9fK2mQ7xV1bZ8Lw4RtQ2", "9fK2mQ7xV1bZ8Lw4RtQ2"),
         ("Authorization: Foo 3f2b8c1d-9e4a-4c7b-8d21-5a6f7e8c9b0d", "3f2b8c1d-9e4a-4c7b-8d21-5a6f7e8c9b0d"),
         ("Authorization: Foo placeholder-for-the-token", ""),
+        ("Authorization: Foo mountains-rivers-and-valleys", ""),
+        ('client_key = "3f2b8c1d-9e4a-4c7b-8d21-5a6f7e8c9b0d"', "3f2b8c1d-9e4a-4c7b-8d21-5a6f7e8c9b0d"),
+        ('access_key = "3f2b8c1d-9e4a-4c7b-8d21-5a6f7e8c9b0d"', ""),
         ("login(password, 'ht7kd9Lqx')", "ht7kd9Lqx"),
         ("login(password, ht7kd9Lqx)", ""),
         ("DB_PASSWORD=ht7kd9 and", "ht7kd9"),

@@ -37,6 +37,7 @@ def test_a_text_names_files_by_folders_or_by_their_ending(text: str, files: list
         ("python -m pytest", ["pytest"], []),
         ("python -m", [], []),
         ("/usr/bin/alembic upgrade head", ["alembic upgrade head"], []),
+        ("deploy.sh prod", ["deploy.sh prod"], []),
         ("git commit -m 'later'", ["git commit"], []),
         ("terraform apply -auto-approve infra/main.tf", ["terraform apply"], ["infra/main.tf"]),
         ("cat > x.py <<EOF\nimport os\nterraform destroy\nEOF\n", [], ["x.py"]),

@@ -161,7 +161,9 @@ def test_a_moment_that_too_many_events_fit_is_not_used(root: Path) -> None:
         ("pytest -q tests && python x.py && ls", (), []),
         ("", ("db/ledger.sql",), ["file: /db/ledger.sql"]),
         ("", ("src/__init__.py", "a[1].py"), []),
+        ("", ("a.sql", "b.sql", "c.sql"), ["file: /a.sql", "file: /b.sql", "file: /c.sql"]),
         ("", ("a.sql", "b.sql", "c.sql", "d.sql"), []),
+        ("just deploy:test", (), ["command: just deploy:test"]),
         ("docker compose up", ("x" * 300,), ["command: docker compose"]),
     ],
 )

@@ -1,4 +1,8 @@
-"""Prompts that name something there is an entry about, by real hooks: what each name needs comes, and quiet turns get nothing."""
+"""Prompts that name something there is an entry about, by real hooks: what each name needs comes, and quiet turns get nothing.
+
+Mutants that make no difference: how many names and entries there are, give or take one, and a tenth more of a figure that was
+fitted; the weight of a single word.
+"""
 
 from __future__ import annotations
 
@@ -75,6 +79,52 @@ def test_a_name_that_many_entries_have_brings_none_by_itself(root: Path) -> None
 
 def test_an_ordinary_word_that_begins_an_entry_is_no_name(root: Path) -> None:
     assert said(root, "which amounts of sugar does the recipe take") == ""
+
+
+@pytest.mark.parametrize(
+    ("prompt", "comes"),
+    [
+        ("draw an icon of a settlement for the page", False),
+        ("at which hour of the night does settlement run", True),
+    ],
+)
+def test_an_ordinary_word_that_one_entry_begins_with_brings_it_only_to_who_asks_about_it(
+    prompt: str, comes: bool, tmp_path: Path
+) -> None:
+    said = "Settlement runs at two in the night, an hour after the bank has closed its books."
+    with opened(tmp_path, clock=Clock()) as engram:
+        for text in (said, MONEY, *COMMON):
+            engram.record(text, category="FACT")
+        engram.refresh()
+        assert [hit.lore.content for hit in about_named(engram.store, prompt)] == ([said] if comes else [])
+
+
+def test_a_thing_with_an_everyday_word_for_a_name_is_known_where_it_is_written_as_one(tmp_path: Path) -> None:
+    said = "Summit keeps the images. It forgets those that nobody pulled for a month."
+    with opened(tmp_path, clock=Clock()) as engram:
+        for text in (said, MONEY):
+            engram.record(text, category="FACT")
+        engram.link_entity("Summit", type="tool")
+        engram.refresh()
+        assert [hit.lore.content for hit in about_named(engram.store, "Summit is not for me")] == [said]
+
+
+def test_what_an_entry_about_a_thing_links_to_does_not_come_for_its_name(tmp_path: Path) -> None:
+    with opened(tmp_path, clock=Clock()) as engram:
+        linked = engram.record(MONEY, category="FACT").lore
+        engram.record(KESTREL, category="FACT", relations=[("see_also", linked.id)])
+        engram.refresh()
+        assert [hit.lore.content for hit in about_named(engram.store, "write a mock of kestrel")] == [KESTREL]
+
+
+def test_two_words_of_one_name_are_one_thing_of_which_two_entries_come(tmp_path: Path) -> None:
+    both = [LINDQVIST, "Anna Lindqvist reviews the invoices, too. She wants them by Friday."]
+    with opened(tmp_path, clock=Clock()) as engram:
+        for text in (*both, MONEY):
+            engram.record(text, category="FACT")
+        engram.refresh()
+        found = [hit.lore.content for hit in about_named(engram.store, "what does Anna Lindqvist review")]
+    assert sorted(found) == sorted(both)
 
 
 def test_an_entry_about_a_thing_is_only_pointed_to_where_the_session_has_it(root: Path) -> None:
