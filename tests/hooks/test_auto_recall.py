@@ -23,6 +23,7 @@ from hookkit import (
     text_of,
 )
 
+from engram.adapters.state.activity_table import LiveTable
 from engram.domain.agents import fence
 from engram.usecases.agents import auto_recall
 from engram.usecases.recording.edit import Edit
@@ -101,6 +102,17 @@ def test_after_compaction_what_was_shown_is_shown_anew_and_keeps_its_ref(root: P
 def test_a_resumed_session_is_not_told_again(root: Path) -> None:
     assert LESSON in said("session-start", root)
     assert answer(CLAUDE, "session-start", root, source="resume") is None
+
+
+def test_a_session_begins_with_the_latest_lines_of_the_activity_log_alone(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(3):
+        said("prompt", root, session_id=f"earlier {number}")
+    monkeypatch.setattr(LiveTable.prune, "__defaults__", (1,))
+    said("session-start", root, session_id="now")
+    with opened(root, clock=Clock()) as engram:
+        assert len([one for one in engram.live() if one.session.startswith("earlier")]) <= 1
 
 
 def test_refs_are_those_that_feedback_takes(root: Path) -> None:
@@ -290,6 +302,10 @@ def test_feedback_is_asked_for_once_and_only_about_what_recall_showed(root: Path
     assert LESSON in found
     assert answer(CLAUDE, "stop", root, last_assistant_message="Bye.") is None
     assert "recall_feedback" not in said("prompt", root, prompt=NEXT)
+    with opened(root, clock=Clock()) as engram:
+        assert [list(one.ids) for one in engram.live() if one.action == "ask"] == [
+            [engram.list(limit=None).lore[-1].lore.id]
+        ]
 
 
 def test_an_agent_that_does_not_listen_at_prompts_is_asked_as_it_stops(root: Path) -> None:
