@@ -19,7 +19,9 @@ from engram.domain.admission.credit import (
     RAISED,
     Confirmation,
     Counted,
+    Earned,
     Limit,
+    claims_of,
     credit_of,
     in_effect,
     limit_of,
@@ -45,6 +47,29 @@ NOW = datetime(2026, 1, 2, tzinfo=UTC)
 TODAY = day_of(NOW)
 ALL, NOTHING, PIN = None, frozenset[str](), frozenset({"pinned"})
 MORE = ": more is claimed in another clone, and confirmed by nobody here"
+
+
+def test_who_confirmed_an_entry_is_told_with_the_moment_and_how_people_are_counted() -> None:
+    moment = datetime(2026, 11, 27, 9, 5, 7, tzinfo=UTC)
+    by_name = Earned("confirmed", 2, "ada", round(moment.timestamp() * 1000))
+    assert by_name.as_dict() == {
+        "people": 2, "counted_by": "name", "last_by": "ada", "last_at": "2026-11-27T09:05:07Z",
+    }  # fmt: skip
+    assert by_name._replace(by_signature=True).as_dict()["counted_by"] == "signature"
+    assert Earned().as_dict()["last_at"] is None
+
+
+def test_moments_are_claimed_in_the_same_words_from_a_file_and_from_the_catalog() -> None:
+    shown = {"when": "shown at command: git push, file: *.tf"}
+
+    class Line:
+        pinned, importance = 0, None
+        when = "command: git push\nfile: *.tf"
+
+    class Entry(Line):
+        when = ("command: git push", "file: *.tf")  # type: ignore[assignment]
+
+    assert claims_of(Line()) == claims_of(Entry()) == shown
 
 
 @pytest.fixture
