@@ -22,7 +22,7 @@ class DamagedIndexError(StoreError):
     code = "index"
 
     def __init__(self, message: str) -> None:
-        super().__init__(message, "The index is a cache: `engram doctor --fix` makes it anew from the files.")
+        super().__init__(message, "The index is a cache: `engram doctor --fix` rebuilds it from the files.")
 
 
 class IndexUnavailableError(StoreError):
