@@ -27,6 +27,15 @@ _ELSEWHERE = {
     "log": "history",
     "sync": "pull push fetch",
     "connect": "setup install",
+    "config": "settings",
+    "consolidate": "archive dedupe merge tidy",
+    "edit --pin": "pin",
+    "edit --add-tag": "tag",
+    "review": "accept approve inbox reject",
+    "status": "info stats",
+    "team handoff": "handoff handover",
+    "team observe": "observe",
+    "trust": "hold quarantine",
     "--version": "version",
 }
 _START = """usage: engram COMMAND [options]   (engram COMMAND --help says more)

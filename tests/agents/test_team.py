@@ -142,5 +142,6 @@ def test_people_use_the_commands(tmp_path: Path) -> None:
     )
     assert "Looked around again." in ok("search", "--agent", "human", cwd=root).out
     assert "1 pending entries made from observations" in ok("maintain", cwd=root).out
+    assert ok("maintain", cwd=root).out == "Nothing is due.\n"
     assert git(root, "status", "--porcelain") == ""
     assert cli("team", "list", "ada", cwd=root).code == 2

@@ -100,9 +100,11 @@ def test_an_option_that_is_mistaken_for_text_says_how_to_write_it(root: Path) ->
         ("record x --tags a", "--tag?"),
         ("list --limt=3", "--limit?"),
         ("import --dryrun", "--dry-run?"),
+        ("observe x", "`engram team observe`?"),
+        ("pin L1", "`engram edit --pin`?"),
     ],
 )
-def test_an_unknown_option_names_the_nearest(line: str, meant: str) -> None:
+def test_an_unknown_option_or_command_names_the_nearest(line: str, meant: str) -> None:
     done = cli(*line.split())
     assert (done.code, f"Did you mean {meant}" in done.err) == (2, True)
 

@@ -35,8 +35,10 @@ def run(call: Call) -> int:
     for step in done.steps:
         if step.error:
             call.output.note(f"{step.step}: {step.error}")
-        else:
+        elif step.number:
             call.output.line(f"{step.number:>7,} {SAYS.get(step.step, step.step)}")
+    if not any(step.number or step.error for step in done.steps):
+        call.output.line("Nothing is due.")
     if done.dry_run:
         call.output.rule("Nothing was changed.")
     return int(any(step.error for step in done.steps))
