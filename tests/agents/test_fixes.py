@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engram.domain.agents.candidates import candidates
-from engram.domain.agents.fixes import CHANGED, FAILED, PASSED, SAID, Fix, Step, fixes, keys_of
+from engram.domain.agents.fixes import ASKED, CHANGED, FAILED, PASSED, SAID, Fix, Step, fixes, keys_of
 
 OUTPUT = "E   ConnectionError: broker refused the handshake\n1 failed"
 WHY = "Root cause: the handshake of the broker fails because TLS 1.1 is switched off since version 3.2."
@@ -21,6 +21,15 @@ def test_a_failure_a_change_and_the_same_command_passing_are_a_fix_with_its_expl
     assert found.content == (
         f"{WHY}\n\nSeen as `pytest tests/test_queue.py` failing with: ConnectionError: broker refused the handshake"
     )
+
+
+def test_a_fix_says_what_the_prompts_before_the_failure_asked() -> None:
+    before, after = (
+        Step(ASKED, "Why does the queue stop at night?"),
+        Step(ASKED, "Now tidy up the old tests."),
+    )
+    (found,) = fixes([before, FAILURE, after, CHANGE, PASS, Step(SAID, WHY)])
+    assert found.asked == before.text
 
 
 def test_without_a_change_an_explanation_or_a_pass_there_is_no_fix() -> None:

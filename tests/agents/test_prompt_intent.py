@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from engram.domain.agents.prompt_intent import TOLD, TOLD_AT_LENGTH, bar_of, sentences_of
+from engram.domain.agents.prompt_intent import TOLD, TOLD_AT_LENGTH, asked_in, bar_of, sentences_of
 
 
 @pytest.mark.parametrize(
@@ -67,3 +67,21 @@ def test_a_single_sentence_is_asked_as_the_whole_prompt_alone() -> None:
 
 def test_one_of_two_sentences_that_says_something_is_asked() -> None:
     assert sentences_of("Add a retry to the upload. Thanks!") == ["Add a retry to the upload."]
+
+
+def test_what_prompts_asked_is_said_by_the_last_two_that_say_what_the_work_is_about() -> None:
+    first, second, third = (
+        f"{name} of the orders are sent twice\n since Monday" for name in ("Bills", "Mails", "Parcels")
+    )
+    asked = asked_in([first, second, "yes, go on", third, "and the other one?"])
+    assert (
+        asked
+        == "Mails of the orders are sent twice since Monday / Parcels of the orders are sent twice since Monday"
+    )
+    assert asked_in(["yes, go on", "the deploy hangs"]) == ""
+    assert asked_in(["the nightly deploy hangs"]) == "the nightly deploy hangs"
+    assert asked_in([f"begins with three words {'x' * 5_000}"]) == "begins with three words"
+    assert (
+        asked_in(["some good words " * 18 + "two more words"])
+        == ("some good words " * 18).strip() + " two more"
+    )

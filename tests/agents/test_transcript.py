@@ -34,6 +34,20 @@ def test_transcripts_that_agents_wrote_are_understood(agent: str) -> None:
     assert found.files == ("src/queue.py",)
 
 
+def test_turns_come_in_order_without_what_the_program_says_in_the_users_name(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    rows: list[dict[str, object]] = [
+        {"role": "user", "content": "This session continues another one.", "isCompactSummary": True},
+        {"role": "user", "content": "one"},
+        {"role": "assistant", "content": "two"},
+        {"role": "user", "content": "Caveat: a command follows.", "isMeta": True},
+        {"role": "user", "content": "<command-name>/clear</command-name>"},
+        {"role": "user", "content": "three"},
+    ]
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
+    assert transcript.read(str(path)).turns == (("user", "one"), ("assistant", "two"), ("user", "three"))
+
+
 def test_only_the_end_of_a_long_transcript_is_read(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     line = json.dumps({"role": "assistant", "content": "x" * 1000}) + "\n"

@@ -1,4 +1,4 @@
-"""What happened in a session, in order: commands with their ends, files changed, what the agent said and nobody else."""
+"""What happened in a session, in order: commands with their ends, files changed, what was asked and what the agent said."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from engram.adapters.agents import transcript_steps
-from engram.domain.agents.fixes import CHANGED, FAILED, PASSED, SAID, Step
+from engram.domain.agents.fixes import ASKED, CHANGED, FAILED, PASSED, SAID, Step
 
 
 def steps(folder: Path, *lines: dict[str, Any]) -> list[Step]:
@@ -28,10 +28,12 @@ def ended(call: str, content: Any, **more: Any) -> dict[str, Any]:
     return {"type": "tool_result", "tool_use_id": call, "content": content, **more}
 
 
-def test_commands_changes_and_words_of_the_agent_come_in_order(tmp_path: Path) -> None:
+def test_commands_changes_and_words_of_both_come_in_order(tmp_path: Path) -> None:
     edit = {"type": "tool_use", "id": "e", "name": "Edit", "input": {"file_path": "/w/a.py"}}
     found = steps(
         tmp_path,
+        message("user", {"type": "text", "text": "Caveat: what follows is the program's."}, isMeta=True),
+        message("user", {"type": "text", "text": "<command-name>/clear</command-name>"}),
         message("user", {"type": "text", "text": "Mend it."}),
         message("assistant", {"type": "text", "text": "I look."}, ran("1", "make"), ran("2", "make test")),
         message("user", ended("2", [{"type": "text", "text": "boom"}], is_error=True), ended("1", "ok")),
@@ -39,6 +41,7 @@ def test_commands_changes_and_words_of_the_agent_come_in_order(tmp_path: Path) -
         message("user", ended("3", "Exit code 2\nboom again"), ended("3", "twice")),
     )
     assert found == [
+        Step(ASKED, "Mend it."),
         Step(SAID, "I look."),
         Step(FAILED, "make test", "boom"),
         Step(PASSED, "make"),

@@ -8,7 +8,7 @@ from typing import Any
 
 import prepared
 import pytest
-from apikit import dedicated, ok, opened
+from apikit import SECRET, dedicated, ok, opened
 from gitkit import git
 from hookkit import answer, text_of
 
@@ -140,6 +140,33 @@ def test_the_next_session_gets_it_with_its_prompt_and_its_failure_marked_and_onc
         CLAUDE, "prompt", root, session_id="four", prompt="how do we print the tide tables of the north?"
     )
     assert WHY not in text_of(other)
+
+
+ASKED = "Some customers paid and their order is still open in the shop. Why?"
+FOUND = "Turns out the JSON body parser runs before the signature check, so the signature never matched."
+
+
+def asked_and_said(asked: str) -> list[dict[str, Any]]:
+    return [{"type": "user", "message": {"role": "user", "content": asked}}, said(FOUND)]
+
+
+def test_a_lesson_comes_with_the_prompt_that_it_answered_said_again_in_other_words(root: Path) -> None:
+    ends(root, asked_and_said(ASKED))
+    for name, prompt in (("two", ASKED), ("three", "orders that customers paid stay open in the shop again")):
+        assert FOUND in text_of(answer(CLAUDE, "prompt", root, session_id=name, prompt=prompt))
+    other = answer(
+        CLAUDE, "prompt", root, session_id="four", prompt="write a test for the export of tide tables"
+    )
+    assert FOUND not in text_of(other)
+
+
+def test_a_lesson_keeps_what_was_asked_where_a_person_who_saw_it_accepts_it(root: Path) -> None:
+    ends(root, asked_and_said(f"{ASKED} The token is {SECRET}."))
+    (item,) = [one for one in ok("review", "--json", cwd=root).json["items"] if not one["paths"]]
+    asked = f"Asked: {ASKED} The token is [redacted: github-token]"
+    assert asked in item["evidence"]
+    ok("review", "accept", item["id"], cwd=root)
+    assert ok("show", item["lore"][0], "--json", cwd=root).json["lore"]["context"] == asked
 
 
 def test_what_it_says_cannot_close_the_fence_or_speak_for_somebody(root: Path) -> None:

@@ -25,30 +25,43 @@ CHANGING = {
 _ROLES = {"gemini": "assistant", "assistant.message": "assistant", "user.message": "user"}
 _PATCHED = ("*** Update File: ", "*** Add File: ", "*** Delete File: ")
 _TEXTS = {"text", "output_text", "input_text"}
-_MOST = 400
+_MOST = 800
 
 
 class Transcript(NamedTuple):
-    """What the end of a transcript says. `prompts` and `said` in order, `files` each once."""
+    """What the end of a transcript says: whose words, `user` or `assistant`, in order, and the changed files, each once."""
 
-    prompts: tuple[str, ...] = ()
-    said: tuple[str, ...] = ()
+    turns: tuple[tuple[str, str], ...] = ()
     files: tuple[str, ...] = ()
+
+    @property
+    def prompts(self) -> tuple[str, ...]:
+        """What was asked."""
+        return tuple(text for role, text in self.turns if role == "user")
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """What the agent said."""
+        return tuple(text for role, text in self.turns if role == "assistant")
 
 
 def read(path: str) -> Transcript:
     """Return the transcript at `path`; an empty one where there is none that can be read."""
-    prompts, replies, files = list[str](), list[str](), list[str]()
+    said, files = list[tuple[str, str]](), list[str]()
     for role, kind, text in _parts(lines(path)):
         if kind == "file":
             files.append(text)
         elif role == "assistant":
-            replies.append(text)
-        elif role == "user" and not (text := remove_hook_context(text)).lstrip().startswith(
-            "<"
-        ):  # the program's own
-            prompts.append(text)
-    return Transcript(tuple(prompts[-_MOST:]), tuple(replies[-_MOST:]), tuple(dict.fromkeys(files))[:_MOST])
+            said.append((role, text))
+        elif role == "user" and (prompt := prompt_in(text)):
+            said.append((role, prompt))
+    return Transcript(tuple(said[-_MOST:]), tuple(dict.fromkeys(files))[:_MOST])
+
+
+def prompt_in(text: str) -> str:
+    """Return what a person typed of a user's turn; "" where the program wrote it."""
+    prompt = remove_hook_context(text)
+    return "" if prompt.lstrip().startswith("<") else prompt
 
 
 def turns(raw: bytes) -> list[tuple[str, str, str]]:
@@ -100,6 +113,8 @@ def _tail(path: str) -> bytes:
 def _parts(rows: Iterable[dict[str, object]]) -> Iterator[tuple[str, str, str]]:
     """(role, kind, text) of each text and each changed file."""
     for line in rows:
+        if line.get("isMeta") is True or line.get("isCompactSummary") is True:
+            continue  # what Claude Code itself says in the user's name
         inner = line.get("message") or line.get("payload") or line.get("data") or line
         if not isinstance(inner, dict):
             continue

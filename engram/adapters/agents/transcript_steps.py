@@ -1,4 +1,4 @@
-"""What happened in a session, in order: what the agent said, which commands ran and how they ended, which files changed.
+"""What happened in a session, in order: what was asked and said, which commands ran and how they ended, which files changed.
 
 Read from the end of a transcript in the shape of Claude Code: calls of tools (`tool_use`) and their results
 (`tool_result`, `is_error`). What is not understood is passed over.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from engram.adapters.agents import transcript
-from engram.domain.agents.fixes import CHANGED, PASSED, SAID, Step
+from engram.domain.agents.fixes import ASKED, CHANGED, PASSED, SAID, Step
 from engram.domain.agents.fixes import FAILED as FAILED_STEP
 from engram.domain.typed import TYPE_CHECKING
 
@@ -30,7 +30,7 @@ def _steps(lines: Iterable[dict[str, object]]) -> Iterator[Step]:
     commands: dict[str, str] = {}
     for line in lines:
         message = line.get("message")
-        if line.get("isSidechain") is True or not isinstance(message, dict):
+        if line.get("isSidechain") is True or line.get("isMeta") is True or not isinstance(message, dict):
             continue
         content = message.get("content")
         if isinstance(content, str):
@@ -42,8 +42,10 @@ def _steps(lines: Iterable[dict[str, object]]) -> Iterator[Step]:
 
 def _of_block(by_agent: bool, block: dict[str, object], commands: dict[str, str]) -> Iterator[Step]:
     kind, call = block.get("type"), str(block.get("id") or block.get("tool_use_id") or "")
-    if kind == "text" and by_agent:
-        yield Step(SAID, str(block.get("text") or ""))
+    if kind == "text":
+        text = str(block.get("text") or "")
+        if by_agent or (text := transcript.prompt_in(text)):
+            yield Step(SAID if by_agent else ASKED, text)
     elif kind == "tool_use":
         given = block.get("input")
         command = given.get("command") if isinstance(given, dict) else None

@@ -11,13 +11,14 @@ from engram.domain.agents.candidates import candidates
 from engram.domain.agents.command_signals import commands_of
 from engram.domain.agents.error_lines import identifying_error
 from engram.domain.agents.fence import remove_frames
+from engram.domain.agents.prompt_intent import asked_in
 from engram.domain.text.stop_words import STOP_WORDS
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-SAID, FAILED, PASSED, CHANGED = "said", "failed", "passed", "changed"
+ASKED, SAID, FAILED, PASSED, CHANGED = "asked", "said", "failed", "passed", "changed"
 _NEAR = 3  # texts of the agent after the command passed, of which one may explain
 _MOST_FILES = 8
 _LONGEST_COMMAND = 80
@@ -28,7 +29,7 @@ _EXPLAINING = frozenset(
 
 
 class Step(NamedTuple):
-    """Something that happened: `said`, `failed`, `passed` (`text` is the command) or `changed` (a file); `output` of a failure."""
+    """Something that happened: `asked`, `said`, `failed` (with `output`), `passed` (`text` is the command), `changed` (a file)."""
 
     kind: str
     text: str
@@ -36,13 +37,17 @@ class Step(NamedTuple):
 
 
 class Fix(NamedTuple):
-    """A failure that was fixed: the sentence that explains it, its category, the command, its error, the files changed."""
+    """A failure that was fixed: the sentence that explains it, its category, the command, its error, the files changed.
+
+    `asked` is what the prompts before it asked.
+    """
 
     explanation: str
     category: str
     command: str
     error: str
     files: tuple[str, ...]
+    asked: str = ""
 
     @property
     def content(self) -> str:
@@ -113,7 +118,8 @@ def _fix(steps: Sequence[Step], failure: _Failure, passed: int) -> Fix | None:
     about = _words(f"{failure.error} {failure.command} {' '.join(files)}")
     # What is said last is known best, unless an earlier sentence is nearer to the error.
     number, best = max(enumerate(stated), key=lambda one: (len(_words(one[1].content) & about), one[0]))
-    return Fix(stated[number].content, best.category, failure.command, failure.error, files)
+    asked = asked_in([step.text for step in steps[: failure.at] if step.kind == ASKED])
+    return Fix(stated[number].content, best.category, failure.command, failure.error, files, asked)
 
 
 def _words(text: str) -> set[str]:

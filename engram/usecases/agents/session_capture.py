@@ -16,9 +16,10 @@ from engram.adapters.state.hook_memory import CAPTURED, SHOWN, HookMemory
 from engram.domain.admission.secrets import find_secrets, redact
 from engram.domain.agents import fence
 from engram.domain.agents.candidates import MOST
-from engram.domain.agents.extraction import AGENT, PERSON, Extracted, Turn, extract, say_alike
+from engram.domain.agents.extraction import Extracted, Turn, extract, say_alike, speaker_of
 from engram.domain.agents.fixes import fixes
 from engram.domain.agents.learned_moments import moments_of
+from engram.domain.agents.prompt_intent import asked_in
 from engram.domain.entry.lore import ACTIVE, PENDING
 from engram.domain.errors import ConflictError, EngramError, StoreError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -170,19 +171,20 @@ def _drafts(store: Store, report: Report) -> list[recording.Draft]:
     found = transcript.read(report.transcript) if report.transcript else transcript.Transcript()
     solved = fixes(transcript_steps.read(report.transcript)) if report.transcript else []
     drafts = [
-        _draft(store, report, fix.content, fix.category, files, moments_of(fix.command, files))
+        _draft(store, report, fix.content, fix.category, files, moments_of(fix.command, files), fix.asked)
         for fix in solved[:MOST]
         for files in [from_the_top(report.working, fix.files)]
     ]
-    turns = [Turn(PERSON, fence.remove_frames(text)) for text in found.prompts]
-    turns += [Turn(AGENT, fence.remove_frames(text)) for text in (*found.said, report.said)]
     learned = [
         one
-        for one in extract(turns, _MOST_LOOKED_AT)
+        for one in extract(_turns(found, report.said), _MOST_LOOKED_AT)
         if not _is_a_change(one) and not any(say_alike(one.content, fix.explanation) for fix in solved)
     ]
     # What is said last is known best.
-    drafts += [_draft(store, report, one.content, one.category, one.files) for one in learned[-MOST:]]
+    drafts += [
+        _draft(store, report, one.content, one.category, one.files, asked=one.asked)
+        for one in learned[-MOST:]
+    ]
     if report.task and not drafts and len(report.said) >= _LEAST_SAID:
         drafts = [_draft(store, report, _task(report), _RESULT, ())]
     summary = _summary(report, found) if report.whole else ""
@@ -192,19 +194,33 @@ def _drafts(store: Store, report: Report) -> list[recording.Draft]:
     return drafts
 
 
+def _turns(found: transcript.Transcript, said: str) -> list[Turn]:
+    """Return what was said, each turn of the agent with what had been asked, `said` behind the others."""
+    turns, prompts = list[Turn](), list[str]()
+    for role, words in (*found.turns, ("assistant", said)):
+        text = fence.remove_frames(words)
+        if role == "user":
+            prompts.append(text)
+        turns.append(Turn(speaker_of(role), text, asked="" if role == "user" else asked_in(prompts)))
+    return turns
+
+
 def _is_a_change(one: Extracted) -> bool:
     """Return whether a text under "Fix:" says what was changed, which is in git, and not how to work around something."""
     return _FIX in one.tags and _FIX not in one.content.casefold()
 
 
 def _draft(
-    store: Store, report: Report, content: str, category: str, files: Sequence[str], when: Sequence[str] = ()
-) -> recording.Draft:
+    store: Store, report: Report, content: str, category: str, files: Sequence[str], when: Sequence[str] = (),
+    asked: str = "",
+) -> recording.Draft:  # fmt: skip
     summed_up = category == _SUMMARY
+    # The words of a prompt are those of the next one about the same thing.
+    context = [f"{captured.CONTEXT}{report.event}", *([f"{captured.ASKED}{asked}"] if asked else [])]
     return recording.Draft(
         content,
         category if category in store.categories else "OBSERVATION",
-        context=(f"{captured.CONTEXT}{report.event}",),
+        context=tuple(context),
         confidence=_CONFIDENCE,
         tags=(ORIGIN,),
         files=tuple(files[:20]),

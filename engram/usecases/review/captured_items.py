@@ -30,9 +30,10 @@ def _item(store: Store, lore: Lore) -> Item:
     when = captured.describe_age(lore, store.clock.now())
     ends = f"{lore.expires_at:%Y-%m-%d}" if lore.expires_at else "never"
     why = f"{when.capitalize()} by {byline(lore.agent or 'an agent', lore.author)}, private to this clone; expires on {ends}."
+    asked = [text for text in lore.context if text.startswith(captured.ASKED)]
     return Item(
         item_id(review.PENDING, [lore.id]), review.PENDING, (lore.id,), (), lore.title, why, review.ACCEPT,
-        tuple(line for line in lore.content.splitlines()[1:] if line.strip()), agent=lore.agent or "", author=lore.author,
+        tuple(filter(str.strip, (*lore.content.splitlines()[1:], *asked))), agent=lore.agent or "", author=lore.author,
         mark=captured.ORIGIN, titles=(lore.title,), at=lore.created_at.timestamp(),
         worth=priority.LEAST_WORTH[review.PENDING], certainty=priority.CERTAINTY[review.PENDING],
     )  # fmt: skip

@@ -22,6 +22,7 @@ MOST = 100
 ORIGIN = "captured"
 OUTCOME = "tool-outcome"  # the tag of what a tool came to, which is no lesson and waits for nobody
 CONTEXT = "captured at "  # begins the line of its context that says at which event
+ASKED = "Asked: "  # begins the line that says what the prompts before it asked; it stays when a person accepts the entry
 
 
 def keep(store: Store, lore: Lore) -> Lore:
