@@ -1,8 +1,10 @@
-"""How well the rules of capture find the lessons of labelled endings of sessions: `python benchmarks/capture.py [--wrong]`.
+"""How well capture finds the lessons of labelled endings of sessions, and how often a later prompt brings them back.
+
+    python benchmarks/capture.py [--wrong]
 
 `capture_dev/tuned.jsonl` was looked at while the rules were written; `capture_dev/unseen.jsonl` was labelled before
 them and only measured. About two in five endings hold no lesson at all. `--wrong` prints what was taken wrongly, too,
-and what was missed.
+and what was missed. `capture_dev/prompts.jsonl` has prompts for some: what was asked in the session, and later.
 """
 
 from __future__ import annotations
@@ -10,13 +12,24 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import tempfile
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
+from retrieval_set import load, store_documents
+from scratch_store import isolate
+
 from engram.domain.agents.extraction import AGENT, Turn, extract, speaker_of
 from engram.domain.agents.fixes import CHANGED, FAILED, PASSED, SAID, Step, fixes
+from engram.usecases.agents.session_capture import Report, hand_in, persist
+from engram.usecases.opening.open_store import open_store
+from engram.usecases.recall.captured_recall import matching
+from engram.usecases.store import captured
+from engram.usecases.store.store import Caller, Clock
 
 FOLDER = Path(__file__).parent / "capture_dev"
+OTHERS = FOLDER.parent / "recall_dev"  # a store of entries and questions about other things
 TUNED, UNSEEN = SETS = ("tuned", "unseen")
 MOST = 3  # entries that one event may leave
 _SAME = 0.6  # of the words of a lesson and of what was taken, from which they are the same
@@ -76,7 +89,7 @@ def measure(labelled: list[Ending]) -> Measured:
         entries = _captured(ending)
         taken += len(entries)
         for content, _ in entries:
-            if any(_is_same(content, text) for text, _ in ending.lessons):
+            if _is_lesson(content, ending):
                 right += 1
             else:
                 wrong.append(f"{ending.name}: {content}")
@@ -88,6 +101,83 @@ def measure(labelled: list[Ending]) -> Measured:
                 missed.append(f"{ending.name}: {text}")
     lessons = sum(len(ending.lessons) for ending in labelled)
     return Measured(len(labelled), lessons, taken, right, found, category, tuple(wrong), tuple(missed))
+
+
+class Returned(NamedTuple):
+    """How many of so many lessons the same prompt brought again, and another prompt; of these how many were the wrong ones.
+
+    `disturbed` of `others` questions about other things brought any.
+    """
+
+    lessons: int
+    same: int
+    other: int
+    wrong: int
+    disturbed: int
+    others: int
+
+
+class _Days(Clock):
+    """A clock that can be put forward by days."""
+
+    ahead = 0
+
+    def now(self) -> datetime:
+        return super().now() + timedelta(days=self.ahead)
+
+
+def come_back(folder: str, *, asked: bool) -> Returned:
+    """Capture the lessons that have prompts, with or without what was asked, in a new store in `folder`; ask for each."""
+    others = load(str(OTHERS))
+    store_documents(f"{folder}/store", others)
+    known = {ending.name: ending for name in SETS for ending in endings(name)}
+    rows = [json.loads(line) for line in (FOLDER / "prompts.jsonl").read_text("utf-8").splitlines()]
+    clock = _Days()
+    store = open_store(f"{folder}/store", Caller("later", "benchmark"), clock=clock)
+    try:
+        for number, row in enumerate(rows):
+            clock.ahead = number // 10  # only so many are captured in a day
+            _end_session(Path(folder, "t.jsonl"), known[row["id"]], row["asked"] if asked else "")
+            hand_in(store, Report("session-end", "benchmark", row["id"], transcript=f"{folder}/t.jsonl"))
+            persist(store)
+        kept = {
+            row["id"]: [lore.id for lore in captured.lessons(store) if _is_lesson(lore.content, known[row["id"]])]
+            for row in rows
+        }  # fmt: skip
+        rows = [row for row in rows if kept[row["id"]]]
+        same = other = wrong = 0
+        for row in rows:
+            same += any(lore.id in kept[row["id"]] for lore in matching(store, row["asked"]))
+            found = [lore.id in kept[row["id"]] for lore in matching(store, row["later"])]
+            other, wrong = other + any(found), wrong + found.count(False)
+        questions = [*others.queries.values(), *others.unanswerable]
+        disturbed = sum(bool(matching(store, question)) for question in questions)
+        return Returned(len(rows), same, other, wrong, disturbed, len(questions))
+    finally:
+        store.close()
+
+
+def _end_session(path: Path, ending: Ending, asked: str) -> None:
+    """Write the transcript of a session that ends so, in the shape of Claude Code."""
+    said = [
+        (role, {"type": "text", "text": text})
+        for role, text in ending.turns
+        if role == "assistant" or not asked
+    ]
+    blocks: list[tuple[str, dict[str, object]]] = [("user", {"type": "text", "text": asked})] if asked else []
+    if ending.solved:
+        run: dict[str, object] = {"type": "tool_use", "name": "Bash", "input": {"command": "make check"}}
+        edit: dict[str, object] = {"type": "tool_use", "name": "Edit", "input": {"file_path": "/w/a.py"}}
+        failed: dict[str, object] = {"type": "tool_result", "tool_use_id": "1", "is_error": True, "content": "error: it failed"}
+        passed: dict[str, object] = {"type": "tool_result", "tool_use_id": "2", "content": "ok"}
+        blocks += [("assistant", {**run, "id": "1"}), ("user", failed), ("assistant", edit)]
+        blocks += [("assistant", {**run, "id": "2"}), ("user", passed)]
+    rows = [{"type": role, "message": {"role": role, "content": [block]}} for role, block in [*blocks, *said]]
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
+
+
+def _is_lesson(content: str, ending: Ending) -> bool:
+    return any(_is_same(content, text) for text, _ in ending.lessons)
 
 
 def _captured(ending: Ending) -> list[tuple[str, str]]:
@@ -132,6 +222,20 @@ def main() -> None:
         for line in (*(f"wrong: {one}" for one in got.wrong), *(f"missed: {one}" for one in got.missed)):
             if given.wrong:
                 print(f"  {line}")
+    print(
+        "\n| captured | lessons | the same prompt again | another prompt | wrong ones | questions about other things |"
+    )
+    print("|---|---|---|---|---|---|")
+    for asked in (False, True):
+        with tempfile.TemporaryDirectory() as folder:
+            isolate(f"{folder}/home")
+            got_back = come_back(folder, asked=asked)
+            name = "with what was asked" if asked else "without"
+            same, other = got_back.same / got_back.lessons, got_back.other / got_back.lessons
+            disturbed = got_back.disturbed / got_back.others
+            print(
+                f"| {name} | {got_back.lessons} | {same:.2f} | {other:.2f} | {got_back.wrong} | {disturbed:.3f} |"
+            )
 
 
 if __name__ == "__main__":
