@@ -25,6 +25,15 @@ ENGRAM = (sys.executable, "-P", "-m", "engram")
 LESSON = "Queue consumers must be idempotent: redelivery happens after a missed ack."
 PROMPT = "why are queue consumers idempotent, does redelivery happen after a missed ack?"
 FAILURE = "make fails with 'undefined symbol: tls_get_addr' until the sysroot is mounted."
+OTHERS = (
+    "Invoices are numbered by the database sequence `invoice_no`, never by the application.",
+    "The staging cluster is rebuilt on Sundays; its data is gone on Monday morning.",
+    "Prices are stored in cents; only the template `price.html` turns them into euros.",
+    "`make seed` needs the VPN: it copies the catalogue from the warehouse.",
+    "Feature flags older than 90 days fail the build, so that nobody forgets to remove them.",
+    "The search page uses the replica, which may be five seconds behind.",
+    "Translations are reviewed by the support team before a release.",
+)
 RULES = "Engram is this project's shared memory."
 TOOL = "recall_query"
 _PATIENCE = 30.0
@@ -128,8 +137,8 @@ class Session:
         """A store whose brief is full of other things, and the agent's own configuration, then connected."""
         self.run("git", "init", "-q", ".")
         self.run(*ENGRAM, "init", ".", ENGRAM_BACKGROUND="inline")
-        others = [f"The colour of the button number {number} was chosen by its owner." for number in range(9)]
-        for text, confidence in [*[(other, "0.95") for other in others], (LESSON, "0.6"), (FAILURE, "0.6")]:
+        others = [(other, "0.95") for other in OTHERS]
+        for text, confidence in [*others, (LESSON, "0.6"), (FAILURE, "0.6")]:
             self.run(
                 *ENGRAM, "record", text, "-c", "fact", "--confidence", confidence, ENGRAM_BACKGROUND="inline"
             )
@@ -198,7 +207,8 @@ def _recall(one: Session) -> None:
     asked = one.asked()
     one.check("its model is given the tools", TOOL in asked)
     one.check(
-        "its model is given the rules and the brief", RULES in asked and "colour of the button" in asked
+        "its model is given the rules and the brief",
+        RULES in asked and any(other in asked for other in OTHERS),
     )
     if one.agent.recalls_prompts:
         one.check("a prompt brings the lore that answers it", LESSON in asked)
