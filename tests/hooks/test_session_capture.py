@@ -92,6 +92,19 @@ def test_a_session_that_changed_files_leaves_a_summary(root: Path) -> None:
     assert [one["category"] for one in persisted(root)].count("SESSION_SUMMARY") == 1
 
 
+@pytest.mark.parametrize("room", [280, 290])
+def test_no_summary_and_no_lesson_holds_half_of_a_secret(root: Path, room: int) -> None:
+    """A prompt is cut at 300 characters, after which nothing would recognize what is left of a token."""
+    prompt = f"{'mend upload of the large files '.ljust(room, 'x')} {SECRET} is the token"
+    write_transcript(
+        root, f"{CAUSE} The upload sends its header again.", prompt=prompt, edited=str(root / "src/up.py")
+    )
+    answer(CLAUDE, "session-end", root)
+    assert {one["category"] for one in persisted(root)} == {"EDGE_CASE_DISCOVERY", "SESSION_SUMMARY"}
+    kept = [path for path in root.rglob("*") if path.is_file() and path.name != "transcript.jsonl"]
+    assert SECRET[:8].encode() not in b"".join(path.read_bytes() for path in kept)
+
+
 def test_a_session_of_mere_talk_leaves_nothing(root: Path) -> None:
     write_transcript(
         root, "The upload module is in src/up.py; it is called by the command line and by the app alike."

@@ -53,18 +53,16 @@ _WIKI = re.compile(r"\[\[([^\]|\n]{2,60})(?:\|[^\]\n]*)?\]\]")
 
 
 class Turn(NamedTuple):
-    """Something said by one speaker (`AGENT`, `PERSON`, or `DOCUMENT` for no speaker), where (`message 3`, `line`), in
-    answer to what."""
+    """Something said by one speaker (`AGENT`, `PERSON`, or `DOCUMENT` for no speaker), and where: `message 3`, `line`."""
 
     speaker: str
     text: str
     where: str = ""
     line: int = 0
-    asked: str = ""
 
 
 class Extracted(NamedTuple):
-    """A candidate with where it was said, what it is about, and what had been asked."""
+    """A candidate with where it was said and what it is about."""
 
     content: str
     category: str
@@ -72,7 +70,6 @@ class Extracted(NamedTuple):
     tags: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     entities: tuple[str, ...] = ()
-    asked: str = ""
 
 
 def speaker_of(role: str) -> str:
@@ -95,25 +92,25 @@ def turns_of_text(text: str) -> list[Turn]:
 
 def extract(turns: Iterable[Turn], most: int = MOST) -> list[Extracted]:
     """At most `most` candidates of these turns, in order; of two that are alike the first."""
-    found: list[tuple[str, str, Candidate]] = []
+    found: list[tuple[str, Candidate]] = []
     for turn in turns:
         if turn.speaker:
             _collect(turn, found)
-    kept: list[tuple[str, str, Candidate]] = []
-    for where, asked, one in found:
-        if not any(say_alike(one.content, other.content) for *_, other in kept):
-            kept.append((where, asked, one))
-    return [_add_references(one, where)._replace(asked=asked) for where, asked, one in kept[:most]]
+    kept: list[tuple[str, Candidate]] = []
+    for where, one in found:
+        if not any(say_alike(one.content, other.content) for _, other in kept):
+            kept.append((where, one))
+    return [_add_references(one, where) for where, one in kept[:most]]
 
 
-def _collect(turn: Turn, found: list[tuple[str, str, Candidate]]) -> None:
+def _collect(turn: Turn, found: list[tuple[str, Candidate]]) -> None:
     of_person = turn.speaker == PERSON
     for number, one in _candidates_of(paragraphs(turn.text), of_person=of_person):
         if one is None:
             if found:
                 found.pop()
         elif not (of_person and one.label) or one.label in _OF_PERSONS:
-            found.append((turn.where or f"line {turn.line + number}", turn.asked, one))
+            found.append((turn.where or f"line {turn.line + number}", one))
 
 
 def _candidates_of(

@@ -175,34 +175,36 @@ def _drafts(store: Store, report: Report) -> list[recording.Draft]:
         for fix in solved[:MOST]
         for files in [from_the_top(report.working, fix.files)]
     ]
+    turns, asked = _turns(found, report.said)
     learned = [
         one
-        for one in extract(_turns(found, report.said), _MOST_LOOKED_AT)
+        for one in extract(turns, _MOST_LOOKED_AT)
         if not _is_a_change(one) and not any(say_alike(one.content, fix.explanation) for fix in solved)
     ]
     # What is said last is known best.
     drafts += [
-        _draft(store, report, one.content, one.category, one.files, asked=one.asked)
+        _draft(store, report, one.content, one.category, one.files, asked=asked[one.where])
         for one in learned[-MOST:]
     ]
     if report.task and not drafts and len(report.said) >= _LEAST_SAID:
         drafts = [_draft(store, report, _task(report), _RESULT, ())]
-    summary = _summary(report, found) if report.whole else ""
+    summary = _summary(store, report, found) if report.whole else ""
     if summary:
         files = from_the_top(report.working, found.files)
         drafts.append(_draft(store, report, summary, _SUMMARY, files))
     return drafts
 
 
-def _turns(found: transcript.Transcript, said: str) -> list[Turn]:
-    """Return what was said, each turn of the agent with what had been asked, `said` behind the others."""
-    turns, prompts = list[Turn](), list[str]()
-    for role, words in (*found.turns, ("assistant", said)):
-        text = fence.remove_frames(words)
+def _turns(found: transcript.Transcript, said: str) -> tuple[list[Turn], dict[str, str]]:
+    """Return what was said, `said` behind the rest, and what had been asked before each turn of the agent, by where it is."""
+    turns, prompts, asked = list[Turn](), list[str](), dict[str, str]()
+    for number, (role, words) in enumerate((*found.turns, ("assistant", said))):
+        text, where = fence.remove_frames(words), f"message {number}"
         if role == "user":
             prompts.append(text)
-        turns.append(Turn(speaker_of(role), text, asked="" if role == "user" else asked_in(prompts)))
-    return turns
+        turns.append(Turn(speaker_of(role), text, where))
+        asked[where] = "" if role == "user" else asked_in(prompts)
+    return turns, asked
 
 
 def _is_a_change(one: Extracted) -> bool:
@@ -237,13 +239,14 @@ def _task(report: Report) -> str:
     return f"Task done: {report.task[:_LONGEST_ASKED]}\n\n{report.said[:_LONGEST_SAID]}"
 
 
-def _summary(report: Report, found: transcript.Transcript) -> str:
+def _summary(store: Store, report: Report, found: transcript.Transcript) -> str:
     """Return a session that changed files and said how it ended, in a few lines; "" for any other."""
     replies = [text for text in (*found.said, report.said) if len(text) >= _LEAST_SAID]
     if not (found.files and found.prompts and replies):
         return ""
-    asked = fence.remove_frames(found.prompts[0]).strip()[:_LONGEST_ASKED]
-    ended = fence.remove_frames(replies[-1]).strip()[:_LONGEST_SAID]
+    # Without secrets before it is cut: half a one would not be recognized.
+    asked = _clean(store, found.prompts[0])[:_LONGEST_ASKED]
+    ended = _clean(store, replies[-1])[:_LONGEST_SAID]
     title = " ".join(asked.split())[:90]
     return f"Session: {title}\n\nAsked: {asked}\n\nEnded with: {ended}"
 
