@@ -90,6 +90,11 @@ def test_any_output_is_read_within_the_limit(output: str) -> None:
     complains(output)
 
 
-def test_an_output_complains_only_where_a_line_says_what_is_wrong() -> None:
-    assert complains("ok\nfatal: not a git repository")
-    assert not complains("12 passed\nExit code 0\nall good")
+@pytest.mark.parametrize("length", range(250, 310, 10))
+@pytest.mark.parametrize("lines", [1, 3])
+def test_a_word_is_whole_or_left_out_since_half_a_secret_is_not_recognized(length: int, lines: int) -> None:
+    secret = "ghp_" + "x7Kd02LmQp9RsTuV4wXyZ1aBcDeF3gHiJkLm"
+    begin = f"error: {'word ' * (length // lines // 5)}"
+    found = identifying_error("\n".join(f"{begin}{number} {secret}" for number in range(lines)))
+    assert found.count("ghp_") == found.count(secret)
+    assert found.startswith(begin[:60])

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 
+from engram.domain.text.whole_words import first_words
+
 LONGEST_ERROR = 400  # characters
 _MOST_LINES = 3
 _LONGEST_LINE = 300
@@ -69,12 +71,12 @@ def identifying_error(output: str) -> str:
     ]
     best = max((rank for rank, _, _ in ranked), default=0)
     if not best:
-        return " ".join(line for _, _, line in ranked[-2:])[:LONGEST_ERROR]
+        return first_words(" ".join(line for _, _, line in ranked[-2:]), LONGEST_ERROR)
     telling = [(number, line) for rank, number, line in ranked if rank == best]
     if best > 1:  # the last of several exceptions is the one that ended the program
         telling.reverse()
     chosen = list(dict.fromkeys(line for _, line in telling))[:_MOST_LINES]
-    return " ".join(chosen)[:LONGEST_ERROR].strip()
+    return first_words(" ".join(chosen), LONGEST_ERROR)
 
 
 def complains(output: str) -> bool:
@@ -88,7 +90,7 @@ def complains(output: str) -> bool:
 def _last_states(output: str) -> list[str]:
     """Return the lines of an output as a terminal shows them at the end: what a carriage return overwrote is gone."""
     lines = _ANSI.sub("", output).replace("\r\n", "\n").split("\n")
-    return [line.rstrip("\r").rpartition("\r")[2][:_LONGEST_LINE] for line in lines]
+    return [first_words(line.rstrip("\r").rpartition("\r")[2], _LONGEST_LINE) for line in lines]
 
 
 def _clean(line: str) -> str:

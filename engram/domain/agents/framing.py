@@ -20,6 +20,7 @@ from engram.domain.recall.budget import CHARACTERS_PER_TOKEN
 from engram.domain.recall.budget_packing import fill
 from engram.domain.text.counted_nouns import age
 from engram.domain.text.safe_text import safe_text
+from engram.domain.text.whole_words import first_words
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -167,8 +168,8 @@ def _names_length(names: Sequence[tuple[str, str]]) -> int:
 def name_of(title: str, *, is_checked: bool) -> str:
     """Return a title as one short neutralized line, links as their words."""
     title = _LINK.sub(r"\1", title)
-    title = title if len(title) <= _LONGEST_NAME else title[:_LONGEST_NAME].rpartition(" ")[0] + "…"
-    return neutralize(title, is_checked=is_checked)
+    begun = first_words(title, _LONGEST_NAME)
+    return neutralize(title if begun == title else f"{begun}…", is_checked=is_checked)
 
 
 def origin_of(lore: Lore, own_source: str) -> str:

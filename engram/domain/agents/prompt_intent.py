@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from engram.domain.text.stop_words import STOP_WORDS, without_stop_words
+from engram.domain.text.whole_words import first_words
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -54,14 +55,9 @@ def sentences_of(prompt: str) -> list[str]:
 
 def asked_in(prompts: Sequence[str]) -> str:
     """Return what the last of some prompts asked, in a line of a few hundred characters; "" where they say nothing."""
-    lines = [_cut(" ".join(prompt.split())) for prompt in prompts]
+    lines = [first_words(" ".join(prompt.split()), _LONGEST) for prompt in prompts]
     telling = [line for line in lines if len(set(line.lower().split()) - STOP_WORDS) >= _FEWEST_ASKED]
     return " / ".join(telling[-_LATEST:])
-
-
-def _cut(line: str) -> str:
-    """Return the beginning of a line in whole words: half a secret would not be recognized as one."""
-    return line if len(line) <= _LONGEST else line[:_LONGEST].rpartition(" ")[0]
 
 
 def _is_question(sentence: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from engram.domain.text.whole_words import first_words
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.store import activity_log
 
@@ -18,7 +19,7 @@ _MOST = 1000
 def note(store: Store, error: BaseException) -> None:
     """Record that the store's caller failed; a secret in the error is masked. Never raises."""
     text = f"{type(error).__name__}: {' '.join(str(error).split())}"
-    activity_log.note(store, ACTION, query=text[:_LONGEST])
+    activity_log.note(store, ACTION, query=first_words(text, _LONGEST))
 
 
 def of_last_day(store: Store) -> list[LiveEntry]:

@@ -253,8 +253,8 @@ def _summary(store: Store, report: Report, found: transcript.Transcript) -> str:
 
 def _clean(store: Store, text: str) -> str:
     """Return a text for a report: without what Engram itself had said, without secrets, not too long."""
-    text = fence.remove_frames(text)[-MOST_CHARACTERS:].strip()
-    return redact(text, find_secrets(text, store.allowed_secrets))
+    text = fence.remove_frames(text)
+    return redact(text, find_secrets(text, store.allowed_secrets))[-MOST_CHARACTERS:].strip()
 
 
 def _queue(store: Store) -> JobQueue:
