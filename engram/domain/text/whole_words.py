@@ -1,6 +1,10 @@
-"""The beginning of a text, never half a word of it: half a secret would not be recognized as one."""
+"""The beginning of a text, cut where no secret can be: half of one would not be recognized."""
 
 
 def first_words(text: str, most: int) -> str:
-    """Return the words at the beginning of a text that fit into `most` characters."""
-    return text if len(text) <= most else text[: most + 1].rpartition(" ")[0]
+    """Return the beginning of a text, at most `most` characters; it does not end within a word of ASCII characters."""
+    end = min(most, len(text))
+    if len(text) > most and "!" <= text[most] <= "~":
+        while end and "!" <= text[end - 1] <= "~":
+            end -= 1
+    return text[:end].rstrip() if len(text) > most else text

@@ -14,6 +14,7 @@ from engram.domain.entry.note_markup import RULES_TAG
 from engram.domain.recall import ranking
 from engram.domain.recall.budget import WHOLE, tokens
 from engram.domain.similarity.distinct_texts import distinct
+from engram.domain.text.whole_words import first_words
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.admission import credit
 from engram.usecases.agents import shown_entries
@@ -72,7 +73,7 @@ def by_text(
     the things that the text names. `spent` are tokens of the budget that are used up already. `moments` can be learned
     of an entry that helps.
     """
-    text = text[:_LONGEST_QUESTION]
+    text = first_words(text, _LONGEST_QUESTION)
     budget = int(store.settings.number("hooks.recall_budget")) - spent
     if not text.strip() or (spent and budget < _SMALLEST_BUDGET):
         return ""
