@@ -33,3 +33,13 @@ def test_a_copy_of_the_text_in_a_file_nobody_has_read_yet_is_found(tmp_path: Pat
     with opened(root, clock=Clock()) as store:
         assert store.record(TIDES).lore.id == second.lore.id
         assert store.record(QUEUE).lore.id == first.lore.id
+
+
+def test_the_model_that_compares_is_the_stores_own_or_opened_once_for_all_records(tmp_path: Path) -> None:
+    with opened(tmp_path / "one", clock=Clock()) as engram:
+        assert engram.store.bundled_embedder is engram.store.model
+    words_only = '[embedding]\nprovider = "none"\n'
+    with opened(tmp_path / "two", clock=Clock(), settings=words_only) as engram:
+        assert engram.store.model is None
+        assert engram.store.bundled_embedder is engram.store.bundled_embedder
+        assert engram.store.bundled_embedder.name == "bundled"

@@ -18,18 +18,19 @@ if TYPE_CHECKING:
 
     from engram.adapters.embed.model_files import TensorFile
 
+    MakeRows = Callable[[NDArray[np.integer]], NDArray[Any]]
+
 _MOST_READ = 10_000  # rows, 2.5 MB; who needs more makes an index, and needs most of them
 
 
 class RowCache:
     """Rows of one-byte numbers by token id, made when they are first asked for: there is memory for those alone.
 
-    Safe to use from several threads.
+    Safe to use from several threads. Who makes the rows is asked each time, and not held: a cycle would keep the file open
+    until a collection, which a server rarely makes.
     """
 
-    def __init__(self, tokens: int, width: int, make: Callable[[NDArray[np.integer]], NDArray[Any]]) -> None:
-        """`make` returns the rows of token ids, (len(ids), width)."""
-        self._make = make
+    def __init__(self, tokens: int, width: int) -> None:
         self._places = numpy_module().zeros(tokens, dtype="intp")  # 0: not made yet
         self._rows = numpy_module().empty((1, width), dtype="int8")
         self._end = 1
@@ -40,16 +41,19 @@ class RowCache:
         """How many rows have been made."""
         return self._end - 1
 
-    def take(self, ids: NDArray[np.integer]) -> NDArray[np.int8]:
-        """Return the rows of token ids, (len(ids), width). Raises IndexError for one that the model does not have."""
+    def take(self, ids: NDArray[np.integer], make: MakeRows) -> NDArray[np.int8]:
+        """Return the rows of token ids, (len(ids), width); `make` returns those of some ids that are not there yet.
+
+        Raises IndexError for an id that the model does not have.
+        """
         places = self._places.take(ids)
         if not places.all():
-            self._add(ids)
+            self._add(ids, make)
             places = self._places.take(ids)
         found: NDArray[np.int8] = self._rows.take(places, axis=0)
         return found
 
-    def _add(self, ids: NDArray[np.integer]) -> None:
+    def _add(self, ids: NDArray[np.integer], make: MakeRows) -> None:
         with self._lock:
             missing = ids[self._places.take(ids) == 0]
             # Not by `numpy.unique`, which loads the module of masked arrays: 6 ms of a process's first question.
@@ -61,7 +65,7 @@ class RowCache:
                 grown = numpy_module().empty((max(end, 2 * start), self._rows.shape[1]), dtype="int8")
                 grown[:start] = self._rows[:start]
                 self._rows = grown
-            self._rows[start:end] = self._make(fresh)
+            self._rows[start:end] = make(fresh)
             self._places[fresh] = numpy_module().arange(start, end)  # last: other threads take what is there
             self._end = end
 
@@ -87,7 +91,7 @@ class TableRows:
             ) from error
         self.shape = tensor.shape
         self._start = tensor.start
-        self._rows: RowCache | NDArray[np.int8] = RowCache(len(self), self.shape[1], self._read)
+        self._rows: RowCache | NDArray[np.int8] = RowCache(len(self), self.shape[1])
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -101,7 +105,7 @@ class TableRows:
         rows = self._rows
         if isinstance(rows, RowCache):
             if rows.count <= _MOST_READ:
-                return rows.take(ids)
+                return rows.take(ids, self._read)
             rows = self._rows = self._map()
         return rows.take(ids, axis=axis)
 

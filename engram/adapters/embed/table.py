@@ -163,7 +163,7 @@ class TokenDirections:
         self._table = table
         self._width = min(COMPARED, table.dimensions)
         self._stored_type = "<u2" if table.tokens <= TWO_BYTES else "<u4"
-        self._directions = RowCache(table.tokens, self._width, self._compute)
+        self._directions = RowCache(table.tokens, self._width)
 
     def packed(self, ids: NDArray[np.integer]) -> bytes:
         """Pack token ids as an index stores them: two bytes each if the model has few enough, else four."""
@@ -209,7 +209,8 @@ class TokenDirections:
             if every.max() >= self._table.tokens:
                 raise ValueError("the index holds tokens that the model does not have")
             used, places = self._each_once(every)
-            cosines = dot_product_matrix(self._directions.take(used), self._directions.take(tokens))
+            said, asked = (self._directions.take(ids, self._compute) for ids in (used, tokens))
+            cosines = dot_product_matrix(said, asked)
             cosines = cosines.take(places, axis=0)
             lengths = self.lengths(texts)
             filled = lengths.nonzero()[0]

@@ -74,10 +74,7 @@ def propose_merges(survey: Survey, old: Mapping[str, str]) -> tuple[list[Step], 
 
     Groups of stale entries only (`old`) are left to be archived.
     """
-    from engram.adapters.embed.provider import open_embedder
-
-    embedder = open_embedder("bundled")
-    assert embedder is not None
+    embedder = survey.store.bundled_embedder
     found = pairs(survey.store, survey.read, survey.generation)
     apart = _kept_apart(survey)
     steps = []

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     import numpy
 
-    from engram.adapters.embed.protocols import Embedder
     from engram.adapters.files.frontmatter.codec import LoreFile
     from engram.adapters.git.read.differences import Difference
     from engram.adapters.git.run.layout import Repository
@@ -89,12 +88,9 @@ class _Folding:
     """One run over incoming entries; caches what it reads, as many of them may be near the same entry."""
 
     def __init__(self, store: Store) -> None:
-        from engram.adapters.embed.provider import open_embedder
-
         self._store = store
         self._quarantined = quarantined_texts(store)
-        # Always the same model, whatever this clone searches with: clones have to agree.
-        self._embedder: Embedder | None = open_embedder("bundled")
+        self._embedder = store.bundled_embedder
         self._files: dict[str, LoreFile | None] = {}
         self._vectors: dict[str, numpy.ndarray] = {}
 
@@ -144,7 +140,6 @@ class _Folding:
         if path not in self._vectors:
             file = self._files[path]
             assert file is not None
-            assert self._embedder is not None
             self._vectors[path] = self._embedder.embed_one(file.lore.content)
         return self._vectors[path]
 

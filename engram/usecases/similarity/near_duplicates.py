@@ -118,11 +118,9 @@ def describe(twin: Similar) -> str:
 
 def _certainties(store: Store, new: RecentText, others: list[RecentText]) -> dict[str, float]:
     """Return how sure it is that others say what the new text says, by id, by the rules of pairs: those that probably do."""
-    from engram.adapters.embed.provider import open_embedder
     from engram.domain.similarity.pairs import certainty, shares_enough, side
 
-    embedder = open_embedder("bundled")
-    assert embedder is not None
+    embedder = store.bundled_embedder
     words = _pair_words(store, embedder)
     one = side(new.content, new.category, words)
     sides = [(other, side(other.content, other.category, words)) for other in others]

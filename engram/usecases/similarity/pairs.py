@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     import numpy
 
-    from engram.adapters.embed.protocols import Embedder
     from engram.adapters.index.catalog import Text
     from engram.adapters.index.index import Generation
     from engram.adapters.index.nearest_pairs import Terms
@@ -71,11 +70,7 @@ class _Comparison:
     """One comparison of a store; places number its entries, the oldest first."""
 
     def __init__(self, store: Store, generation: Generation, read: Callable[[str], bytes]) -> None:
-        from engram.adapters.embed.provider import open_embedder
-
-        embedder: Embedder | None = open_embedder("bundled")
-        assert embedder is not None
-        self._store, self._generation, self._embedder = store, generation, embedder
+        self._store, self._generation, self._embedder = store, generation, store.bundled_embedder
         self._read = read
         quarantined = quarantine.quarantined_texts(store)
         momentary = set(generation.catalog.select_rows(_MOMENTARY, (SUMMARY, HANDOFF)))

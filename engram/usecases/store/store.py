@@ -50,6 +50,7 @@ KEYS = tuple(
     ]
 )
 ASIDE_NS = 30_000_000_000
+BUNDLED = "bundled"  # the provider whose model comes with Engram
 READY = 0.9  # of all texts have a vector: from then on a question is answered by meaning too
 
 
@@ -66,6 +67,7 @@ class Meaning:
         self._aside_until = 0
         self._broken = False
         self._trouble = ""
+        self._bundled: Embedder | None = None
 
     def model(self, settings: Settings) -> Embedder | None:
         """Return the provider that the settings name, also while it gives no vectors; None where it cannot be opened."""
@@ -82,6 +84,18 @@ class Meaning:
             except EmbeddingError as error:
                 self.give_up(error)
         return None if self._broken else self._model
+
+    def bundled(self, settings: Settings) -> Embedder:
+        """Return the bundled model, whatever the settings name. Raises EmbeddingError where the installation is damaged."""
+        model = self.model(settings)
+        if model is not None and model.name == BUNDLED:
+            return model
+        if self._bundled is None:
+            from engram.adapters.embed.provider import open_embedder
+
+            self._bundled = open_embedder(BUNDLED)
+        assert self._bundled is not None
+        return self._bundled
 
     def borrow(self, other: Meaning, settings: Settings) -> None:
         """Use the model that another store has loaded; where vectors are kept for each store, only ask together."""
@@ -353,6 +367,11 @@ class Store:
         generation = self._index.generation if self._index is not None else None
         self._note_meaning(self.meaning.notes(generation))
         return self.meaning.usable(model, generation)
+
+    @property
+    def bundled_embedder(self) -> Embedder:
+        """The bundled model: rules for equal texts are fitted to it, and clones have to agree whatever they search with."""
+        return self.meaning.bundled(self.settings)
 
     @property
     def judgements(self) -> JudgementCache:
