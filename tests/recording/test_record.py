@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +12,8 @@ from apikit import COLOUR, QUEUE, SECRET, START, SetClock, everything_on_disk, l
 
 from engram.domain.entry.lore import STATUSES
 from engram.domain.errors import SecretFoundError, ValidationError
+from engram.usecases.recording.edit import Edit
+from engram.usecases.store.store import Clock
 
 if TYPE_CHECKING:
     from engram.app import Engram
@@ -195,3 +199,24 @@ def test_a_false_alarm_can_be_allowed(tmp_path: Path) -> None:
     with opened(tmp_path, settings=f'[secrets]\nallow = ["{SECRET}"]\n') as store:
         done = store.record(f"An example looks like {SECRET}", category="FACT")
         assert (done.redacted, store.query("example looks like").lore[0].lore.id) == (0, done.lore.id)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks the system which files are open")
+def test_a_process_that_goes_on_recording_and_asking_has_no_more_files_open(tmp_path: Path) -> None:
+    """Without collections of garbage, of which a server makes few."""
+
+    def work(engram: Engram, number: int) -> int:
+        text = f"Queue {number} of service {number % 7} is drained before deploy {number * 3}: workers crash."
+        ref = engram.record(text, category="fact").lore.id
+        engram.edit(ref, Edit(add_tags=("queue",)))
+        engram.feedback(helpful=[ref])
+        engram.query(f"deploy of queue {number}")
+        return len([*Path("/proc/self/fd").iterdir()])
+
+    gc.disable()
+    try:
+        with opened(tmp_path, clock=Clock()) as engram:
+            before = max(work(engram, number) for number in range(6))
+            assert max(work(engram, number) for number in range(6, 20)) <= before
+    finally:
+        gc.enable()
