@@ -7,9 +7,11 @@ from engram.domain.review.code_changes import (
     GONE,
     SYMBOL,
     VERSION,
+    Lines,
     changed_lines,
     file_changed,
     file_gone,
+    is_much,
     is_named,
     symbol_gone,
     version_changed,
@@ -31,8 +33,17 @@ def test_a_name_counts_only_as_a_whole_word() -> None:
         assert not is_named("retry", text), text
 
 
+def test_much_is_any_line_of_a_short_file_and_a_third_of_those_that_a_long_one_had() -> None:
+    assert [is_much(Lines(added, removed, 50)) for added, removed in ((0, 0), (1, 0), (0, 1))] == [
+        False,
+        True,
+        True,
+    ]
+    assert [is_much(Lines(900, removed, 300)) for removed in (0, 99, 100)] == [False, False, True]
+
+
 def test_a_finding_says_what_changed_by_how_much_and_in_which_commit() -> None:
-    assert file_changed("a.py", 2, (3, 1), "c1") == (
+    assert file_changed("a.py", 2, Lines(3, 1, 9), "c1") == (
         CHANGED, "a.py changed", "a.py: 2 commits, +3 −1 lines; last c1", 4
     )  # fmt: skip
     assert file_changed("a.png", 1, None, "c1").difference == "a.png: 1 commit; last c1"

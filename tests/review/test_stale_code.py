@@ -136,6 +136,28 @@ def test_a_changed_file_is_reported_with_commits_and_lines_until_confirmed(
     assert "1 commit" in only(store).evidence[0]
 
 
+def test_of_a_long_file_a_third_of_the_lines_has_to_be_gone(store: Engram, repository: Path) -> None:
+    long = "".join(f"line {number}\n" for number in range(90))
+    add(repository, [(6, {"src/long.py": long}, "Long")])
+    store.record("The table of lines is made by hand.", category="FACT", files=["src/long.py"])
+    some = long.replace("line 1", "row 1").replace("line 2", "row 2")  # 22 of them
+    add(repository, [(11, {"src/long.py": some + long}, "More, and some others")])
+    assert stale(store) == []
+    add(repository, [(12, {"src/long.py": long.replace("line", "row", 30)}, "A third")])
+    assert "+30 −30 lines" in only(store).evidence[0]
+
+
+def test_a_name_that_is_gone_from_a_long_file_is_found_though_little_else_changed(
+    store: Engram, repository: Path
+) -> None:
+    manifests = {"uv.lock": None, "pyproject.toml": None}
+    long = "def take_next(queue): pass\n" + "".join(f"line {number}\n" for number in range(90))
+    add(repository, [(6, {"src/long.py": long, **manifests}, "Long")])
+    store.record("`take_next` is not reentrant.", category="FACT", files=["src/long.py"])
+    add(repository, [(11, {"src/long.py": long.replace("take_next", "pop")}, "Rename")])
+    assert only(store).why.startswith("Since 2026-03-14 `take_next` is gone from src/long.py")
+
+
 def test_what_is_stale_by_its_code_alone_is_not_archived_by_consolidation(
     store: Engram, repository: Path, clock: SetClock
 ) -> None:

@@ -9,6 +9,10 @@ from engram.domain.typed import NamedTuple
 
 GONE, SYMBOL, VERSION, CHANGED = range(4)  # severities, most severe first
 _LONGEST = 100
+_SHORT, _MUCH = (
+    50,
+    1 / 3,
+)  # lines of a file any change of which counts; of a longer one, the share that has to be gone
 
 
 class Finding(NamedTuple):
@@ -18,6 +22,21 @@ class Finding(NamedTuple):
     what: str
     difference: str
     lines: int = 0
+
+
+class Lines(NamedTuple):
+    """The lines of a file that were added and removed since, and how many it had."""
+
+    added: int
+    removed: int
+    had: int
+
+
+def is_much(lines: Lines) -> bool:
+    """Whether so much of a file changed that what was said of it may be out of date: a long one always changes somewhere."""
+    if lines.had <= _SHORT:
+        return lines.added + lines.removed > 0
+    return lines.removed >= _MUCH * lines.had
 
 
 def changed_lines(before: str, after: str) -> tuple[int, int]:
@@ -37,11 +56,12 @@ def is_named(name: str, text: str) -> bool:
     return False
 
 
-def file_changed(path: str, count: int, lines: tuple[int, int] | None, last: str) -> Finding:
-    """Report a file changed in `count` commits, the last being `last`; `lines` are those added and removed."""
-    size = f", +{lines[0]} −{lines[1]} lines" if lines else ""
+def file_changed(path: str, count: int, lines: Lines | None, last: str) -> Finding:
+    """Report a file changed in `count` commits, the last being `last`."""
+    size = f", +{lines.added} −{lines.removed} lines" if lines else ""
+    differ = lines.added + lines.removed if lines else 0
     return Finding(
-        CHANGED, f"{path} changed", f"{path}: {counted(count, 'commit')}{size}; last {last}", sum(lines or ())
+        CHANGED, f"{path} changed", f"{path}: {counted(count, 'commit')}{size}; last {last}", differ
     )
 
 

@@ -78,12 +78,10 @@ class _Code:
 
     def check(self, hit: Hit) -> tuple[Finding, ...]:
         """List the changes of the code that an entry mentions, most severe first."""
-        found = [one for path in self._named.get(hit.id, ()) for one in self._file(hit, path)]
-        text = (
-            self._text_of(hit)
-            if self._manifests or any(one.grade == changes.CHANGED for one in found)
-            else ""
-        )
+        named = self._named.get(hit.id, ())
+        found = [one for path in named for one in self._file(hit, path)]
+        is_read = self._manifests or any(self._since_then(hit, path) for path in named)
+        text = self._text_of(hit) if is_read else ""
         found += self._symbols(hit, text) + self._versions(hit, text)
         return tuple(sorted(found, key=lambda one: (one.grade, -one.lines)))
 
@@ -134,23 +132,25 @@ class _Code:
         last = _format_commit(found[0].commit)
         if found[0].path == path and path not in self._now:
             return [changes.file_gone(path, self._where(path), last)]
-        commits = len({one.commit.oid for one in found})
-        return [changes.file_changed(path, commits, self._lines(found), last)] if self._differs(found) else []
+        lines = self._lines(found) if self._differs(found) else changes.Lines(0, 0, 0)
+        if lines is not None and not changes.is_much(lines):
+            return []
+        return [changes.file_changed(path, len({one.commit.oid for one in found}), lines, last)]
 
     def _differs(self, found: Sequence[Touch]) -> bool:
         return any(self._now.get(one.path) != one.before for one in _first_of_each(found))
 
-    def _lines(self, found: Sequence[Touch]) -> tuple[int, int] | None:
-        """Count lines added and removed since; None if a file is not text or too large."""
-        added = removed = 0
+    def _lines(self, found: Sequence[Touch]) -> changes.Lines | None:
+        """Count the lines added and removed since, and those there were; None if a file is not text or too large."""
+        added = removed = had = 0
         for one in _first_of_each(found):
             ends = (one.before, self._now.get(one.path))
             if any(oid is not None and oid not in self._texts for oid in ends):
                 return None
             before, after = (self._texts[oid] if oid else "" for oid in ends)
             more, less = changes.changed_lines(before, after)
-            added, removed = added + more, removed + less
-        return added, removed
+            added, removed, had = added + more, removed + less, had + before.count("\n")
+        return changes.Lines(added, removed, had)
 
     def _symbols(self, hit: Hit, text: str) -> list[Finding]:
         """Find identifiers that were in a file when the entry was true, and are in none of its files now."""
