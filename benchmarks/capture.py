@@ -168,7 +168,12 @@ def _end_session(path: Path, ending: Ending, asked: str) -> None:
     if ending.solved:
         run: dict[str, object] = {"type": "tool_use", "name": "Bash", "input": {"command": "make check"}}
         edit: dict[str, object] = {"type": "tool_use", "name": "Edit", "input": {"file_path": "/w/a.py"}}
-        failed: dict[str, object] = {"type": "tool_result", "tool_use_id": "1", "is_error": True, "content": "error: it failed"}
+        failed: dict[str, object] = {
+            "type": "tool_result",
+            "tool_use_id": "1",
+            "is_error": True,
+            "content": "error: it failed",
+        }
         passed: dict[str, object] = {"type": "tool_result", "tool_use_id": "2", "content": "ok"}
         blocks += [("assistant", {**run, "id": "1"}), ("user", failed), ("assistant", edit)]
         blocks += [("assistant", {**run, "id": "2"}), ("user", passed)]

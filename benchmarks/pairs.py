@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from labelled_pairs import HALVES, Labelled, assessor, load
 
-from engram.domain.similarity.equivalence import CONTRADICTION, DUPLICATE, NEAR, SAME
+from engram.domain.similarity.equivalence import CONTRADICTION, DUPLICATE, NEAR, SAME, is_shown
 from engram.domain.similarity.pairs import Assessment, assess, features, likelihood, shares_enough
 
 LABELS = {DUPLICATE: "same", CONTRADICTION: "contradiction"}
@@ -62,7 +62,10 @@ def judge(half: str) -> list[Judged]:
 def score(judged: list[Judged], kind: str) -> Score:
     """What is proposed as this kind; entries that fold by themselves count as duplicates found."""
     kinds = {DUPLICATE, SAME} if kind == DUPLICATE else {kind}
-    proposed = [item for item in judged if item.assessment.kind in kinds]
+    proposed = [
+        item for item in judged
+        if item.assessment.kind in kinds and is_shown(item.assessment.kind, item.assessment.strength, item.cosine)
+    ]  # fmt: skip
     right = sum(item.pair.label == LABELS[kind] for item in proposed)
     return Score(right, len(proposed), sum(item.pair.label == LABELS[kind] for item in judged))
 

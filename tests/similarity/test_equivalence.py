@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.domain.similarity.equivalence import CONTRADICTION, DUPLICATE, SAME, compare
+from engram.domain.similarity.equivalence import (
+    CONTRADICTION,
+    DUPLICATE,
+    LIKELY,
+    NEAR,
+    SAME,
+    compare,
+    is_shown,
+)
 
 SAY_THE_SAME = [
     ("Retries need jitter; wait 3 seconds", "Retries need jitter: wait three seconds."),
@@ -69,3 +77,10 @@ WORDS = st.lists(
 @given(WORDS, WORDS)
 def test_the_kind_does_not_depend_on_the_order_of_the_texts(one: list[str], other: list[str]) -> None:
     assert compare(" ".join(one), " ".join(other)).kind == compare(" ".join(other), " ".join(one)).kind
+
+
+def test_people_are_shown_each_duplicate_but_only_likely_or_very_near_contradictions() -> None:
+    assert is_shown(DUPLICATE, 0.2, 0.3)
+    assert is_shown(SAME, 1.0, 0.95)
+    assert [is_shown(CONTRADICTION, LIKELY + more, 0.5) for more in (-0.01, 0.0)] == [False, True]
+    assert [is_shown(CONTRADICTION, 0.2, NEAR + more) for more in (-0.01, 0.0)] == [False, True]

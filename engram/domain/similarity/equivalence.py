@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 SAME, DUPLICATE, CONTRADICTION = "same", "duplicate", "contradiction"
 SURE = 0.76  # the strength from which on merging a pair of duplicates may be proposed
+LIKELY = 0.4  # the strength from which on people are shown a contradiction: on the labelled pairs three of four are one
 NEAR = 0.92  # from this cosine on two entries of a category are taken to be about the same
 
 _NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:[.,:]\d+)*(?![\d])")
@@ -127,6 +128,14 @@ def _begins_sentence(text: str, at: int) -> bool:
     """Test whether a sentence or line begins here, where every word is capitalised."""
     before = text[max(0, at - _MARGIN) : at].rstrip(" \t*_\"'(#>-")
     return before[-1:] in ".!?:\n"  # the empty string is in it, too
+
+
+def is_shown(kind: str, strength: float, cosine: float) -> bool:
+    """Test whether people are shown a pair, given what it was assessed as and the cosine of the texts.
+
+    A contradiction has to be likely: in a store of facts with figures hardly any is one.
+    """
+    return kind != CONTRADICTION or strength >= LIKELY or cosine >= NEAR
 
 
 def may_merge(kind: str, strength: float, one: str, other: str) -> bool:

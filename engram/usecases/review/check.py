@@ -11,7 +11,7 @@ import os
 from engram.adapters.files import scan as walk
 from engram.adapters.files.places import CONFIG_NAME
 from engram.domain.errors import UsageError
-from engram.domain.similarity.equivalence import CONTRADICTION
+from engram.domain.similarity.equivalence import CONTRADICTION, is_shown
 from engram.domain.sync.sync_plan import REGULAR
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.admission.outgoing_secrets import LARGEST, new_secrets, secrets_of_commits
@@ -162,7 +162,7 @@ def _alike(store: Store, paths: Collection[str]) -> list[Remark]:
     """Find entries that duplicate or contradict another; of two checked entries the newer gets the remark."""
     if not paths:
         return []
-    found = pairs(store)
+    found = [pair for pair in pairs(store) if is_shown(pair.kind, pair.strength, pair.cosine)]
     hits = {hit.id: hit for hit in consult(store, lambda generation: generation.catalog.select("1"))}
     remarks = []
     for pair in found:

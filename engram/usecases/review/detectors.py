@@ -19,7 +19,7 @@ from engram.domain.recall.budget import tokens
 from engram.domain.review import priority, review
 from engram.domain.review.code_changes import CHANGED
 from engram.domain.review.review import Item, describe_conflicts, item_id
-from engram.domain.similarity.equivalence import CONTRADICTION, SAME, may_merge
+from engram.domain.similarity.equivalence import CONTRADICTION, SAME, is_shown, may_merge
 from engram.domain.similarity.pair_groups import groups
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.admission import credit
@@ -350,7 +350,10 @@ def find_duplicates(store: Store, generation: Generation) -> list[Item]:
 
 def find_contradictions(store: Store, generation: Generation) -> list[Item]:
     """Find pairs of entries of which only one can be right, strongest first."""
-    found = [pair for pair in pairs(store) if pair.kind == CONTRADICTION]
+    found = [
+        pair for pair in pairs(store)
+        if pair.kind == CONTRADICTION and is_shown(pair.kind, pair.strength, pair.cosine)
+    ]  # fmt: skip
     hits = hits_of(generation, [lore_id for pair in found for lore_id in (pair.one, pair.other)])
     return [
         _pair_item(review.CONTRADICTION, [hits[pair.one], hits[pair.other]], [pair], review.LOOK)
