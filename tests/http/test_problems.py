@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 from apikit import QUEUE, TIDES, lore_files, opened, plain
 from http_kit import asked, lore, serving
+from storekit import unprivileged
 
 from engram.adapters.files.durable.lock import FileLock
 from engram.domain.errors import EngramError
@@ -78,18 +79,14 @@ async def test_on_a_full_disk_every_change_is_refused_and_nothing_is_written(roo
 
 @contextmanager
 def may_only_read(root: Path) -> Iterator[None]:
-    """Nobody may write there, and this process is somebody: root may write anywhere."""
+    """Nobody may write there."""
     places = [Path(place) for place, _, _ in os.walk(root)]
     for place in places:
         place.chmod(0o555)
-    was_root = os.geteuid() == 0
-    if was_root:
-        os.seteuid(65534)
     try:
-        yield
+        with unprivileged():
+            yield
     finally:
-        if was_root:
-            os.seteuid(0)
         for place in places:
             place.chmod(0o755)
 

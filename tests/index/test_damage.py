@@ -1,5 +1,7 @@
 """Each file of an index is damaged in every way: no answer is ever wrong, and `doctor` repairs what no query notices.
 
+What SQLite, tantivy and the system raise tells damage from a full disk and from bugs.
+
 Damage that could kill a process (a mapped file cut short, a corrupted posting list) is done in a process of
 its own, which tells step by step what it does.
 """
@@ -11,20 +13,180 @@ import os
 import random
 import shutil
 import signal
+import sqlite3
 import subprocess
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import tantivy
 from effort import examples, is_thorough
 from index_kit import filled, index_of
-from storekit import QUERIES, SteadyClock, answers, killed_at_exit, opened, start
+from storekit import QUERIES, SteadyClock, answers, killed_at_exit, opened, start, unprivileged
 
+from engram.adapters.index.damage import (
+    DamagedIndexError,
+    IndexUnavailableError,
+    check_vectors,
+    damage_noticed,
+)
+from engram.adapters.index.words import Words
+from engram.domain.errors import EngramError
 from engram.usecases.upkeep.doctor import doctor
 
 if TYPE_CHECKING:
     from engram.app import Engram
+
+
+# What is raised for a broken file. Each is given an empty folder, and may do what not only root may.
+
+
+def no_database(folder: Path) -> None:
+    (folder / "file").write_text("no database")
+    sqlite3.connect(folder / "file").execute("SELECT * FROM sqlite_master")
+
+
+def locked(folder: Path) -> None:
+    one, other = (sqlite3.connect(folder / "file", timeout=0, isolation_level=None) for _ in range(2))
+    one.execute("BEGIN IMMEDIATE")
+    other.execute("BEGIN IMMEDIATE")
+
+
+def no_room_in_database(folder: Path) -> None:
+    connection = sqlite3.connect(folder / "file")
+    connection.execute("PRAGMA max_page_count = 1")
+    connection.execute("CREATE TABLE one (number)")
+
+
+def no_file(folder: Path) -> None:
+    (folder / "none").read_bytes()
+
+
+def folder_for_file(folder: Path) -> None:
+    folder.read_bytes()
+
+
+def file_to_read(folder: Path) -> None:
+    (folder / "file").touch(0o000)
+    (folder / "file").read_bytes()
+
+
+def file_to_write(folder: Path) -> None:
+    (folder / "file").touch(0o444)
+    (folder / "file").write_bytes(b"")
+
+
+def nothing_to_read(_: Path) -> None:
+    os.setgroups([0])
+
+
+def folder_to_copy(folder: Path) -> None:
+    (folder / "from").mkdir()
+    (folder / "from" / "link").symlink_to("nowhere")
+    shutil.copytree(folder / "from", folder / "to")
+
+
+def no_room(_: Path) -> None:
+    Path("/dev/full").write_bytes(b"x")
+
+
+def no_room_to_copy(folder: Path) -> None:
+    for name in ("from", "to"):
+        (folder / name).mkdir()
+    (folder / "from" / "file").write_bytes(b"x")
+    (folder / "to" / "file").symlink_to("/dev/full")
+    shutil.copytree(folder / "from", folder / "to", dirs_exist_ok=True)
+
+
+def words_in(folder: Path) -> Words:
+    words = Words(str(folder / "words"), create=True)
+    words.begin(bulk=False)
+    words.add(0, "queue")
+    words.commit()
+    words.begin(bulk=False)
+    return words
+
+
+def no_words(folder: Path) -> None:
+    words_in(folder)
+    [file] = (folder / "words").glob("*.term")
+    os.truncate(file, 0)
+    Words(str(folder / "words")).search(["queue"], 1)
+
+
+def words_to_read(folder: Path) -> None:
+    words_in(folder)
+    (folder / "words" / "meta.json").chmod(0o000)
+    Words(str(folder / "words"))
+
+
+def words_held(folder: Path) -> None:
+    words = words_in(folder)
+    Words(str(folder / "words")).begin(bulk=False)
+    words.abandon()
+
+
+def panic(folder: Path) -> None:
+    words_in(folder)._searcher.doc(tantivy.DocAddress(9, 9))
+
+
+def bug(_: Path) -> None:
+    raise NotImplementedError("a bug")
+
+
+def interrupted(_: Path) -> None:
+    raise KeyboardInterrupt
+
+
+UNAVAILABLE = "The search index cannot be written now: "
+
+
+@pytest.mark.parametrize(
+    ("broken", "error", "message"),
+    [
+        (no_database, DamagedIndexError, "catalog: file is not a database"),
+        (locked, IndexUnavailableError, UNAVAILABLE + "database is locked."),
+        (no_room_in_database, IndexUnavailableError, UNAVAILABLE + "the disk is full."),
+        (no_file, DamagedIndexError, "missing: /.*/none"),
+        (folder_for_file, DamagedIndexError, "a folder stands where a file belongs: /.*"),
+        (file_to_read, DamagedIndexError, "no permission to read /.*/file"),
+        (file_to_write, IndexUnavailableError, UNAVAILABLE + "Permission denied."),
+        (nothing_to_read, IndexUnavailableError, UNAVAILABLE + "Operation not permitted."),
+        (folder_to_copy, DamagedIndexError, "some of its files cannot be read"),
+        (no_room, IndexUnavailableError, UNAVAILABLE + "the disk is full."),
+        (no_room_to_copy, IndexUnavailableError, UNAVAILABLE + "the disk is full."),
+        (no_words, DamagedIndexError, "Failed to open file .*"),
+        (words_to_read, DamagedIndexError, "no permission to read part of its words"),
+        (words_held, IndexUnavailableError, UNAVAILABLE + "Failed to acquire Lockfile: LockBusy.*"),
+        (panic, DamagedIndexError, "index out of bounds: .*"),
+        (bug, NotImplementedError, "a bug"),
+        (interrupted, KeyboardInterrupt, ""),
+    ],
+    ids=lambda value: getattr(value, "__name__", None),
+)
+def test_damage_is_told_from_what_cannot_be_written_now_and_from_bugs(
+    broken: Callable[[Path], None], error: type[BaseException], message: str
+) -> None:
+    with tempfile.TemporaryDirectory() as name:  # where every user may write, unlike in pytest's own
+        os.chmod(name, 0o777)
+        with unprivileged(), pytest.raises(error, match=f"^{message}$") as caught, damage_noticed():
+            broken(Path(name))
+    assert type(caught.value) is error
+    if isinstance(caught.value, EngramError):
+        assert "engram" in caught.value.hint
+
+
+def test_vector_files_are_large_enough_for_their_rows_and_vectors_or_damaged(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="shorter"):
+        check_vectors(str(tmp_path), 1, 0, 1)
+    (tmp_path / "vectors.i8").write_bytes(bytes(8))
+    (tmp_path / "starts.u32").write_bytes(bytes(12))
+    check_vectors(str(tmp_path), 4, 3, 2)
+    for dimensions, rows, slots in ((5, 3, 2), (4, 4, 2), (4, 3, 3)):
+        with pytest.raises(ValueError, match="shorter"):
+            check_vectors(str(tmp_path), dimensions, rows, slots)
 
 
 # What can happen to a file. Each is given the file and a random source.
