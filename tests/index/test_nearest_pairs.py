@@ -1,6 +1,8 @@
 """Pairs of texts near each other, as the definitions say: by the cosines of their vectors, and by the rare words they share.
 
-Mutants that make no difference: how many pairs are considered in all.
+Mutants that make no difference: how many pairs are considered in all, and in one block; what stands for a cosine that does
+not count; a text with just as many near as count; leaving out words that join none sooner or later; a weight that is just
+the least.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ def terms_of(found: list[set[int]]) -> nearest_pairs.Terms:
 
 def pairs(found: nearest_pairs.Found) -> dict[tuple[int, int], float]:
     named = list(zip(found.one.tolist(), found.other.tolist(), strict=True))
-    assert len(set(named)) == len(named), "each pair once"
+    assert named == sorted(set(named)), "each pair once, in order"
     return dict(zip(named, found.nearness.tolist(), strict=True))
 
 
@@ -74,6 +76,16 @@ def test_of_very_many_near_a_text_only_the_nearest_make_pairs() -> None:
     assert sorted(pairs(nearest_pairs.by_vectors(vectors, 0.9, fresh))) == [
         (0, other) for other in range(1, 17)
     ]
+
+
+def test_a_cosine_as_low_as_the_floor_is_near_and_counts_as_the_others() -> None:
+    angles = [0.0, *np.arange(1, 17) / 100, np.pi]
+    vectors = np.stack([np.cos(angles), np.sin(angles)], axis=1).astype("float32")
+    vectors[-1] = (0.5, -(0.75**0.5))
+    fresh = np.array([True, *[False] * 17])
+    for some, others in ((vectors, [*range(1, 17)]), (np.delete(vectors, 16, axis=0), [*range(1, 17)])):
+        found = nearest_pairs.by_vectors(some, 0.5, fresh[: len(some)])
+        assert [other for _, other in pairs(found)] == others
 
 
 def test_each_word_has_the_number_of_texts_it_is_in() -> None:

@@ -17,7 +17,7 @@ _LEAST = 4.0  # weight of shared words: one very rare word, or two rather rare o
 
 
 class Found(NamedTuple):
-    """Pairs of positions, `one` < `other`, each pair once, and how near they are."""
+    """Pairs of positions, `one` < `other`, each pair once, in order, and how near they are."""
 
     one: numpy.ndarray
     other: numpy.ndarray
@@ -34,18 +34,20 @@ class Terms(NamedTuple):
 def by_vectors(vectors: numpy.ndarray, floor: float, fresh: numpy.ndarray) -> Found:
     """Return pairs of rows with a cosine of at least `floor`, at least one of them `fresh` (a mask)."""
     np = numpy_module()
-    chosen = np.flatnonzero(fresh)
-    parts = []
+    chosen, count = np.flatnonzero(fresh), len(vectors)
+    keys, nearness = [], []
     for start in range(0, len(chosen), _BLOCK):
         block = chosen[start : start + _BLOCK]
         cosines = vectors[block] @ vectors.T
         cosines[np.arange(len(block)), block] = -1
         _keep_nearest(cosines, floor)
         rows, others = np.nonzero(cosines >= floor)
-        parts.append((block[rows], others, cosines[rows, others]))
-    return (
-        _deduplicate(*(np.concatenate(column) for column in zip(*parts, strict=True))) if parts else _none()
-    )
+        keys.append(np.minimum(block[rows], others) * count + np.maximum(block[rows], others))
+        nearness.append(cosines[rows, others])
+    if not keys:
+        return _none()
+    pairs, places = np.unique(np.concatenate(keys), return_index=True)
+    return Found(pairs // count, pairs % count, np.concatenate(nearness)[places])
 
 
 def by_words(texts: Terms, fresh: numpy.ndarray) -> Found:
@@ -98,15 +100,6 @@ def _keep_nearest(cosines: numpy.ndarray, floor: float) -> None:
     for row in numpy.flatnonzero((cosines >= floor).sum(axis=1) > _MOST):
         least = numpy.partition(cosines[row], -_MOST)[-_MOST]
         cosines[row][cosines[row] < least] = -1
-
-
-def _deduplicate(one: numpy.ndarray, other: numpy.ndarray, nearness: numpy.ndarray) -> Found:
-    numpy = numpy_module()
-    first, second = numpy.minimum(one, other), numpy.maximum(one, other)
-    _, places = numpy.unique(
-        first.astype(numpy.int64) * (int(second.max(initial=0)) + 1) + second, return_index=True
-    )
-    return Found(first[places], second[places], nearness[places])
 
 
 def _none() -> Found:
