@@ -80,17 +80,14 @@ def put_names(
     markup: Mapping[int | None, NoteMarkup],
 ) -> None:
     """Store what the entries of these rows name; `markup` is that of notes, by row."""
-    linking = [
-        (row, one) for row, one in lore if one is not None and (row in markup or _LINKS in one.content)
-    ]
-    naming = [(row, one) for row, one in lore if one is not None and (one.relations or one.entities)]
-    related = [(row, *relation) for row, one in naming for relation in one.relations]
+    entries = [(row, one) for row, one in lore if one is not None]
+    related = [(row, *relation) for row, one in entries for relation in one.relations]
     connection.executemany("INSERT OR IGNORE INTO row_relations VALUES (?, ?, ?)", related)
-    entities = [(row, entity) for row, one in naming for entity in one.entities]
+    entities = [(row, entity) for row, one in entries for entity in one.entities]
     connection.executemany("INSERT OR IGNORE INTO row_entities VALUES (?, ?)", entities)
-    mentioned = [(row, name) for row, one in linking for name in mentions(one, markup.get(row))]
-    merged = [(row, other) for row, one in lore if one is not None for other in one.merged_from]
+    merged = [(row, other) for row, one in entries for other in one.merged_from]
     connection.executemany("INSERT OR IGNORE INTO row_merged VALUES (?, ?)", merged)
+    mentioned = [(row, name) for row, one in entries for name in mentions(one, markup.get(row))]
     connection.executemany("INSERT OR IGNORE INTO row_mentions VALUES (?, ?)", mentioned)
     called = [(row, name) for row, one in markup.items() for name in one.names]
     connection.executemany("INSERT OR IGNORE INTO row_names VALUES (?, ?)", called)
