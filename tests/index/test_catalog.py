@@ -103,6 +103,17 @@ def test_a_change_by_others_is_noticed(catalog: Catalog, change: str) -> None:
     assert "1.md" in damage or "row 9" in damage
 
 
+def test_an_index_of_lines_that_misses_one_is_damage(catalog: Catalog) -> None:
+    catalog.put([entry(1)])
+    catalog.add_indexes()
+    catalog.connection.execute("PRAGMA writable_schema = ON")
+    catalog.connection.execute(
+        "UPDATE sqlite_master SET sql = replace(sql, 'error IS NOT NULL', 'error IS NULL') WHERE name = 'files_error'"
+    )
+    catalog.close()
+    assert find_damage(Catalog(catalog.path).connection) == ["row 1 missing from index files_error"]
+
+
 def test_a_catalog_answers_in_every_thread(catalog: Catalog) -> None:
     catalog.put([entry(1)])
     with ThreadPoolExecutor() as threads:
