@@ -5,6 +5,7 @@ Mutants that make no difference: how many texts wait, give or take one.
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 from random import Random
 from typing import TYPE_CHECKING
@@ -18,6 +19,7 @@ from engram.adapters.index import delta
 from engram.adapters.index.catalog import Entry
 from engram.adapters.index.damage import DamagedIndexError
 from engram.adapters.index.index import Generation
+from engram.adapters.index.words import Words, _facts
 from engram.adapters.index.writer import GenerationWriter, NewText
 from engram.domain.entry.lore import Lore
 
@@ -185,6 +187,65 @@ def test_no_words_are_in_no_text_and_a_rare_one_that_is_misspelt_counts_for_more
     assert found.perfect == pytest.approx((1.2 + 1) * sum(found.rarity.values()))
 
 
+def test_texts_of_one_score_are_found_in_the_order_of_their_rows(tmp_path: Path) -> None:
+    generation = made(tmp_path / "one", [new_text(0, "broker"), new_text(1, "queue")])
+    assert list(scores(generation, "queue broker")) == [0, 1]
+
+
+def test_of_the_rows_with_a_word_those_of_texts_that_are_gone_do_not_count(tmp_path: Path) -> None:
+    generation = made(tmp_path / "one", [new_text(number, "queue") for number in range(140)])
+    removed(generation, *range(5, 10))
+    assert sorted(generation.words.rows_with("queue", 135)) == [*range(5), *range(10, 140)]
+    assert generation.words.rows_with("queue", 134) == []
+
+
+def test_words_are_weighed_as_the_texts_that_wait_say(tmp_path: Path) -> None:
+    generation = made(tmp_path / "one", texts(3))
+
+    def weighed() -> bool:
+        found = generation.words.search(["brokertop"], 9)
+        return generation.words.weigh(["brokerTop"], found) != [(0.0, False)]
+
+    assert not weighed(), "it is known as its parts"
+    written(generation, [new_text(3, "The brokerTop is up.")])
+    assert weighed()
+    written(generation, [new_text(number, "queue " * 40) for number in range(4, 10)])
+    removed(generation, 3)
+    assert not weighed()
+
+
+def test_what_is_remembered_of_waiting_texts_is_what_others_read(tmp_path: Path) -> None:
+    generation = made(tmp_path / "one", texts(6))
+    for rows, numbers in (([1, 4], []), ([], [6, 7]), ([0, 7], []), ([], [8, 9, 10])):
+        if rows:
+            removed(generation, *rows)
+        else:
+            written(generation, [new_text(number, f"queue brok {number}") for number in numbers])
+        other = Generation(generation.folder, "", 0)
+        assert generation.delta.texts == other.delta.texts
+        assert generation.delta.average() == other.delta.average()
+        for word in (*VOCABULARY, "brokex", "8"):
+            assert scores(generation, word) == scores(other, word)
+            assert generation.words.frequency(word) == other.words.frequency(word)
+    assert [*generation.delta.texts] == [2, 3, 5, 6, 8, 9, 10]
+
+
+def test_a_single_waiting_text_has_the_score_that_tantivy_gives_it(tmp_path: Path) -> None:
+    some = [new_text(0, "broker queue " * 30)]
+    waiting, folded = made(tmp_path / "one", some), made(tmp_path / "two", some, most=-1)
+    assert (len(waiting.delta), len(folded.delta)) == (1, 0)
+    assert scores(waiting, "broker") == pytest.approx(scores(folded, "broker"), rel=1e-5)
+
+
+def test_a_term_that_a_text_of_mean_length_has_once_scores_as_in_one_index_of_all(tmp_path: Path) -> None:
+    folded = [new_text(0, "broker" + " queue" * 19), *(new_text(row, "queue " * 20) for row in range(1, 150))]
+    some = [new_text(row, "queue " * 23) for row in range(150, 160)]
+    generation = written(made(tmp_path / "some", folded), some)
+    assert len(generation.delta) == 10
+    whole = made(tmp_path / "whole", [*folded, *some])
+    assert scores(generation, "broker") == pytest.approx(scores(whole, "broker"), rel=1e-6)
+
+
 def test_another_process_sees_what_waits_and_what_was_folded(tmp_path: Path) -> None:
     one = made(tmp_path / "one", texts(140))
     other = Generation(one.folder, "", 0)
@@ -230,9 +291,18 @@ def test_damaged_terms_are_noticed(tmp_path: Path) -> None:
             scores(Generation(generation.folder, "", 0), "broker")
 
 
-@pytest.mark.parametrize("length", [0, 1, 24, 39, 40, 41, 55, 56, 59, 60, 1000, 5000])
-def test_lengths_are_rounded_down_to_what_tantivy_can_say(length: int) -> None:
-    assert length * 0.88 < delta.rounded_length(length) <= length or length == 0
+def test_lengths_are_rounded_down_as_tantivy_does(tmp_path: Path) -> None:
+    words = Words(str(tmp_path / "words"), create=True)
+    words.begin(bulk=False)
+    lengths = [1, 24, 31, 32, 33, 39, 40, 41, 42, 43, 55, 56, 59, 60, 87, 88, 103, 104, 1111, 5000]
+    for length in lengths:
+        words.add_terms(length, {f"of{length}": 1, "more": length - 1})
+    words.commit()
+    for length in lengths:
+        query = words._exactly(f"of{length}")
+        [(_, address)] = words._searcher.search(query).hits
+        said = json.loads(query.explain(words._searcher, address).to_json())
+        assert delta.rounded_length(length) == _facts(said)["dl"]
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,10 @@
 """The word index: which texts the words of a query find.
 
-Mutants that make no difference: from how many texts on common words are ignored, give or take one; `None` for `{}`.
+Mutants that make no difference: from how many texts on common words are ignored, how long a word may be, how many a
+query may have and how many are remembered or tried, give or take one; a tenth more of a figure that was fitted; the memory
+of a writer; a row that no text has; what is stored or indexed of a text besides its terms, and where these are in it; how
+many texts are fetched where their number is asked for, or that number where they are; a shortcut around what would change
+nothing.
 """
 
 from __future__ import annotations
@@ -12,11 +16,20 @@ from typing import TYPE_CHECKING
 
 import pytest
 from apikit import opened
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from engram.adapters.index import words as module
-from engram.adapters.index.words import _NAME, Words, character_pairs, names, query_form, stored_form
+from engram.adapters.index.delta import Indexed, bm25_idf
+from engram.adapters.index.words import (
+    _NAME,
+    WordHits,
+    Words,
+    character_pairs,
+    names,
+    query_form,
+    stored_form,
+)
 from engram.usecases.index.refresh import refresh
 
 if TYPE_CHECKING:
@@ -53,6 +66,109 @@ def test_words_are_found_in_other_inflections_of_their_language(words: Words) ->
         21
     ]  # "is sent"
     assert (words.terms("running queues"), found(words, "topics")) == before
+
+
+def test_accents_go_last_where_endings_have_them_and_first_in_english(words: Words) -> None:
+    words.begin(bulk=False)
+    words.add(20, "Le serveur est développé par une équipe dans la ville.")
+    words.add(21, "The résumés are on the server.")
+    words.commit()
+    assert words.terms("développées") == words.terms("développer") == ["developp"]
+    assert found(words, "développées") == [20]
+    assert found(words, "resume") == [21]
+
+
+def test_words_have_the_stems_of_other_languages_only_where_a_text_is_in_them(words: Words) -> None:
+    words.begin(bulk=False)
+    words.add(20, "A cat sat on it.")
+    words.commit()
+    assert words.terms("cater") == ["cater"]
+    words.begin(bulk=False)
+    words.add(21, "Die Häuser werden nachts vermietet, aber nicht verkauft.")
+    words.commit()
+    assert words.terms("cater") == ["cat"]
+
+
+def test_the_index_knows_what_it_holds_whoever_added_it_in_whatever_language(tmp_path: Path) -> None:
+    index = Words(str(tmp_path / "words"), create=True)
+    assert index.indexed(7) == Indexed(7)
+    index.begin(bulk=False)
+    index.add(0, "Die Häuser werden nachts vermietet.")  # five words and the mark of the language
+    index.add(1, "Die Türen werden nicht mehr verkauft, aber wieder vermietet.")
+    index.commit()
+    assert index.indexed(7) == Words(str(tmp_path / "words")).indexed(7) == Indexed(7, 2, 8.0)
+
+
+def test_a_commit_ends_with_all_that_it_began_and_nothing_is_left_of_what_was_abandoned(
+    words: Words, tmp_path: Path
+) -> None:
+    for row in range(12, 20):  # so many that tantivy merges them
+        words.begin(bulk=False)
+        words.add(row, "queue")
+        words.commit()
+    facts = json.loads((tmp_path / "words" / "meta.json").read_text("utf-8"))
+    assert len(facts["segments"]) < 8
+    words.begin(bulk=False)
+    words.add(20, "walrus")
+    words.abandon()
+    other = Words(str(tmp_path / "words"))
+    other.begin(bulk=False)
+    other.add(21, "heron")
+    other.commit()
+    words.reload()
+    assert (found(words, "walrus"), found(words, "heron"), words.count) == ([], [21], 21)
+
+
+def test_of_very_many_terms_the_rarest_that_are_known_are_searched(words: Words) -> None:
+    text = "queue topic1 nothing topic2 parseHeader queues"
+    every = ["queue", "topic1", "noth", "topic2", "parsehead"]
+    for limit, kept in (
+        (2, every[1::2]),
+        (3, [*every[1::2], every[4]]),
+        (4, [every[0], every[1], *every[3:]]),
+        (5, every),
+        (6, every),
+    ):
+        assert words.terms(text, limit) == kept
+
+
+def test_a_term_weighs_as_its_rarity_says_and_half_of_that_if_it_is_misspelt(words: Words) -> None:
+    once, always = bm25_idf(12, 1), bm25_idf(12, 12)
+    assert words.search(["topic7", "queue", "walrus", "gone"], 0) == WordHits(
+        {}, pytest.approx(2.2 * (3 * once + always)),
+        {"topic7": once, "queue": always, "walrus": once, "gone": once},
+    )  # fmt: skip
+    answer = words.search(["queuz", "walrus", "queue"], 0)
+    assert answer.rarity == {"queuz": once / 2, "walrus": once / 2, "queue": always}
+    assert answer.misspelt == {"queuz", "walrus"}
+    assert words.weigh(["queuz", "queue", "absent", "—"], answer) == [
+        (once / 2, True), (always, False), (0.0, False), (0.0, False),
+    ]  # fmt: skip
+    assert words.search(["walrus"], 9) == WordHits(
+        {}, pytest.approx(2.2 * once), {"walrus": once}, frozenset()
+    )
+
+
+def test_a_longer_word_without_matches_finds_those_one_edit_away(words: Words) -> None:
+    words.begin(bulk=False)
+    for row, text in enumerate(("lock 12345 broker", "heron walrus cache"), 20):
+        words.add(row, text)
+    words.commit()
+    for asked, rows in (
+        ("loxk", []), ("12346", []), ("broxer", [20]), ("brxxer", []), ("cachx", [21]), ("herno", [21]),
+    ):  # fmt: skip
+        assert sorted(words.search([asked], 9).scores) == rows, asked
+    [(_, exactly)] = words.search(["walrus"], 9).scores.items()
+    [(_, nearly)] = words.search(["walrux"], 9).scores.items()
+    assert 0.6 < nearly / exactly < 1
+
+
+def test_the_rows_with_every_word_are_told_unless_there_are_too_many(words: Words) -> None:
+    assert words.rows_with("topic7", 1) == words.rows_with("queue topic7", 1) == [7]
+    assert sorted(words.rows_with("queue", 12)) == sorted(words.rows_with("queues queue", 12)) == [*range(12)]
+    assert words.rows_with("queue", 11) == words.rows_with("topic7", 0) == words.rows_with("—", 9) == []
+    assert words.rows_with("topic7 topic8", 9) == words.rows_with("topic7 walrus", 9) == []
+    assert [words.frequency(text) for text in ("queues", "queue topic7", "walrus", "—")] == [12, 1, 0, 0]
 
 
 def test_the_language_of_a_text_is_known_before_and_after_it_is_folded_into_the_index(tmp_path: Path) -> None:
@@ -208,5 +324,9 @@ def test_a_name_that_is_not_in_the_index_is_queried_by_its_parts(parts: list[str
 
 
 @given(st.text("abAB1_ é", max_size=30))
+@example("aB")
+@example("ABab aB aBAb")
+@example("aB ABab")
+@example(" ABab aB 1aB1 AB")
 def test_names_are_the_matches_of_the_defining_pattern(text: str) -> None:
     assert names(text) == _NAME.findall(text)

@@ -155,14 +155,12 @@ class Words:
     def _rows_from(self, row: int) -> tantivy.Query:
         return tantivy.Query.range_query(self._schema, "row", tantivy.FieldType.Unsigned, row, None)
 
-    def commit(self) -> int:
-        """Make the changes searchable; return tantivy's stamp of the commit."""
+    def commit(self) -> None:
+        """Make the changes searchable; no file changes after that, and another process may begin."""
         assert self._writer is not None
-        stamp = self._writer.commit()
+        self._writer.commit()
         self._writer.wait_merging_threads()
-        self._writer = None
         self.reload()
-        return int(stamp)
 
     def indexed(self, rows: int) -> Indexed:
         """Return what the word index holds by its own account, which only the explanation of a score gives away."""
@@ -180,10 +178,8 @@ class Words:
             yield term
 
     def abandon(self) -> None:
-        """Drop uncommitted changes."""
-        if self._writer is not None:
-            self._writer.rollback()
-            self._writer = None
+        """Drop uncommitted changes; another process may begin."""
+        self._writer = None
 
     def terms(self, text: str, limit: int = MAX_TERMS) -> list[str]:
         """Return the analysed terms of a text, each once; of very many the rarest `limit`."""
@@ -293,7 +289,6 @@ class Words:
         best, addresses = zip(*hits, strict=True)
         rows = self._searcher.fast_field_values("row", list(addresses))
         scores: dict[int, float] = dict(zip(rows, best, strict=True))  # type: ignore[arg-type]  # of whole numbers
-        scores.pop(None, None)  # type: ignore[call-overload]  # a text without a row is none of ours
         if self.delta.is_empty:
             return scores
         return {row: score for row, score in scores.items() if not self.delta.hides(row)}
@@ -317,15 +312,15 @@ class Words:
     def rows_with(self, text: str, most: int) -> list[int]:
         """Return the rows that have every word of a text; none where more than `most` have."""
         terms = list(dict.fromkeys(self._analyse(text)))
-        counts = [self._frequency(term) for term in terms]
-        if not all(counts) or (len(counts) == 1 and counts[0] > most) or not counts:
+        if not terms or not all(map(self._frequency, terms)):
             return []
         query = tantivy.Query.boolean_query([(tantivy.Occur.Must, self._exactly(term)) for term in terms])
         found = self.delta.rows_with(terms)
         limit = most + 1 + len(self.delta.stale)
         if hits := self._searcher.search(query, limit=limit, count=False).hits:
-            rows = self._searcher.fast_field_values("row", [address for _, address in hits])
-            found += [int(row) for row in rows if row is not None and not self.delta.hides(int(row))]
+            addresses = [address for _, address in hits]
+            rows: list[int] = self._searcher.fast_field_values("row", addresses)  # type: ignore[assignment]  # as above
+            found += [row for row in rows if not self.delta.hides(row)]
         return found if len(found) <= most else []
 
     def _exactly(self, term: str) -> tantivy.Query:
@@ -397,13 +392,12 @@ def stored_form(text: str) -> str:
 
 def names(text: str) -> list[str]:
     """Return the names in a text that have parts, in order: what `_NAME` finds, in a twentieth of its time."""
-    kinds = text.encode("ascii", "replace").translate(_KINDS)
-    found, end = [], 0
+    kinds = text.encode("ascii", "replace").translate(_KINDS) + b" "
+    found = []
     small, capital = kinds.find(b"aA"), kinds.find(b"AAaa")
     while max(small, capital) >= 0:
         place = min(small, capital) if min(small, capital) >= 0 else max(small, capital)
         start, end = kinds.rfind(b" ", 0, place) + 1, kinds.find(b" ", place)
-        end = len(text) if end < 0 else end
         found.append(text[start:end])
         small = kinds.find(b"aA", end) if 0 <= small < end else small
         capital = kinds.find(b"AAaa", end) if 0 <= capital < end else capital
