@@ -106,10 +106,8 @@ class Delta:
 
     def rows_close_to(self, term: str) -> list[int]:
         """Return the new texts that have a term one edit away from this one, in order."""
-        lengths = range(len(term) - 1, len(term) + 2)
-        near = {other for terms, _ in self.texts.values() for other in terms if len(other) in lengths}
-        close = {other for other in near if is_one_edit_away(term, other)}
-        return [row for row, (terms, _) in sorted(self.texts.items()) if not close.isdisjoint(terms)]
+        known = self._rows if self.texts else {}
+        return sorted({row for other, rows in known.items() if is_one_edit_away(term, other) for row in rows})
 
     def average(self) -> float:
         """Return the average length of all texts."""
@@ -140,7 +138,7 @@ class Delta:
         for term, idf in weights.items():
             for row in self._rows_of(term):
                 terms, length = self._texts[row]
-                norm = K1 * (1 - B + B * length / average) if average else K1
+                norm = K1 * (1 - B + B * length / average)
                 found[row] = found.get(row, 0.0) + idf * (1 + K1) * terms[term] / (terms[term] + norm)
         return found
 
@@ -213,4 +211,5 @@ def is_one_edit_away(one: str, other: str) -> bool:
     left, right = one[start:], other[start:]
     if len(left) == len(right):
         return left[1:] == right[1:] or (left[:2] == right[1::-1] and left[2:] == right[2:])
-    return left[1:] == right if len(left) > len(right) else left == right[1:]
+    shorter, longer = sorted((left, right), key=len)
+    return shorter == longer[1:]
