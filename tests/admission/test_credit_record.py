@@ -40,7 +40,7 @@ def hit_of(source: str | None, **fields: Any) -> Hit:
     """The catalog's line of an entry from `source` that claims much."""
     hit = Hit(
         1, "lore/a.md", "01JBBBBBBBBBBBBBBBBBBBBBBB", THEIRS, "FACT", "", "active", 900, 5, None, 0.0, 0.0,
-        None, "tester", "", 0.9, 1, 80, "", 1, 80, 1, 0, "digest", source, None, None, None, None,
+        None, "tester", "", 0.9, 1, 80, "", 1, 80, 1, 0, "digest", source, None, None, None, None, 0, "",
     )  # fmt: skip
     return hit._replace(**fields)
 

@@ -1,13 +1,17 @@
 """The catalog returns what was stored, and notices what others changed in its file.
 
 Mutants that make no difference: a catalog or an index that is closed when nothing refers to it any more instead of
-before; how long a lock of SQLite is waited for, and how much of CURRENT is read, give or take a little.
+before; how long a lock of SQLite is waited for, and how much of CURRENT is read, give or take a little; the number of the
+format, the mark of missing vectors and the format in which `marshal` packs; the journal of a catalog in the making; the
+first letter of a name, which is no slash; `None` for `False`.
 """
 
 from __future__ import annotations
 
+import contextlib
 import marshal
 import sqlite3
+import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -15,6 +19,7 @@ from pathlib import Path
 import pytest
 
 from engram.adapters.index.catalog import (
+    COLUMNS,
     WAITING,
     Catalog,
     Entry,
@@ -35,7 +40,8 @@ from engram.adapters.index.catalog_check import find_damage
 from engram.adapters.index.row_details import Link, put_tokens
 from engram.domain.entry.categories import SEMANTIC
 from engram.domain.entry.confidence import Tally, Vote
-from engram.domain.entry.lore import Lore, Relation
+from engram.domain.entry.lore import Lore, Relation, words_mark
+from engram.domain.entry.note_markup import NoteMarkup
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, 600_000, UTC)
 
@@ -80,6 +86,12 @@ def test_tags_follow_their_file_when_it_changes_its_row_or_goes(catalog: Catalog
     assert catalog.connection.execute("SELECT count(*) FROM row_tags").fetchone() == (0,)
 
 
+def test_an_entry_has_the_tags_of_its_fields_and_of_its_text(catalog: Catalog) -> None:
+    catalog.put([entry(1, "a")._replace(markup=NoteMarkup(tags=("b", "a"))), problem("lore/bad.md")])
+    assert tags_of(catalog) == [("lore/1.md", "a"), ("lore/1.md", "b")]
+    assert find_damage(catalog.connection) == []
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -101,6 +113,20 @@ def test_a_change_by_others_is_noticed(catalog: Catalog, change: str) -> None:
     catalog.connection.execute(change)
     [damage] = find_damage(catalog.connection)
     assert "1.md" in damage or "row 9" in damage
+
+
+def test_a_change_of_any_column_is_noticed_but_of_those_that_say_how_a_file_was_seen(
+    catalog: Catalog,
+) -> None:
+    catalog.put([full()])
+    silent = set()
+    for column in COLUMNS:
+        catalog.connection.execute("BEGIN")
+        catalog.connection.execute(f"UPDATE files SET {column} = '12345'")
+        if not find_damage(catalog.connection):
+            silent.add(column)
+        catalog.connection.execute("ROLLBACK")
+    assert silent == {"mtime_ns", "size", "inode", "digest", "seen_ns"}
 
 
 def test_an_index_of_lines_that_misses_one_is_damage(catalog: Catalog) -> None:
@@ -198,9 +224,12 @@ def problem(path: str) -> Entry:
 
 
 def test_what_is_known_of_a_file_is_how_it_looked_and_what_it_held(catalog: Catalog) -> None:
-    catalog.put([full(), entry(1), problem("lore/bad.md"), Entry("lore/odd", (0, 0, 0), "a link", 7)])
+    plain = Entry("lore/2.md", (1, 2, 3), "digest", 9, entry(2).lore, row=2)  # as in an index without vectors
+    odd = Entry("lore/odd", (0, 0, 0), "a link", 7)
+    catalog.put([full(), entry(1), plain, problem("lore/bad.md"), odd])
     expected = {
         "lore/1.md": Known((1, 2, 3), "digest", 9, 1, "text", 1, True),
+        "lore/2.md": Known((1, 2, 3), "digest", 9, 2, "", 0, True),
         "lore/4.md": Known((1, 2, 3), "digest", 9, 4, "text", 4, False),
         "lore/bad.md": Known((1, 2, 3), "bytes", 9, None, "", 0, True),
         "lore/odd": Known((0, 0, 0), "a link", 7, None, "", 0, True),
@@ -229,6 +258,11 @@ def test_the_children_of_a_folder_are_the_files_directly_in_it(catalog: Catalog)
     catalog.put([problem(path) for path in paths])
     assert catalog.children("lore/a") == ["lore/a/1.md"]
     assert sorted(catalog.children("lore")) == ["lore/a.md", "lore/z.md"]
+
+
+def test_the_children_of_the_whole_are_the_files_beside_its_folders(catalog: Catalog) -> None:
+    catalog.put([problem(path) for path in ("a.md", "lore/1.md", "é.md")])
+    assert sorted(catalog.children("")) == ["a.md", "é.md"]
 
 
 def test_folders_are_remembered_with_their_times_until_they_are_gone(catalog: Catalog) -> None:
@@ -279,6 +313,47 @@ def test_ids_are_found_by_their_files_and_files_by_their_ids(catalog: Catalog) -
     assert catalog.present([first, second, "another"]) == {first, second}
     catalog.remove(["lore/1.md"])
     assert catalog.present([first, second]) == {second}
+
+
+def test_entries_are_found_by_their_words_their_relations_and_what_they_took_in(catalog: Catalog) -> None:
+    one, two, three = (some.lore for some in (entry(1), entry(2), entry(3)))
+    assert one is not None
+    assert two is not None
+    assert three is not None
+    one = one._replace(content="Other words.", merged_from=("OLD", "BACK"))
+    two = two._replace(merged_from=("OLD", "GONE", three.id), relations=(Relation("supersedes", one.id),))
+    three = three._replace(content=two.content)
+    changed = [entry(at)._replace(lore=some) for at, some in enumerate((one, two, three), 1)]
+    catalog.put([*changed, entry(4)._replace(lore=three._replace(id="BACK"))])
+    assert catalog.paths_with_mark(words_mark(one.content)) == ["lore/1.md"]
+    assert catalog.paths_with_mark(words_mark(two.content)) == ["lore/2.md", "lore/3.md", "lore/4.md"]
+    assert catalog.paths_relating("supersedes", one.id) == ["lore/2.md"]
+    assert catalog.paths_relating("refines", one.id) == catalog.paths_relating("supersedes", two.id) == []
+    assert catalog.owners() == {"OLD": one.id, three.id: three.id, "BACK": "BACK"}
+
+
+def test_texts_are_measured_and_counted(catalog: Catalog) -> None:
+    assert (catalog.mean_length(), catalog.lengths_beyond(0), catalog.count_rows()) == (0.0, {}, 0)
+    some = entry(2).lore
+    assert some is not None
+    catalog.put([entry(1), entry(2)._replace(lore=some._replace(content="x" * 99)), problem("lore/bad.md")])
+    assert (catalog.mean_length(), catalog.lengths_beyond(21)) == (60.0, {2: 99})
+    assert [catalog.count_rows(before) for before in (1, 2, 3)] == [0, 1, 2]
+
+
+def test_what_is_read_in_a_snapshot_is_of_one_moment(tmp_path: Path) -> None:
+    catalog = Catalog(str(tmp_path / "catalog.db"), create=True)
+    catalog.share()
+    other = Catalog(catalog.path)
+    with contextlib.suppress(KeyError), catalog.snapshot():
+        assert catalog.count() == 0
+        other.put([entry(1)])
+        with catalog.snapshot():
+            assert catalog.count() == 0
+        assert catalog.count() == 0
+        raise KeyError
+    assert not catalog.connection.in_transaction
+    assert catalog.count() == 1
 
 
 def test_lists_count_and_pack_what_fulfils_a_condition(catalog: Catalog) -> None:
@@ -423,7 +498,9 @@ def test_importance_is_not_stored_while_another_process_writes(catalog: Catalog)
     catalog.share()
     other = Catalog(catalog.path)
     other.connection.execute("BEGIN IMMEDIATE")
+    began = time.monotonic()
     assert not save_ranks(catalog, RankedGraph("stamp", "digest"), {"a": 0.5})
+    assert time.monotonic() - began < 5, "importance can wait"
     other.connection.execute("ROLLBACK")
     assert catalog.connection.execute("PRAGMA busy_timeout").fetchone() == (10_000,)
     assert load_ranks(catalog) == {}

@@ -173,8 +173,8 @@ class Hit(NamedTuple):
     anchor: int | None
     believed: int | None
     modest: int | None
-    conflicts: int = 0
-    when: str = ""
+    conflicts: int
+    when: str
 
 
 _HIT = ", ".join(f'"{name}"' for name in Hit._fields)
@@ -290,7 +290,7 @@ class Catalog:
         if not new:
             self._forget_beside([(entry.path,) for entry in entries])
         self.connection.executemany(_INSERT, map(_row_values, entries))
-        tags = [(e.row, tag) for e in entries if e.lore is not None for tag in e.tags]
+        tags = [(e.row, tag) for e in entries for tag in e.tags]
         self.connection.executemany("INSERT OR IGNORE INTO row_tags VALUES (?, ?)", tags)
         row_details.put_names(
             self.connection,
