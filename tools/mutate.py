@@ -153,6 +153,7 @@ def main() -> None:
     if options.copied:
         return work(options)
     with tempfile.TemporaryDirectory() as temporary:
+        Path(temporary).chmod(0o755)  # some tests run a program as another user
         copy = shutil.copytree(ROOT, Path(temporary, "copy"), ignore=NOT_COPIED, symlinks=True)
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", copy / ".venv"], check=True)
         packages = next((copy / ".venv").glob("lib/python*/site-packages"))
