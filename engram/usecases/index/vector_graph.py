@@ -71,8 +71,6 @@ def _make(generation: Generation, slots: int) -> GraphFile:
     assert generation.vectors is not None
     before = generation.graph_file
     vector_graph.remove_graphs(generation.folder, keep=before.name if before is not None else "")
-    if before is not None and before.slots > slots:
-        before = None
     vectors = generation.vectors.stored(slots)
     token = f"{slots}-{os.getpid()}"
     return vector_graph.make_graph(generation.folder, vectors, token, before, _threads())
@@ -85,7 +83,7 @@ def _put(store: Store, folder: str, made: GraphFile) -> bool:
     lock = FileLock(os.path.join(store.index.folder, "writer.lock"))
     with store.lock, lock.tried(_LOCK_SECONDS) as held:
         generation = store.index.look() if held else None
-        if generation is None or generation.folder != folder or generation.next_slot < made.slots:
+        if generation is None or generation.folder != folder:
             remove_graph(folder, made)
             return False
         with GenerationWriter(generation, bulk=False) as writer:
