@@ -138,5 +138,4 @@ def _text(store: Store, one: Waiting) -> str | None:
 
 
 def _fill_lock(store: Store) -> FileLock:
-    store.index.make_folder()
     return FileLock(os.path.join(store.index.folder, "vectors.lock"))

@@ -1,0 +1,196 @@
+"""Missing vectors are made in batches, of texts that the files still have, by one process at a time.
+
+Mutants that make no difference: how many texts a batch has, and how long the lock is waited for; what is waiting, looked
+for from a row before or among more rows; a writer in bulk that adds no text; `None` for `False`.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from unittest.mock import Mock
+
+import pytest
+from endpoint_kit import served
+from storekit import contents, opened
+
+from engram.adapters.embed.errors import EmbeddingError, EmbeddingUnavailableError
+from engram.adapters.files.durable.lock import FileLock
+from engram.adapters.index.catalog import waiting
+from engram.usecases.index import vectors
+from engram.usecases.index.refresh import refresh
+from engram.usecases.index.vectors import Filled, make_vectors, unfinished
+from engram.usecases.upkeep.doctor import doctor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from engram.adapters.index.index import Generation
+    from engram.app import Engram
+
+COUNT = 20
+LONG = "The river is cold in winter, and the paint of the car comes off.\n" * 20  # has passages of its own
+
+
+def file_of(engram: Engram, number: int) -> Path:
+    return Path(engram.path, "lore", f"{number:02}.md")
+
+
+def index(engram: Engram) -> Generation:
+    found = engram.store.index.look()
+    assert found is not None
+    return found
+
+
+def waiting_rows(engram: Engram) -> list[int]:
+    return [one.row for one in waiting(index(engram).catalog, -1, COUNT)]
+
+
+def during(engram: Engram, monkeypatch: pytest.MonkeyPatch, happens: Callable[[], Any]) -> None:
+    """Something happens each time that the model works."""
+    model = engram.store.model
+    assert model is not None
+    embed = model.embed_parts
+    monkeypatch.setattr(model, "embed_parts", lambda *texts: (happens(), embed(*texts))[1])
+
+
+@pytest.fixture
+def engram(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engram]:
+    """A store of a model that is too slow for 20 texts at once; none of them has its vectors yet."""
+    monkeypatch.setattr(vectors, "_BATCH", 8)
+    file = home / ".config" / "engram" / "config.toml"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with served() as endpoint:
+        file.write_text(f'[embedding]\nprovider = "endpoint"\nurl = "{endpoint.url}"\nmodel = "words"\n')
+        with opened(tmp_path / "store") as found:
+            for number in range(COUNT):
+                file_of(found, number).write_text(f"The car number {number}.\n{LONG if number == 3 else ''}")
+            found.refresh()
+            yield found
+
+
+def test_all_are_made_but_of_texts_that_are_gone_or_changed_which_are_indexed_first(engram: Engram) -> None:
+    file_of(engram, COUNT - 1).unlink()
+    file_of(engram, 9).write_text("The bread is stale.\n")
+    steps: list[tuple[int, int]] = []
+    done = make_vectors(engram.store, lambda *step: steps.append(step))
+    assert done == Filled(18, 2, "")
+    assert steps == [(8, 20), (15, 20), (18, 20)]
+    engram.refresh()
+    assert make_vectors(engram.store) == Filled(0, 0, "")
+    assert waiting_rows(engram) == []
+    assert engram.query("loaf").lore[0].lore.content == "The bread is stale."
+    made = contents(engram)
+    refresh(engram.store, rebuild="to compare")
+    assert contents(engram) == made
+
+
+def test_nothing_is_written_if_all_texts_are_gone_or_another_process_writes(
+    engram: Engram, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vectors, "_LOCK_SECONDS", 0.0)
+    generation = index(engram)
+    with FileLock(os.path.join(engram.store.index.folder, "writer.lock")):
+        assert make_vectors(engram.store) == Filled(0, COUNT, "")
+    for number in range(COUNT):
+        file_of(engram, number).unlink()
+    assert make_vectors(engram.store) == Filled(0, COUNT, "")
+    assert index(engram) is generation
+
+
+def test_they_can_be_made_if_any_are_missing_and_nobody_makes_them(
+    engram: Engram, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = engram.store
+    assert unfinished(store)
+    with FileLock(os.path.join(store.index.folder, "vectors.lock")):
+        assert not unfinished(store)
+        assert make_vectors(store) == Filled(0, COUNT, "")
+    with monkeypatch.context() as patch:
+        patch.setattr(index(engram), "waiting", 0)
+        assert not unfinished(store)
+        assert make_vectors(store) == Filled(0, 0, "")
+        patch.setattr(index(engram), "other_model", True)
+        assert unfinished(store)
+        assert make_vectors(store) == Filled(0, 0, "")
+        patch.setattr(index(engram), "waiting", COUNT)
+        assert make_vectors(store) == Filled(0, COUNT, "")
+    with monkeypatch.context() as patch:
+        patch.setattr(type(store), "model", None)
+        assert not unfinished(store)
+        assert make_vectors(store) == Filled(0, COUNT, "")
+    lock = Path(store.index.folder, "vectors.lock")
+    lock.unlink()
+    lock.symlink_to(lock / "nowhere")
+    assert not unfinished(store)
+    trouble = make_vectors(store)
+    assert trouble == Filled(0, COUNT, trouble.trouble)
+    assert trouble.trouble
+    assert "lock" not in trouble.trouble
+    store.give_up_meaning(EmbeddingUnavailableError("The model is loading.", "Wait."))
+    lock.unlink()
+    assert not unfinished(store), "it failed just now"
+    store.index.drop()
+    assert not unfinished(store)
+    Path(store.index.folder, "CURRENT").unlink()
+    assert make_vectors(store) == Filled(0, 0, "")
+
+
+def test_what_changes_while_the_model_works_is_not_written_over(
+    engram: Engram, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def edited() -> None:
+        for number in (0, 7):
+            file_of(engram, number).write_text(f"The queue number {number}.\n")
+        refresh(engram.store, paths=[f"lore/{number:02}.md" for number in (0, 7)])
+
+    during(engram, monkeypatch, edited)
+    assert make_vectors(engram.store) == Filled(18, 0, "")
+    assert [one.kind for one in doctor(engram.store) if one.kind == "index"] == []
+    assert {hit.lore.content[:9] for hit in engram.query("backlog", k=2).lore} == {"The queue"}
+
+
+@pytest.mark.parametrize("what", ["rebuilt", "gone", "other"])
+def test_it_ends_where_another_process_made_the_index_anew(
+    engram: Engram, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    def happens() -> None:
+        if what == "rebuilt":
+            refresh(engram.store, rebuild="meanwhile")
+        elif what == "gone":
+            Path(engram.store.index.folder, "CURRENT").unlink()
+        else:
+            index(engram).model = "other"
+
+    during(engram, monkeypatch, happens)
+    done = make_vectors(engram.store)
+    if what == "rebuilt":
+        assert done.done > 0
+        assert [one.kind for one in doctor(engram.store) if one.kind == "index"] == []
+    else:
+        assert done == Filled(0, 0, "")
+
+
+@pytest.mark.parametrize(
+    ("error", "is_kept"),
+    [
+        (EmbeddingUnavailableError("It is loading.", "Wait."), True),
+        (EmbeddingError("It is broken.", "Mend it."), False),
+    ],
+)
+def test_it_stops_at_a_failure_of_the_model_and_says_why(
+    engram: Engram, monkeypatch: pytest.MonkeyPatch, error: EmbeddingError, is_kept: bool
+) -> None:
+    during(engram, monkeypatch, Mock(side_effect=[None, error]))
+    assert make_vectors(engram.store) == Filled(8, COUNT - 8, f"{error.message} {error.hint}")
+    assert (engram.store.model is not None) == is_kept
+
+
+def test_damage_that_it_meets_has_the_index_made_anew(
+    engram: Engram, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    generation = index(engram)
+    during(engram, monkeypatch, lambda: generation.catalog.connection.execute("DROP TABLE row_tags"))
+    assert make_vectors(engram.store) == Filled(0, 0, "")
+    assert engram.refresh().rebuilt
