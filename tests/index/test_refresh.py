@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
 import pytest
+from index_kit import filled, generation_of
 from storekit import SECONDS, SteadyClock, answers, contents, later_tick, opened, rebuilt
 
 from engram.adapters.files import scan
@@ -83,6 +85,22 @@ def test_a_file_written_in_place_in_a_large_store_is_found_by_whoever_asks_for_a
         path.write_text("# Cache the parser\n")
         monkeypatch.setattr(freshness, "SWEEP_ALWAYS", 1)
         assert refresh(engram.store, thorough=False).changed == 1, "in a small one it is always due"
+
+
+def test_an_index_of_another_model_stays_for_who_names_files_and_where_there_is_no_model(
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    filled(tmp_path, SteadyClock()).close()
+    meta = generation_of(tmp_path) / "meta.json"
+    meta.write_text(json.dumps({**json.loads(meta.read_text()), "model": "another"}))
+    monkeypatch.setattr(freshness, "SWEEP_ALWAYS", 0)  # as in a large store
+    with opened(tmp_path) as engram:
+        assert refresh(engram.store, paths=["lore/none.md"]).rebuilt == ""
+    settings = home / ".config" / "engram" / "config.toml"
+    settings.parent.mkdir(parents=True, exist_ok=True)
+    settings.write_text('[embedding]\nprovider = "none"\n')
+    with opened(tmp_path) as engram:
+        assert refresh(engram.store).rebuilt == "", "the words of any index will do"
 
 
 @pytest.mark.usefixtures("never_compacted")

@@ -1,0 +1,78 @@
+"""Questions to the index: asked of what the files say now, and of an index made anew where it was damaged."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from index_kit import TEXTS, filled
+from storekit import SECONDS, SteadyClock, opened
+
+from engram.adapters.files.durable.lock import FileLock
+from engram.domain.errors import StoreError
+from engram.usecases.index import catch_up, freshness
+from engram.usecases.index.index_query import consult, look_up
+
+if TYPE_CHECKING:
+    from engram.adapters.index.index import Generation
+
+
+def tags_of(generation: Generation) -> list[str]:
+    return [*generation.catalog.count_tags()]
+
+
+def paths_of(generation: Generation) -> list[str]:
+    return [hit.path for hit in generation.catalog.select("1")]
+
+
+def titles_of(generation: Generation) -> list[str]:
+    return [hit.title for hit in generation.catalog.select("1")]
+
+
+def test_a_question_that_meets_damage_is_answered_by_a_new_index(tmp_path: Path) -> None:
+    with filled(tmp_path, SteadyClock()) as engram:
+        for ask, answer in ((consult, ["slow"]), (look_up, [])):
+            generation = engram.store.index.look()
+            assert generation is not None
+            generation.catalog.connection.execute("DROP VIEW tags")
+            assert ask(engram.store, tags_of) == answer
+            assert (engram.store.index.look() is None) == (ask is look_up)
+            assert consult(engram.store, tags_of) == ["slow"]
+
+
+def test_what_was_just_written_is_found_by_asking_but_not_by_looking(tmp_path: Path) -> None:
+    with opened(tmp_path, SteadyClock()) as engram:
+        assert look_up(engram.store, paths_of) == []
+        path = engram.record(TEXTS[0][0]).path
+        assert look_up(engram.store, paths_of) == []
+        assert consult(engram.store, paths_of) == look_up(engram.store, paths_of) == [path]
+
+
+def test_in_a_large_store_only_a_thorough_question_reads_what_was_written_in_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(freshness, "SWEEP_ALWAYS", -1)
+    monkeypatch.setattr(freshness, "COLD_SWEEP_LIMIT", -1)
+    clock = SteadyClock()
+    with filled(tmp_path, clock) as engram:
+        clock.ahead = 10 * SECONDS
+        path = tmp_path / consult(engram.store, paths_of)[0]
+        path.write_text("# Herons wait\n")
+        engram.store.watchable = False
+        assert "Herons wait" not in consult(engram.store, titles_of)
+        assert "Herons wait" in consult(engram.store, titles_of, thorough=True)
+
+
+def test_while_another_process_makes_the_first_index_a_question_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(catch_up, "_LOCK_SECONDS", 0)
+    with opened(tmp_path) as engram:
+        engram.store.index.make_folder()
+        lock = FileLock(os.path.join(engram.store.index.folder, "writer.lock"))
+        with lock.tried() as held:
+            assert held
+            with pytest.raises(StoreError, match="cannot be built"):
+                consult(engram.store, paths_of)

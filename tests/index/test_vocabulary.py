@@ -1,0 +1,24 @@
+"""The tags of a store, for completion.
+
+Mutants that make no difference: how many there are at most where nobody says.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from storekit import opened
+
+from engram.usecases.index.vocabulary import tags
+
+
+def test_tags_are_completed_whatever_their_case_the_most_used_first(tmp_path: Path) -> None:
+    with opened(tmp_path) as engram:
+        for number in range(4):
+            engram.record(
+                f"Case {number} of the broker", category="FACT", tags=["slow", "Sly"][: number % 2 + 1]
+            )
+        engram.record("The parser is quick", category="FACT", tags=["quick", "Sly"])
+        assert tags(engram.store) == ["slow", "Sly", "quick"]
+        assert tags(engram.store, "SL") == ["slow", "Sly"]
+        assert tags(engram.store, "sl", 1) == ["slow"]
