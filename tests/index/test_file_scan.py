@@ -105,6 +105,7 @@ def test_nothing_differs_where_nothing_changed(scanned: Scanned) -> None:
     assert scanned.swept() == scanned.in_folders() == NOTHING, "no file had to be looked up in the index"
     assert scanned.in_folders("lore", "lore/sub").is_empty
     assert not file_scan.folders_changed(scanned.store, scanned.generation)
+    assert refresh(scanned.store) == (0, 0, 0, 0, "", True)
 
 
 @pytest.mark.parametrize("what", ["longer", "same size", "same size and time"])

@@ -1,4 +1,7 @@
-"""A long-running program is notified of changes by the system, and its answers show them at once."""
+"""A long-running program is notified of changes by the system, and its answers show them at once.
+
+Mutants that make no difference: one more of a bound, be it entries, files or nanoseconds; `None` for `False`.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from gitkit import isolate
 from storekit import SECONDS, SteadyClock, opened
 
 from engram.adapters.files.watch import FolderWatch, WatchLostError
+from engram.domain.settings import Settings
 from engram.usecases.index import catch_up, file_scan, freshness
+from tests.opening.vault_kit import vault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -83,6 +89,128 @@ def test_no_folder_is_checked_without_a_change(engram: Engram, monkeypatch: pyte
     engram.store.clock.ahead += 2 * SECONDS  # type: ignore[attr-defined]
     told(engram, "broker")
     assert looked == ["at"], "once a second it looks for what the system does not tell"
+
+
+def test_whatever_was_not_told_is_looked_for_once_a_second_and_after_a_sweep(engram: Engram) -> None:
+    store, clock, path = engram.store, engram.store.clock, a_file(engram, "broker")
+    assert isinstance(clock, SteadyClock)
+
+    def is_trusted_after(seconds: float) -> bool:
+        clock.ahead += int(seconds * SECONDS)
+        return freshness.is_watch_trusted(store)
+
+    assert is_trusted_after(0.6)
+    path.write_text(path.read_text() + "\nkestrel\n")
+    assert len(told(engram, "kestrel")) == 1
+    assert not is_trusted_after(0.6), "what was told is no look at the rest"
+    path.write_text(path.read_text() + "\nosprey\n")
+    assert len(told(engram, "osprey")) == 1
+    assert is_trusted_after(0.6), "nobody had looked for a second, so this did"
+    engram.refresh()
+    assert is_trusted_after(0.6)
+    assert not is_trusted_after(0.4), "a second has passed"
+
+
+def test_a_change_made_before_the_watch_began_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(freshness, "SWEEP_ALWAYS", -1)
+    monkeypatch.setattr(freshness, "COLD_SWEEP_LIMIT", -1)
+    with opened(tmp_path / "store", SteadyClock()) as engram:
+        engram.record("retry the broker", category="FACT")
+        engram.query("broker")
+        assert not freshness.has_reported_changes(engram.store), "there is no watch"
+        assert freshness.is_watched(engram.store, "anywhere")
+        (Path(engram.path) / "lore" / "new.md").write_text("# The kestrel\n")
+        assert told(engram, "kestrel") == ["# The kestrel"]
+        assert engram.store.watch is not None
+        assert freshness.is_watched(engram.store, "lore")
+
+
+def test_every_file_of_a_store_of_some_size_is_checked_when_nobody_asked_for_twenty_times_as_long(
+    engram: Engram, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, clock = engram.store, engram.store.clock
+    assert isinstance(clock, SteadyClock)
+    engram.forget(engram.query("widget").lore[0].lore.id)
+    with monkeypatch.context() as patch:
+        patch.setattr(catch_up, "EXACT_LIMIT", -1)
+        patch.setattr(catch_up, "DEAD_SHARE", 1000)
+        engram.refresh()
+    generation = store.index.look()
+    assert generation is not None
+    assert (generation.next_row, generation.dead) == (3, 1)
+
+    def due(after: int, *, of: int) -> bool:
+        clock.ahead += after - (store.clock.nanoseconds() - generation.swept_ns)
+        monkeypatch.setattr(freshness, "COLD_SWEEP_LIMIT", of)
+        return freshness.is_sweep_due(store, generation)
+
+    assert store.watch is not None
+    assert not due(500_000_000, of=2), "changes would have been told"
+    store.drop_watch()
+    store.asked_ns = 0
+    assert [due(after, of=2) for after in (200_000, 200_001)] == [False, True]
+    assert not due(200_001, of=1)
+    store.asked_ns = store.clock.nanoseconds()
+    assert not due(200_001, of=2)
+
+
+def test_a_watch_that_cannot_be_complete_is_given_up_and_not_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried = []
+
+    def full(_: FolderWatch, folder: str) -> None:
+        tried.append(folder)
+        if len(tried) > 1:
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(FolderWatch, "follow", full)
+    with opened(tmp_path / "store") as engram:
+        engram.record("retry the broker", category="FACT")
+        (Path(engram.path) / "lore/deep").mkdir()
+        for _ in range(4):
+            engram.query("retry")
+        assert (engram.store.watch, len(tried)) == (None, 2)
+
+
+def test_what_another_process_judges_and_what_fades_counts_at_once(tmp_path: Path) -> None:
+    clock = SteadyClock()
+    with opened(tmp_path, clock) as engram, opened(tmp_path, clock) as other:
+        shown = engram.record("retry the broker", category="FACT")
+        engram.refresh()
+        generation = engram.store.index.look()
+        assert generation is not None
+        assert not freshness.is_judged_since(engram.store, generation)
+        other.feedback(helpful=shown.lore.id)
+        assert freshness.is_judged_since(engram.store, generation)
+        engram.refresh()
+        assert not freshness.is_judged_since(engram.store, generation)
+        clock.ahead += 24 * 3600 * SECONDS
+        assert freshness.is_judged_since(engram.store, generation)
+
+
+def test_only_settings_that_change_how_files_are_read_have_a_digest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    isolate(monkeypatch, tmp_path)
+    with opened(tmp_path / "store") as engram:
+        assert freshness.settings_digest(engram.store) == ""
+        engram.store.settings = Settings({"secrets.allow": ["word"]})
+        assert len(freshness.settings_digest(engram.store)) > 10
+    with vault(tmp_path / "v", {"A.md": "Text\n"}) as engram:
+        before = freshness.settings_digest(engram.store)
+        (tmp_path / "v/.engramignore").write_text("B*\n")
+        assert freshness.settings_digest(engram.store) != before
+
+
+def test_without_a_sound_repository_no_commit_is_checked_out(tmp_path: Path) -> None:
+    (tmp_path / "plain/lore").mkdir(parents=True)
+    (tmp_path / "plain/.engram.toml").write_text('[store]\nfolder = "lore"\n')
+    for name in ("plain", "damaged"):
+        with opened(tmp_path / name) as engram:
+            if name == "damaged":
+                (tmp_path / name / ".git/HEAD").write_text("damaged\n")
+            assert freshness.head_commit(engram.store) == ""
 
 
 def test_what_a_sweep_found_is_not_checked_again(engram: Engram) -> None:
@@ -163,6 +291,7 @@ def test_a_folder_swapped_for_another_of_the_same_name_shows_at_once(engram: Eng
 
 def test_all_changes_are_found_when_the_event_queue_overflows(engram: Engram) -> None:
     paths = [a_file(engram, word) for word in ("broker", "parser")]
+    last = a_file(engram, "widget")
     most = int(Path("/proc/sys/fs/inotify/max_queued_events").read_text())
     handles = [os.open(path, os.O_WRONLY | os.O_APPEND) for path in paths]
     for _ in range(most // 2 + 10):  # equal events in a row would count once
@@ -170,7 +299,6 @@ def test_all_changes_are_found_when_the_event_queue_overflows(engram: Engram) ->
             os.write(handle, b"\n")
     for handle in handles:
         os.close(handle)
-    last = a_file(engram, "widget")
     last.write_text(last.read_text() + "\nkestrel\n")
     assert len(told(engram, "kestrel")) == 1
 
