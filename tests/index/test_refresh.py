@@ -1,4 +1,7 @@
-"""The changes that a refresh notices: one example for each rule."""
+"""The changes that a refresh notices: one example for each rule.
+
+Mutants that make no difference: `None` for `False`.
+"""
 
 from __future__ import annotations
 
