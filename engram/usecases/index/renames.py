@@ -62,8 +62,7 @@ def follow_renames_by_git(store: Store, paths: Collection[str]) -> None:
     before |= {path: _last_version(store, path) for path in sorted(records.keys() - set(paths))}
     before = {path: raw for path, raw in before.items() if _is_unadopted(store, path, raw)}
     renamed = _follow(store, {path: atomic.digest(raw) for path, raw in before.items()}, new, before)
-    elsewhere = set(records.values()) | {store.note_ids.first_seen(path) for path in renamed}
-    for path in sorted((new.keys() - renamed) & elsewhere):
+    for path in sorted((new.keys() - renamed) & set(records.values())):
         store.note_ids.record(path, f"{path}#2", store.clock.new_id())
 
 
@@ -97,9 +96,8 @@ def _names_in(store: Store, commit: str) -> set[str]:
     from engram.adapters.git.read.versions import names_at
     from engram.usecases.store.version_paths import in_git, in_store
 
-    folder = in_git(store, "")
     try:
-        names = names_at(store.repository, commit, "" if folder == "." else folder)
+        names = names_at(store.repository, commit, in_git(store, ""))
     except EngramError:
         return set()
     return {in_store(store, name) for name in names if name.endswith(".md")}
@@ -179,7 +177,7 @@ def _last_version(store: Store, path: str) -> bytes:
 
 
 def _read_committed(store: Store, paths: Sequence[str], commit: str = "HEAD") -> dict[str, bytes]:
-    if store.places.repository is None or not paths:
+    if store.places.repository is None:
         return {}
     from engram.adapters.git.read.versions import read_objects
     from engram.usecases.store.version_paths import in_git
