@@ -1,7 +1,10 @@
 """Bringing the index in step: what is counted, noted and reported, and when an index is made anew.
 
-Mutants that make no difference: the exact bounds of QUICK_LIMIT, how many files are prepared at once, `None` for `False`,
-and how long reports of the system are trusted, to the nanosecond.
+Mutants that make no difference: the exact bounds of QUICK_LIMIT and of batches, how long the lock is waited for, and `None`
+for `False`. So do those that only save work or memory: judgements read ahead and kept, ids taken out of a text before its
+secrets are looked for, what the system reported or nobody pulled not looked at again, folded entries whose heir is the same
+left alone, a writer in bulk, and one of an index that is thrown away told so. The stamp of what is no file is not compared,
+and the check number of new vectors is the writer's.
 """
 
 from __future__ import annotations
@@ -16,17 +19,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 from apikit import opened as opened_plain
-from storekit import SECONDS, SteadyClock, commit, git, opened
+from storekit import SECONDS, SteadyClock, commit, contents, git, opened
 
 from engram.adapters.files.durable.lock import FileLock
 from engram.adapters.index import delta
-from engram.adapters.index.damage import IndexUnavailableError
+from engram.adapters.index.damage import DamagedIndexError, IndexUnavailableError
 from engram.adapters.index.writer import GenerationWriter
 from engram.domain.text.passages import passages
 from engram.usecases.index import catch_up, freshness
 from engram.usecases.index.catch_up import no_collections, too_many_dead
 from engram.usecases.index.file_scan import Refreshed
 from engram.usecases.index.refresh import refresh
+from engram.usecases.store import judgements
 
 if TYPE_CHECKING:
     from engram.adapters.index.index import Generation
@@ -91,6 +95,12 @@ def test_what_was_added_changed_removed_and_cannot_be_read_is_counted(engram: En
     assert tuple(refresh(engram.store)) == (0, 0, 0, 0, "", True)
 
 
+def test_what_is_no_file_is_told_once(engram: Engram, lore: Path) -> None:
+    (lore / "link.md").symlink_to("nowhere")
+    assert refresh(engram.store) == Refreshed(problems=1)
+    assert refresh(engram.store) == Refreshed()
+
+
 def test_a_file_of_the_largest_size_is_read(engram: Engram, lore: Path) -> None:
     (lore / "large.md").write_text("x" * (256 * 1024))
     refresh(engram.store)
@@ -121,18 +131,10 @@ def test_what_was_judged_is_brought_to_the_index_once(engram: Engram) -> None:
     engram.refresh()
     assert generation_of(engram).catalog.select("1")[0].confidence == 550  # thousandths
     assert engram.store.judgements.pending() == []
-
-
-@pytest.mark.usefixtures("never_compacted")
-def test_a_sweep_is_due_again_after_twenty_times_as_long_as_it_takes(engram: Engram, lore: Path) -> None:
-    for name in "abc":
-        (lore / f"{name}.md").write_text(f"The parser of {name} is flaky.\n")
-    refresh(engram.store)
-    (lore / "a.md").unlink()
-    refresh(engram.store)
-    generation = generation_of(engram)
-    assert (generation.next_row, generation.dead) == (3, 1)
-    assert freshness.sweep_interval_ns(generation) == 2 * 20 * freshness.SWEEP_NS_PER_FILE
+    engram.feedback(helpful=found.id)
+    assert engram.store.judgements.pending() == [found.id]
+    refresh(engram.store, rebuild="test")
+    assert engram.store.judgements.pending() == []
 
 
 def test_an_index_knows_the_commit_that_it_was_swept_at(engram: Engram) -> None:
@@ -226,6 +228,76 @@ def test_what_went_is_remembered_but_not_what_only_moved(engram: Engram, lore: P
     assert [one for one, _ in engram.store.state.tombstones.all()] == [gone.lore.id]
 
 
+def test_what_fades_has_in_the_index_what_it_is_worth_today(engram: Engram, clock: SteadyClock) -> None:
+    recorded = engram.record("The parser is flaky.", category="FACT")
+    engram.feedback(helpful=recorded.lore.id)
+    values = []
+    for _ in range(3):
+        engram.refresh()
+        values.append(generation_of(engram).catalog.select("1")[0].confidence)
+        faded = contents(engram)
+        assert refresh(engram.store, rebuild="to compare").added == 1
+        assert contents(engram) == faded
+        clock.ahead += 200 * 24 * 3600 * SECONDS
+    assert values == sorted(set(values), reverse=True)
+
+
+def test_what_was_said_by_a_clock_that_ran_ahead_counts_as_of_its_own_time_once_that_has_come(
+    engram: Engram, clock: SteadyClock
+) -> None:
+    lore_id = engram.record("The parser is flaky.", category="FACT").lore.id
+    right, day = clock.ahead, 24 * 3600 * SECONDS
+    clock.ahead = right + 40 * day
+    engram.feedback(helpful=lore_id)
+    clock.ahead = right
+    (line,) = judgements.lines_of(engram.store, [lore_id])
+    engram.store.judgements.keep_times([(line.id, lore_id, clock.nanoseconds() // 1_000_000)])
+    worth = []
+    for days in (0, 39, 40, 71):
+        clock.ahead = right + days * day
+        engram.refresh()
+        worth.append(generation_of(engram).catalog.select("1")[0].confidence)
+    assert worth == [780, 770, 780, 770]
+
+
+@pytest.mark.usefixtures("never_compacted")
+@pytest.mark.parametrize("what", ["as it was", "changed", "gone"])
+def test_who_has_what_was_said_of_an_entry_changes_at_once_but_for_files_that_are_to_be_read_again(
+    engram: Engram, lore: Path, what: str
+) -> None:
+    gone = engram.record("Retry the broker.", category="FACT")
+    engram.feedback(helpful=gone.lore.id)
+
+    def take_in(name: str, lore_id: str, content: str) -> Path:
+        """Write an entry that took in the one that is gone, and has no dates of its own."""
+        fields = f"id: {lore_id}\ncategory: FACT\nmerged_from: [{gone.lore.id}]"
+        (lore / name).write_text(f"---\n{fields}\n---\n{content}\n")
+        os.utime(lore / name, (1_700_000_000, 1_700_000_000))
+        return lore / name
+
+    path = take_in("later.md", "01JCCCCCCCCCCCCCCCCCCCCCCC", "Cache it.")
+    (lore.parent / gone.path).unlink()
+    engram.refresh()
+    take_in("heir.md", "01JBBBBBBBBBBBBBBBBBBBBBBB", "The older one.")
+
+    def counts() -> dict[str, tuple[str, int]]:
+        hits = generation_of(engram).catalog.select("1")
+        return {hit.path: (hit.title, hit.validation_count) for hit in hits}
+
+    assert counts() == {"lore/later.md": ("Cache it.", 1)}
+    if what == "changed":
+        path.write_text(path.read_text().replace("Cache it.", "Cache nothing."))
+    elif what == "gone":
+        path.unlink()
+    assert refresh(engram.store, paths=["lore/heir.md"]).added == 1
+    still = 0 if what == "as it was" else 1
+    assert counts() == {"lore/later.md": ("Cache it.", still), "lore/heir.md": ("The older one.", 1)}
+    engram.refresh()
+    done = contents(engram)
+    refresh(engram.store, rebuild="to compare")
+    assert contents(engram) == done
+
+
 @pytest.mark.usefixtures("never_compacted")
 def test_the_index_notes_the_commit_and_the_time_of_the_last_look_at_all_files(
     engram: Engram, lore: Path, clock: SteadyClock, monkeypatch: pytest.MonkeyPatch
@@ -291,6 +363,27 @@ def test_an_index_is_not_made_anew_for_a_few_texts_that_its_words_never_had(engr
     assert too_many_dead(generation, patient=True)
 
 
+@pytest.mark.usefixtures("never_compacted")
+def test_an_index_is_made_anew_if_more_than_twice_as_many_files_are_new_and_none_went(
+    engram: Engram, lore: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(catch_up, "QUICK_LIMIT", 0)
+
+    def rebuilt_with(*numbers: int) -> str:
+        for number in numbers:
+            (lore / f"{number}.md").write_text(f"Note {number} of the parser.\n")
+        return refresh(engram.store).rebuilt
+
+    assert rebuilt_with(1)
+    assert rebuilt_with(2) == ""
+    (lore / "1.md").unlink()
+    assert refresh(engram.store) == Refreshed(removed=1)
+    assert rebuilt_with(3, 4) == "", "as many as twice"
+    assert rebuilt_with(*range(10, 17)) == "most of the lore is new"
+    (lore / "2.md").unlink()
+    assert rebuilt_with(*range(20, 50)) == ""
+
+
 def test_removed_texts_make_a_small_index_anew(
     engram: Engram, lore: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -349,6 +442,19 @@ def test_an_update_that_is_interrupted_leaves_the_index_as_it_was(
             refresh(engram.store)
     assert generation_of(engram).verify() == []
     assert refresh(engram.store) == Refreshed(added=1)
+
+
+def test_a_new_index_that_is_damaged_at_once_is_one_that_cannot_be_built(
+    engram: Engram, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise DamagedIndexError("bytes that were written are others now")
+
+    monkeypatch.setattr(GenerationWriter, "put", fail)
+    with pytest.raises(
+        IndexUnavailableError, match="cannot be built: bytes that were written are others now"
+    ):
+        refresh(engram.store, rebuild="test")
 
 
 def test_other_settings_make_the_index_anew_when_a_store_is_opened(engram: Engram, lore: Path) -> None:

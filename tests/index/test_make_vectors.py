@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 from unittest.mock import Mock
 
 import pytest
-from endpoint_kit import served
+from endpoint_kit import LoopbackEndpoint, served
 from storekit import contents, opened
 
 from engram.adapters.embed.errors import EmbeddingError, EmbeddingUnavailableError
+from engram.adapters.embed.vector_cache import text_key
 from engram.adapters.files.durable.lock import FileLock
 from engram.adapters.index.catalog import waiting
-from engram.usecases.index import vectors
+from engram.usecases.index import catch_up, vectors
 from engram.usecases.index.refresh import refresh
 from engram.usecases.index.vectors import Filled, make_vectors, unfinished
 from engram.usecases.upkeep.doctor import doctor
@@ -44,7 +45,7 @@ def index(engram: Engram) -> Generation:
 
 
 def waiting_rows(engram: Engram) -> list[int]:
-    return [one.row for one in waiting(index(engram).catalog, -1, COUNT)]
+    return [one.row for one in waiting(index(engram).catalog, -1, 2 * COUNT)]
 
 
 def during(engram: Engram, monkeypatch: pytest.MonkeyPatch, happens: Callable[[], Any]) -> None:
@@ -56,18 +57,25 @@ def during(engram: Engram, monkeypatch: pytest.MonkeyPatch, happens: Callable[[]
 
 
 @pytest.fixture
-def engram(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engram]:
+def endpoint() -> Iterator[LoopbackEndpoint]:
+    with served() as found:
+        yield found
+
+
+@pytest.fixture
+def engram(
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch, endpoint: LoopbackEndpoint
+) -> Iterator[Engram]:
     """A store of a model that is too slow for 20 texts at once; none of them has its vectors yet."""
     monkeypatch.setattr(vectors, "_BATCH", 8)
     file = home / ".config" / "engram" / "config.toml"
     file.parent.mkdir(parents=True, exist_ok=True)
-    with served() as endpoint:
-        file.write_text(f'[embedding]\nprovider = "endpoint"\nurl = "{endpoint.url}"\nmodel = "words"\n')
-        with opened(tmp_path / "store") as found:
-            for number in range(COUNT):
-                file_of(found, number).write_text(f"The car number {number}.\n{LONG if number == 3 else ''}")
-            found.refresh()
-            yield found
+    file.write_text(f'[embedding]\nprovider = "endpoint"\nurl = "{endpoint.url}"\nmodel = "words"\n')
+    with opened(tmp_path / "store") as found:
+        for number in range(COUNT):
+            file_of(found, number).write_text(f"The car number {number}.\n{LONG if number == 3 else ''}")
+        found.refresh()
+        yield found
 
 
 def test_all_are_made_but_of_texts_that_are_gone_or_changed_which_are_indexed_first(engram: Engram) -> None:
@@ -86,6 +94,19 @@ def test_all_are_made_but_of_texts_that_are_gone_or_changed_which_are_indexed_fi
     assert contents(engram) == made
 
 
+def test_a_new_index_leaves_the_vectors_of_its_texts_alone_in_the_cache(
+    engram: Engram, endpoint: LoopbackEndpoint
+) -> None:
+    make_vectors(engram.store)
+    cache = engram.store.model.cache  # type: ignore[union-attr]
+    keys = [text_key(text) for text in endpoint.texts if text.startswith("The car")]
+    assert len(cache.found(keys)) == len(keys) == COUNT
+    file_of(engram, 0).unlink()
+    with opened(Path(engram.path)) as other:
+        refresh(other.store, rebuild="to drop what is not used")
+    assert len(cache.found(keys)) == COUNT - 1
+
+
 def test_nothing_is_written_if_all_texts_are_gone_or_another_process_writes(
     engram: Engram, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -97,6 +118,16 @@ def test_nothing_is_written_if_all_texts_are_gone_or_another_process_writes(
         file_of(engram, number).unlink()
     assert make_vectors(engram.store) == Filled(0, COUNT, "")
     assert index(engram) is generation
+
+
+def test_those_of_the_first_batch_are_made_at_once_if_they_are_few(
+    engram: Engram, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(catch_up, "_BATCH", 2)
+    for number in range(COUNT, COUNT + 5):
+        file_of(engram, number).write_text(f"The melody number {number}.\n")
+    engram.refresh()
+    assert waiting_rows(engram) == [*range(COUNT), 22, 23, 24]
 
 
 def test_they_can_be_made_if_any_are_missing_and_nobody_makes_them(

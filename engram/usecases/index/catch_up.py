@@ -63,7 +63,6 @@ class Indexer:
 
         `owners` say for whom the judgements of folded entries count where that is not plain.
         """
-        self._owners = owners
         self._bulk = JudgedInBulk(store, owners)
         self.added = 0
         self.changed = 0
@@ -142,17 +141,17 @@ class Indexer:
 
     def _read(self, path: str, stamp: FileStamp) -> bytes:
         most = codec.most_bytes(self._store.categories)
-        if stamp.size > most and not self._store.places.folder:
-            raise StoreError(
-                f"this note has {stamp.size:,} bytes, more than the {most:,} that are read, so it is not recalled",
-                "Split it, or name it in .engramignore.",
-            )
-        if stamp.size > most:
+        if stamp.size <= most:
+            return self._store.files.read(path)
+        if self._store.places.folder:
             raise StoreError(
                 f"this file has {stamp.size:,} bytes; entries are small notes",
                 "Split it with `engram import`, or move it out of the lore folder.",
             )
-        return self._store.files.read(path)
+        raise StoreError(
+            f"this note has {stamp.size:,} bytes, more than the {most:,} that are read, so it is not recalled",
+            "Split it, or name it in .engramignore.",
+        )
 
     def _take(self, path: str, stamp: FileStamp, digest: str, raw: bytes, before: Known | None) -> None:
         modified = datetime.fromtimestamp(stamp.mtime_ns / 1e9, UTC)
@@ -422,8 +421,11 @@ def _follow_owners(
     paths = catalog.paths_of(moved)
     found = []
     for path, known in catalog.known(sorted(paths)).items():
-        raw = store.files.read(path)
-        if known.row is None or atomic.digest(raw) != known.digest:  # it is read again when that is noticed
+        try:
+            raw = store.files.read(path)
+        except EngramError:
+            raw = b""
+        if atomic.digest(raw) != known.digest:  # it is read again, or forgotten, when that is noticed
             continue
         modified = datetime.fromtimestamp(known.stamp[0] / 1e9, UTC)
         file = codec.read(raw, path, store.categories, modified, store.parsed, store.first_seen(path))
