@@ -268,17 +268,16 @@ def test_who_has_what_was_said_of_an_entry_changes_at_once_but_for_files_that_ar
     gone = engram.record("Retry the broker.", category="FACT")
     engram.feedback(helpful=gone.lore.id)
 
-    def take_in(name: str, lore_id: str, content: str) -> Path:
-        """Write an entry that took in the one that is gone, and has no dates of its own."""
-        fields = f"id: {lore_id}\ncategory: FACT\nmerged_from: [{gone.lore.id}]"
-        (lore / name).write_text(f"---\n{fields}\n---\n{content}\n")
+    def take_in(name: str, content: str) -> Path:
+        """Write an entry that took in the one that is gone; its id is made from its name, its dates from the file's."""
+        (lore / name).write_text(f"---\nmerged_from: [{gone.lore.id}]\n---\n{content}\n")
         os.utime(lore / name, (1_700_000_000, 1_700_000_000))
         return lore / name
 
-    path = take_in("later.md", "01JCCCCCCCCCCCCCCCCCCCCCCC", "Cache it.")
+    path = take_in("later.md", "Cache it.")
     (lore.parent / gone.path).unlink()
     engram.refresh()
-    take_in("heir.md", "01JBBBBBBBBBBBBBBBBBBBBBBB", "The older one.")
+    take_in("heir.md", "The older one.")
 
     def counts() -> dict[str, tuple[str, int]]:
         hits = generation_of(engram).catalog.select("1")

@@ -183,7 +183,7 @@ def test_a_note_where_another_was_first_seen_is_another_one_if_the_index_is_gone
 def test_a_new_index_notes_the_commit_whose_notes_it_has_seen(tmp_path: Path) -> None:
     folder = tmp_path / "v"
     with vault(folder, {"A.md": "One\n"}) as lore:
-        ids(lore)
+        refresh(lore.store)
         without_index(lore)
         git(folder, "mv", "A.md", "B.md")
         commit(folder)
