@@ -1,23 +1,51 @@
-"""The most relevant rows are those that an exhaustive search finds."""
+"""The most relevant rows are those that an exhaustive search finds, and the index and a scan leave out the same.
+
+Mutants that make no difference: how many rows are looked at first, and how many more where those are too few; how often a
+search begins anew; files compared where there are none; the seventh digit of a score; a mean length below one character; a
+hundredth for 0 where a time begins with 1970; `None` for `False`.
+"""
 
 from __future__ import annotations
 
+import json
+import os
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from apikit import opened
+import pytest
+from apikit import SECRET, SetClock, opened
+from gitkit import isolate
 from hypothesis import given
 from hypothesis import strategies as st
+from storekit import lines, run
 
+from engram.adapters.index.delta import K1, B
 from engram.adapters.index.vectors import Cosines
 from engram.adapters.index.words import WordHits
+from engram.domain.entry.lore import ACTIVE, MAX_CONTENT, searchable, text_digest
 from engram.domain.recall import ranking
+from engram.domain.recall.ranking import Trust
+from engram.usecases.lookup.filter import Filter
+from engram.usecases.recall import search
 from engram.usecases.recall.question import Question, criteria_for
-from engram.usecases.recall.search import Relevance, search_index
+from engram.usecases.recall.search import (
+    Candidate,
+    Criteria,
+    Relevance,
+    changed_paths,
+    read_candidates,
+    scan_files,
+    search_index,
+)
 from engram.usecases.recording.edit import Edit
+from tests.opening.vault_kit import vault
+from tests.recall.test_rerank import ASKED, talk
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from engram.app import Engram
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -92,3 +120,256 @@ def test_an_entry_that_another_process_changes_during_a_search_is_found(tmp_path
         )
         assert [hit.id for hit in found] == [lore_id]
         assert next(changes, None) is None
+
+
+# --- what is left out, and what a scan finds
+
+TEXT = "retry the broker"
+
+
+def drop(root: Path, texts: dict[str, str]) -> None:
+    """Put files of lore into a store as a person does; they are from 2023."""
+    (root / "lore").mkdir(exist_ok=True)
+    for name, text in texts.items():
+        (root / f"lore/{name}.md").write_text(f"{text}\n")
+        os.utime(root / f"lore/{name}.md", (1_700_000_000, 1_700_000_000))
+
+
+def words_found(engram: Engram, criteria: Criteria, limit: int = 20, text: str = TEXT) -> list[Candidate]:
+    engram.refresh()
+    generation = engram.store.index.look()
+    assert generation is not None
+    return search_index(engram.store, generation, text, criteria, limit, meaning=False)
+
+
+def test_the_index_and_a_scan_leave_out_the_same(tmp_path: Path) -> None:
+    clock = SetClock()
+    with opened(tmp_path / "store", clock=clock) as engram:
+
+        def add(**more: Any) -> str:
+            return engram.record(f"{TEXT}, case {len(made)}", category="FACT", **more).lore.id
+
+        made: dict[str, str] = {}
+        for name in ("old", "confirmed", "pinned"):
+            made[name] = add(pinned=name == "pinned")
+        clock.advance(days=10)
+        horizon = clock.now().timestamp()
+        engram.feedback(helpful=made["confirmed"])
+        for name in ("plain", "held", "held whole", "held before"):
+            made[name] = add()
+        for name, hours in (("over", 1), ("not over", 2)):
+            made[name] = add(expires_at=clock.now() + timedelta(hours=hours))
+        made["other"] = engram.record(f"{TEXT}, otherwise", category="PREFERENCE").lore.id
+        clock.advance(hours=1)
+        held = {
+            made["held"]: {text_digest(searchable(engram.get(made["held"]).lore))},
+            made["held before"]: {"another digest"},
+            made["held whole"]: None,
+        }
+        criteria = Criteria(Filter(categories=("FACT",), status=ACTIVE), (), horizon, held)
+        left = {made[name] for name in ("confirmed", "pinned", "plain", "held before", "not over")}
+        assert {hit.id for hit in words_found(engram, criteria)} == left
+        assert {hit.id for hit in scan_files(engram.store, TEXT, criteria, 20)} == left
+        for name in ("old", "over", "held whole"):
+            admitted = criteria._replace(admitted=made[name])
+            assert {hit.id for hit in words_found(engram, admitted)} == {*left, made[name]}
+        tagged = engram.record(f"{TEXT} slowly", category="PREFERENCE", tags=["slow"]).lore.id
+        worth = "---\nid: 01JBBBBBBBBBBBBBBBBBBBBBBB\ncategory: WORKFLOW\nconfidence: 0\n---\n"
+        drop(tmp_path / "store", {"worthless": f"{worth}{TEXT} for nothing"})
+        for where, wanted in (
+            (Filter(tags=("slow",), status=ACTIVE), tagged),
+            (Filter(categories=("WORKFLOW",), status=ACTIVE), "01JBBBBBBBBBBBBBBBBBBBBBBB"),
+        ):
+            assert [hit.id for hit in words_found(engram, Criteria(where))] == [wanted]
+            assert [hit.id for hit in scan_files(engram.store, TEXT, Criteria(where), 20)] == [wanted]
+        every = criteria._replace(horizon=0.0, quarantined={})
+        both = [
+            {hit.id for hit in found}
+            for found in (words_found(engram, every), scan_files(engram.store, TEXT, every, 20))
+        ]
+        assert both == [{*made.values()} - {made["over"], made["other"]}] * 2
+        generation = engram.store.index.look()
+        assert generation is not None
+        rows = {hit.id: hit.row for hit in generation.catalog.select("1")}
+        few = frozenset((rows[made["plain"]], rows[made["other"]]))
+        for where, wanted in ((criteria.where, {"plain"}), (Filter(status=ACTIVE), {"plain", "other"})):
+            found = words_found(engram, criteria._replace(where=where, rows=few))
+            assert {hit.id for hit in found} == {made[name] for name in wanted}
+
+
+def test_a_scan_counts_the_words_that_an_entry_has_and_gives_four_times_as_many_as_are_wanted(
+    tmp_path: Path,
+) -> None:
+    with opened(tmp_path / "store") as engram:
+        drop(
+            tmp_path / "store", {f"{number}": f"The broker number {number} restarts." for number in range(30)}
+        )
+        bad = {"secret": f"The broker has the key {SECRET}", "bad": "---\nid: [\n---\nThe broker"}
+        drop(tmp_path / "store", bad)
+        criteria = Criteria(Filter(status=ACTIVE))
+        assert len(scan_files(engram.store, "broker", criteria, 1)) == 20
+        assert len(scan_files(engram.store, "broker", criteria, 6)) == 24
+        every = scan_files(engram.store, "BROKER", criteria, 20)
+        assert len(every) == 30
+        assert {one.score.words for one in every} == {1.0}
+        (half,) = scan_files(engram.store, "the number 7 heron", criteria, 20)[:1]
+        assert half.score.words == pytest.approx(2 / 3)
+        assert scan_files(engram.store, "heron", criteria, 20) == []
+
+
+def test_a_candidate_is_read_as_its_file_is_now(tmp_path: Path) -> None:
+    with opened(tmp_path / "store") as engram:
+        names = ("kept", "changed", "gone", "swapped", "held")
+        drop(tmp_path / "store", {name: f"The broker is {name}." for name in names})
+        criteria = Criteria(Filter(status=ACTIVE))
+        found = scan_files(engram.store, "broker", criteria, 20)
+        assert changed_paths(engram.store, found) == []
+        (tmp_path / "store/lore/changed.md").write_text("The broker is another one.\n")
+        (tmp_path / "store/lore/gone.md").unlink()
+        other = "---\nid: 01JBBBBBBBBBBBBBBBBBBBBBBB\ncategory: FACT\n---\nThe broker is somebody.\n"
+        (tmp_path / "store/lore/swapped.md").write_text(other)
+        differs = {f"lore/{word}.md" for word in ("changed", "gone", "swapped")}
+        assert {*changed_paths(engram.store, found)} == differs
+        (held,) = [one.id for one in found if one.path == "lore/held.md"]
+        read = {
+            hit.path: lore
+            for hit, lore in read_candidates(engram.store, criteria._replace(quarantined={held: None}), found)
+        }
+        assert {path: lore.content for path, lore in read.items()} == {
+            "lore/kept.md": "The broker is kept.", "lore/changed.md": "The broker is another one.",
+        }  # fmt: skip
+        assert read["lore/kept.md"].created_at.timestamp() == 1_700_000_000
+
+
+def test_few_rows_looked_at_first_find_the_same_as_many(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(tmp_path / "store") as engram:
+        texts = {f"{number}": f"{TEXT}{' again' * (number % 7)} in case {number}" for number in range(40)}
+        drop(tmp_path / "store", texts)
+        every = [hit.id for hit in words_found(engram, Criteria(Filter(status=ACTIVE)), 40)]
+        assert len(every) == 40
+        for held in ([], every[:30], every[1::2], every[:39]):
+            criteria = Criteria(Filter(status=ACTIVE), quarantined=dict.fromkeys(held))
+            wanted = [one for one in every if one not in held][:5]
+            with monkeypatch.context() as patch:
+                for name in ("WORD_POOL", "FEW", "POOL"):
+                    patch.setattr(search, name, 2)
+                assert [hit.id for hit in words_found(engram, criteria, 5)][:5] == wanted
+            assert [hit.id for hit in words_found(engram, criteria, 5)][:5] == wanted
+
+
+def test_what_a_file_brings_to_the_front_is_looked_at_though_others_have_more_of_the_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(tmp_path / "store") as engram:
+        drop(tmp_path / "store", {f"{number}": f"{TEXT} {'now ' * (3 + number // 3)}" for number in range(6)})
+        about = engram.record(f"{TEXT} {'again ' * 3}", category="FACT", files=["src/a.py"]).lore.id
+        criteria = Criteria(Filter(status=ACTIVE), ("src/a.py",))
+        first = words_found(engram, criteria)
+        share = first[0].score.words / max(hit.score.words for hit in first)
+        assert (first[0].id, 0.8 < share < 0.88) == (about, True)
+        assert {hit.score.path for hit in first} == {1 + ranking.PATH_GAIN, 1.0}
+        monkeypatch.setattr(search, "FEW", 1)
+        assert words_found(engram, criteria, 1)[0].id == about
+
+
+def test_where_entries_are_linked_many_are_looked_at_as_a_neighbour_may_raise_them(tmp_path: Path) -> None:
+    with opened(tmp_path) as engram:
+        drop(
+            tmp_path,
+            {f"{number}": f"How long did moving the invoices take, case {number}?" for number in range(12)},
+        )
+        ids = talk(engram, linked=True)
+        engram.refresh()
+        generation = engram.store.index.look()
+        assert generation is not None
+        found = search_index(
+            engram.store, generation, ASKED, Criteria(Filter(status=ACTIVE)), 1, meaning=True
+        )
+        assert {*ids} <= {hit.id for hit in found}
+
+
+def test_neighbours_are_looked_at_too_and_evidence_is_taken_as_the_model_is_trusted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(tmp_path) as engram:
+        ids = talk(engram, linked=True)
+        engram.refresh()
+        generation = engram.store.index.look()
+        assert generation is not None
+        for name in ("FEW", "POOL"):
+            monkeypatch.setattr(search, name, 1)
+        monkeypatch.setattr(type(engram.store.embedder), "trust", Trust(by_chance=0.3))
+        found = search_index(
+            engram.store, generation, ASKED, Criteria(Filter(status=ACTIVE)), 1, meaning=True
+        )
+        assert {hit.id for hit in found} == {*ids}
+        assert {hit.score.trust.by_chance for hit in found} == {0.3}
+
+
+def test_a_long_note_in_place_counts_as_if_it_had_the_length_of_an_entry(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    isolate(monkeypatch, tmp_path)
+
+    def weight(length: float) -> float:
+        """What a text of so many characters gets for a word that it has once."""
+        return (1 + K1) / (1 + K1 * (1 - B + B * length / mean))
+
+    notes = {
+        "long.md": "heron " + "word " * 4000,
+        **{f"{number}.md": "heron " + "word " * 700 for number in range(3)},
+    }
+    with vault(tmp_path / "vault", notes) as engram:
+        found = {
+            hit.path: hit.score.words
+            for hit in words_found(engram, Criteria(Filter(status=ACTIVE)), text="heron")
+        }
+        assert 0.85 * found["1.md"] < found["long.md"] < found["1.md"]
+    for lengths in ((9000, 1000), (9000, 5000, 1000), (20000, 9000, 10)):
+        folder = tmp_path / f"vault of {len(lengths)} to {lengths[0]}"
+        with vault(folder, {f"{number}.md": "x" * length for number, length in enumerate(lengths)}) as engram:
+            engram.refresh()
+            generation = engram.store.index.look()
+            assert generation is not None
+            known = {hit.row: hit.length for hit in generation.catalog.select("1")}
+            mean = sum(known.values()) / len(known)
+            found = WordHits(dict.fromkeys([*known][-2:], 1.0), 3.0, {})
+            search._judge_by_passage(generation, found)
+            entry = min(mean, MAX_CONTENT)
+            for row, score in found.scores.items():
+                counts = weight(entry) / weight(known[row]) if known[row] > MAX_CONTENT else 1.0
+                assert score == pytest.approx(counts)
+
+
+def test_the_first_queries_of_a_process_find_the_same_without_numpy(tmp_path: Path) -> None:
+    script = """
+        import json, sys, engram
+        for root in sys.argv[2:]:
+            with engram.open(root, background=False) as store:
+                for question, way in json.loads(sys.argv[1]):
+                    answer = store.query(question, keep=False, min_confidence=0, strategy=way)
+                    found = [(hit.path, round(hit.score.total, 3)) for hit in answer.lore]
+                    print(json.dumps([answer.strategy, found, "numpy" in sys.modules]))
+    """
+    questions = [
+        (TEXT, "hybrid"),
+        ("how is a queue read", "hybrid"),
+        ("ጷጷ ☃", "hybrid"),
+        ("case 7 xqzv", "words"),
+    ]
+    notes = {f"{number}": f"{TEXT}, case {number}" for number in range(9)} | {
+        "queue": "A queue is read in order."
+    }
+    expected = []
+    for root, texts in ((tmp_path / "empty", {}), (tmp_path / "store", notes)):
+        with opened(root) as engram:
+            drop(root, texts)
+            engram.refresh()
+            for question, way in questions:
+                answer = engram.query(question, keep=False, min_confidence=0, strategy=way)
+                found = [[hit.path, round(hit.score.total, 3)] for hit in answer.lore]
+                expected.append([answer.strategy, found, False])
+    done = run(script, json.dumps(questions), tmp_path / "empty", tmp_path / "store")
+    assert lines(done.stdout) == expected, done.stderr

@@ -1,4 +1,7 @@
-"""How strong an answer is by its hits, and which of them go before an agent that did not ask."""
+"""How strong an answer is by its hits, and which of them go before an agent that did not ask.
+
+Mutants that make no difference: the very bound between floats; the share of a bound where only none is told from some.
+"""
 
 from __future__ import annotations
 
@@ -101,6 +104,8 @@ def test_beside_the_best_hit_come_those_strong_ones_that_are_near_it() -> None:
     first, near = hit(0.6, 0.6, 0.8), hit(0.6, 0.6, BESIDE * 0.8)
     far, weak = hit(0.6, 0.6, BESIDE * 0.8 - 0.01), hit(0.3, 0.1, 0.7)
     assert strong_hits([first, weak, near, far]) == [first, near]
+    just = hit(0.3, (LIMITS.strong - 0.3) / LIMITS.lead + 1e-9)
+    assert strong_hits([just]) == [just]
 
 
 def test_nothing_comes_where_the_best_hit_is_not_strong_itself() -> None:

@@ -236,7 +236,7 @@ def scan_files(
     from engram.domain.entry.lore import searchable
     from engram.domain.text.stop_words import without_stop_words
 
-    words = [word for word in without_stop_words(text.lower().split()) if word]
+    words = without_stop_words(text.lower().split())
     now, weights = store.clock.now(), ranking.weights_of(store.settings)
     found = []
     if files is None:
