@@ -1,10 +1,14 @@
-"""A damaged index heals: the next query answers right, or by a scan that says so, and nothing crashes."""
+"""A damaged index heals: the next query answers right, or by a scan that says so, and nothing crashes.
+
+Mutants that make no difference: a tenth of a second more to wait for a lock; `uri` where SQLite takes any name for one.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import shutil
+import sqlite3
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -16,7 +20,11 @@ from effort import sampled
 from index_kit import TEXTS, filled, generation_of, index_of
 from storekit import SteadyClock, answers, lines, opened, rebuilt, run
 
+from engram.adapters.index.damage import IndexUnavailableError
+from engram.adapters.index.index import Generation, Index
+from engram.adapters.index.writer import GenerationWriter, NewText
 from engram.usecases.upkeep.doctor import doctor
+from tests.index.test_delta import new_text, scores, written
 
 if TYPE_CHECKING:
     from engram.app import Engram
@@ -230,3 +238,144 @@ def test_the_doctor_finds_an_entry_hidden_by_a_single_changed_value(tmp_path: Pa
         assert [finding.kind for finding in doctor(engram.store) if finding.kind != "git"] == ["index"]
         doctor(engram.store, fix=True)
         assert ask(engram) == FOUND
+
+
+# The index without a store: of words alone, each object as a process has it.
+
+
+def index_in(folder: Path) -> Index:
+    return Index(str(folder / "index"), "", 0)
+
+
+def built(index: Index, token: str, *said: NewText, folders: dict[str, int] | None = None) -> Generation:
+    """A new generation with these texts, which is the current one from now on."""
+    generation = index.create(token)
+    writer = GenerationWriter(generation, bulk=True)
+    writer.add(said, None, [1] * len(said))
+    writer.folders(folders or {}, [])
+    writer.commit({})
+    index.switch(generation)
+    return generation
+
+
+def found(generation: Generation | None, word: str) -> list[int]:
+    assert generation is not None
+    return list(scores(generation, word))
+
+
+def test_a_process_follows_what_another_writes(tmp_path: Path) -> None:
+    one, other = index_in(tmp_path), index_in(tmp_path)
+    assert (other.look(), other.generation, other.why_rebuilt) == (None, None, "there was none")
+    first = built(one, "1", new_text(0, "a heron"))
+    assert one.generation is one.look() is first
+    seen = other.look()
+    assert found(seen, "heron") == [0]
+    written(first, [new_text(1, "a walrus")])
+    assert other.look() is seen
+    assert found(seen, "walrus") == [1]
+    assert seen is not None
+    assert seen.follow() is False
+    written(first, [new_text(2, "a crane")])
+    assert seen.follow() is True
+    assert found(seen, "crane") == [2]
+    built(one, "2", new_text(0, "a stork"))
+    assert found(other.look(), "stork") == [0]
+    for old in (first, seen):
+        with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+            old.catalog.count_rows()
+
+
+def test_of_the_generations_the_last_two_are_kept(tmp_path: Path) -> None:
+    index = index_in(tmp_path)
+    for token in "123":
+        built(index, token)
+    Path(index.folder, "generation-file").write_text("no folder")
+    built(index, "4")
+    left = sorted(path.name for path in Path(index.folder).iterdir() if path.is_dir())
+    assert left == ["generation-3", "generation-4"]
+
+
+def test_a_generation_that_was_discarded_leaves_nothing(tmp_path: Path) -> None:
+    index = index_in(tmp_path)
+    half = index.create("1")
+    for _ in range(2):  # the second time its folder is gone
+        index.discard(half)
+        assert os.listdir(index.folder) == []
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        half.catalog.count_rows()
+    assert index.look() is None
+
+
+def test_a_damaged_generation_is_never_opened_again_even_if_its_name_comes_back(tmp_path: Path) -> None:
+    index, other = index_in(tmp_path), index_in(tmp_path)
+    generation = built(index, "1", new_text(0, "a heron"))
+    other.mark_damaged("it has none open")
+    assert found(other.look(), "heron") == [0]
+    index.mark_damaged("for the test")
+    assert (index.generation, index.look(), index.why_rebuilt) == (None, None, "for the test")
+    assert (other.look(), other.why_rebuilt) == (None, "there was none")
+    Path(index.folder, "CURRENT").write_text("generation-1")
+    assert index.look() is None
+    assert found(other.look(), "heron") == [0]
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        generation.catalog.count_rows()
+
+
+def test_an_index_that_another_process_holds_is_used_again_once_it_is_free(tmp_path: Path) -> None:
+    index = index_in(tmp_path)
+    generation = built(index, "1", new_text(0, "a heron"))
+    index.drop()
+    holder = sqlite3.connect(generation.catalog.path, isolation_level=None)
+    holder.execute("PRAGMA journal_mode=DELETE")
+    opened_again = index.look()
+    assert opened_again is not None
+    opened_again.catalog.connection.execute("PRAGMA busy_timeout=1")
+    holder.execute("BEGIN EXCLUSIVE")
+    assert index.look() is None
+    assert "locked" in index.why_rebuilt
+    holder.execute("ROLLBACK")
+    holder.close()
+    assert found(index.look(), "heron") == [0]
+
+
+@pytest.mark.parametrize("name", ["elsewhere", "generation-1/../generation-1"])
+def test_only_a_generation_beside_it_is_what_the_current_file_names(tmp_path: Path, name: str) -> None:
+    index = index_in(tmp_path)
+    built(index, "1")
+    folder = Path(index.folder)
+    shutil.copytree(folder / "generation-1", folder / "elsewhere")
+    (folder / "CURRENT").write_text(name)
+    assert index.look() is None
+
+
+def test_what_is_in_the_way_of_the_folder_is_moved_aside_or_said(tmp_path: Path) -> None:
+    (tmp_path / "index").write_text("not a folder")
+    index = index_in(tmp_path)
+    for _ in range(2):
+        index.make_folder()
+        assert os.listdir(index.folder) == []
+    assert (tmp_path / "index.damaged").read_text() == "not a folder"
+    with pytest.raises(IndexUnavailableError, match=r"cannot be made: Not a directory\."):
+        index_in(tmp_path / "index.damaged").make_folder()
+
+
+def test_whether_entries_have_moments_is_told_unless_a_folder_changed(tmp_path: Path) -> None:
+    root, index = tmp_path / "50% of? #1", index_in(tmp_path / "50% of? #1")
+    assert index.may_have_moments(str(root))
+    (root / "lore").mkdir(parents=True)
+    folders = {"lore": (root / "lore").stat().st_mtime_ns}
+    assert index.may_have_moments(str(root))
+    generation = built(index, "1", new_text(0, "a heron"), folders=folders)
+    assert index.may_have_moments(str(root)) is False
+    os.utime(root / "lore", ns=(0, folders["lore"] + 1))
+    assert index.may_have_moments(str(root)) is True
+    (root / "lore").rmdir()
+    assert index.may_have_moments(str(root)) is True
+    (root / "lore").mkdir()
+    os.utime(root / "lore", ns=(0, folders["lore"]))
+    assert index.may_have_moments(str(root)) is False
+    late = new_text(1, "a walrus")
+    assert late.entry.lore is not None
+    lore = late.entry.lore._replace(when=("file: *.py",))
+    written(generation, [late._replace(entry=late.entry._replace(lore=lore))])
+    assert index.may_have_moments(str(root)) is True

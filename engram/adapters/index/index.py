@@ -6,10 +6,10 @@ folder and then swaps `CURRENT`.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import sqlite3
+from contextlib import closing, suppress
 
 from engram.adapters.index import catalog, row_details
 from engram.adapters.index.catalog import FORMAT, WAITING, Catalog, RankedGraph
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 # One generation of the index: a folder with its meta.json, catalog, words and vectors, of one format and one model.
 
 GRAPH = "graph"  # the metadata that names it
-_FEW = 1000
 _MANAGED = ".managed.json"
 
 
@@ -51,13 +50,11 @@ class Generation:
         self.other_model = False
         self._words: Words | None = None
         self._words_folder = os.path.join(folder, "words")
-        self._words_noted = ""
         self.delta = Delta()
         self.words_stamp = ""
         self.folders: dict[str, int] = {}
         self._folders_mark = ""
-        self._stamps: dict[str, tuple[str, int, int, int]] | None = None
-        self._settled_ns = 0
+        self._stamps: tuple[int, dict[str, tuple[str, int, int, int]]] | None = None
         self._vectors: VectorFile | None = None
         with damage_noticed():
             if create:
@@ -146,15 +143,13 @@ class Generation:
             self._vectors.graph_file = self.graph_file
         self.owners: dict[str, str] = json.loads(meta.get("owners", "{}"))
         words_stamp, self.words_stamp = self.words_stamp, meta.get("words_stamp", "")
-        if self._words_noted != (noted := meta.get("words_files", "{}")):
-            self._words_noted = noted
-            self._words_files: dict[str, list[int]] = json.loads(noted)
-            self._words_sizes = {
-                os.path.join(self._words_folder, name): size
-                for name, (size, _) in self._words_files.items()
-                if not name.endswith(".json")  # a running writer records in them what it is about to write
-            }
-        if self._folders_mark != (mark := meta.get("folders_mark", "")) or not mark:
+        self._words_files: dict[str, list[int]] = json.loads(meta.get("words_files", "{}"))
+        self._words_sizes = {
+            os.path.join(self._words_folder, name): size
+            for name, (size, _) in self._words_files.items()
+            if not name.endswith(".json")  # a running writer records in them what it is about to write
+        }
+        if self._folders_mark != (mark := meta.get("folders_mark", "")):
             self.folders, self._folders_mark = self.catalog.folders(), mark
         self.delta.load(self.catalog.connection, Indexed(*json.loads(meta.get("indexed", "[]"))))
         self.has_links = row_details.has_links(self.catalog.connection)
@@ -181,21 +176,19 @@ class Generation:
 
         The size is -1 if the file was younger than `settled_ns` when it was read: its time proves nothing.
         """
-        if self._stamps is None or self._settled_ns != settled_ns:
-            self._stamps = {stamp[0]: stamp for stamp in self.catalog.stamps(settled_ns)}
-            self._settled_ns = settled_ns
-        return [*self._stamps.values()]
+        if self._stamps is None or self._stamps[0] != settled_ns:
+            self._stamps = settled_ns, {stamp[0]: stamp for stamp in self.catalog.stamps(settled_ns)}
+        return [*self._stamps[1].values()]
 
     def _renew_stamps(self, changed: Collection[str] | None) -> None:
-        """Update the cached stamps of a few changed files: reading all 10,000 again costs 5 ms."""
-        if changed is None or self._stamps is None or len(changed) > _FEW:
+        """Update the cached stamps of changed files: reading all 10,000 again costs 5 ms."""
+        if changed is None or self._stamps is None:
             self._stamps = None
             return
+        settled_ns, stamps = self._stamps
         for path in changed:
-            self._stamps.pop(path, None)
-        self._stamps.update(
-            {stamp[0]: stamp for stamp in self.catalog.stamps(self._settled_ns, list(changed))}
-        )
+            stamps.pop(path, None)
+        stamps.update({stamp[0]: stamp for stamp in self.catalog.stamps(settled_ns, list(changed))})
 
     def words_in_step(self) -> bool:
         """Test whether the word index is the one the catalog was written with (not so if a writer was killed in between)."""
@@ -233,12 +226,11 @@ class Generation:
         before = self._words_files
         files = {}
         for name in sorted(os.listdir(self._words_folder)):
-            if name.startswith(".") and name.endswith(".lock"):
-                continue
             path = os.path.join(self._words_folder, name)
-            size = os.stat(path).st_size
-            immutable = name in before and not name.endswith(".json") and before[name][0] == size
-            files[name] = before[name] if immutable else [size, _file_check(path)]
+            if name in before and not name.endswith(".json"):  # tantivy never writes to these again
+                files[name] = before[name]
+            elif not name.endswith(".lock"):
+                files[name] = [os.stat(path).st_size, _file_check(path)]
         return {"words_stamp": self._stamp_on_disk(), "words_files": json.dumps(files)}
 
     def verify(self) -> list[str]:
@@ -268,7 +260,6 @@ class Generation:
         return isinstance(listed, list) and {*self._words_files} - {_MANAGED} <= {*map(str, listed)}
 
     def _find_damaged_vectors(self, vectors: VectorFile) -> list[str]:
-
         found = self.catalog.vector_checks()
         checks = [(row, expected) for row, expected, _ in found if expected != WAITING]
         damaged = set(vectors.damaged(checks, self.next_row, self.next_slot)) if found else set()
@@ -277,25 +268,24 @@ class Generation:
     def _check_graph(self) -> list[str]:
         """Report a graph with other bytes than were written; one that is gone is made again in the background."""
         file = self.graph_file
-        if file is None or not file.expansion:
+        if file is None:
             return []
         from engram.adapters.index.vector_graph import is_there, is_whole
 
-        if not is_there(self.folder, file) or is_whole(self.folder, file):
-            return []
-        return [f"{file.name}: contents changed since they were written"]
+        is_damaged = is_there(self.folder, file) and not is_whole(self.folder, file)
+        return [f"{file.name}: contents changed since they were written"] if is_damaged else []
 
     def close(self) -> None:
         """Close the files."""
         self.catalog.close()
-        self._words = None
+        self._words = self._vectors = None
 
 
-def _size(path: str) -> int:
+def _size(path: str) -> int | None:
     try:
         return os.stat(path).st_size
     except FileNotFoundError:
-        return -1
+        return None
 
 
 def _file_check(path: str) -> int:
@@ -355,19 +345,16 @@ class Index:
 
         True where that cannot be told, as after a change of a folder: whoever brings the index up to date finds out.
         """
-        path = os.path.join(self.folder, self._current_name() or "-", "catalog.db")
+        path = os.path.join(self.folder, self._current_name(), "catalog.db")
         for mark, code in (("%", "%25"), ("?", "%3f"), ("#", "%23")):
             path = path.replace(mark, code)
         try:
-            connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=1.0)
-            try:
+            with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=1.0)) as connection:
                 query = "SELECT EXISTS (SELECT 1 FROM files WHERE \"when\" != '')"
                 if connection.execute(query).fetchone()[0]:
                     return True
                 folders = connection.execute("SELECT path, mtime_ns FROM folders").fetchall()
                 return any(os.stat(os.path.join(root, path)).st_mtime_ns != mtime for path, mtime in folders)
-            finally:
-                connection.close()
         except (sqlite3.Error, OSError):
             return True
 
@@ -382,18 +369,11 @@ class Index:
         self._condemned = name
         self.drop()
         if self._current_name() == name:
-            with contextlib.suppress(OSError):  # if nothing can be written, at least this process knows
+            with suppress(OSError):  # if nothing can be written, at least this process knows
                 os.unlink(os.path.join(self.folder, _CURRENT))
-
-    def drop(self) -> None:
-        """Close the current generation."""
-        if self._generation is not None:
-            self._generation.close()
-            self._generation = None
 
     def create(self, token: str) -> Generation:
         """Create an empty generation that nobody uses yet."""
-        self.make_folder()
         return Generation(
             os.path.join(self.folder, _GENERATION + token), self.model, self.dimensions, create=True
         )
@@ -421,9 +401,8 @@ class Index:
             if os.path.isdir(current):
                 os.rename(current, os.path.join(self.folder, f"{_GENERATION}{name}.damaged"))  # for the sweep
             os.replace(temporary, current)
-        if self._generation is not generation:
-            self.drop()
-            self._generation = generation
+        self.drop()
+        self._generation = generation
         self._sweep({name, before})
 
     def discard(self, generation: Generation) -> None:
@@ -435,11 +414,9 @@ class Index:
 
     def _current_name(self) -> str:
         try:
-            handle = os.open(os.path.join(self.folder, _CURRENT), os.O_RDONLY)  # every query asks
-            try:
-                name = os.read(handle, 4096).decode().strip()
-            finally:
-                os.close(handle)
+            # Without a buffer, as every query asks.
+            with open(os.path.join(self.folder, _CURRENT), "rb", buffering=0) as file:
+                name = file.read().decode().strip()
         except (OSError, UnicodeDecodeError):
             return ""
         return name if name.startswith(_GENERATION) and os.path.basename(name) == name else ""
@@ -452,6 +429,8 @@ class Index:
             if name.startswith(_GENERATION) and name not in keep:
                 shutil.rmtree(os.path.join(self.folder, name), ignore_errors=True)
 
-    def close(self) -> None:
-        """Close everything."""
-        self.drop()
+    def drop(self) -> None:
+        """Close the current generation."""
+        if self._generation is not None:
+            self._generation.close()
+            self._generation = None

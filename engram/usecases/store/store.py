@@ -405,7 +405,7 @@ class Store:
 
     def _forget_index(self) -> None:
         if self._index is not None:
-            self._index.close()
+            self._index.drop()
             self._index = None
 
     @property
@@ -484,7 +484,7 @@ class Store:
         self.others.clear()
         self.drop_watch()
         if self._index is not None:
-            self._index.close()
+            self._index.drop()
             self._index = None
         for database in self.durable.values():
             database.close()
