@@ -1,6 +1,8 @@
 """Changing a generation: what counts after a commit, what does not after an abandoned change, and what is noticed.
 
-Mutants that make no difference: the check numbers of vectors in an index that has none; a longer random mark.
+Mutants that make no difference: the check numbers of vectors in an index that has none; a longer random mark; counting the
+texts that wait though none does; folding texts when they are added or only at the commit; forgetting what a new catalog does
+not have; reading all stamps again; `None` for `False`.
 """
 
 from __future__ import annotations
@@ -16,11 +18,14 @@ import numpy as np
 import pytest
 
 from engram.adapters.index import delta
-from engram.adapters.index.catalog import Entry, RankedGraph, ranked_graph, waiting
+from engram.adapters.index.catalog import Entry, Problem, RankedGraph, ranked_graph, waiting
 from engram.adapters.index.damage import DamagedIndexError
-from engram.adapters.index.index import Generation
+from engram.adapters.index.index import GRAPH, Generation
+from engram.adapters.index.vector_graph import GraphFile
 from engram.adapters.index.writer import GenerationWriter, NewText
+from engram.domain.entry.categories import SEMANTIC
 from engram.domain.entry.lore import Lore
+from engram.domain.judgements.tally import Tally
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 WIDTH = 16
@@ -130,10 +135,82 @@ def test_an_abandoned_change_leaves_no_trace(generation: Generation) -> None:
     assert generation.verify() == []
 
 
+def test_an_error_abandons_a_change_and_its_end_does_not(generation: Generation) -> None:
+    def fail() -> None:
+        with GenerationWriter(generation, bulk=False) as writer:
+            writer.folders({"lore": 6}, [])
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail()
+    with GenerationWriter(generation, bulk=False) as writer:  # which the other one would keep waiting
+        writer.folders({"more": 7}, [])
+    writer.commit({})
+    assert generation.folders == {"lore": 5, "more": 7}
+
+
+@pytest.mark.parametrize("bulk", [True, False])
+def test_texts_that_are_added_and_removed_while_the_words_change_are_in_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bulk: bool
+) -> None:
+    monkeypatch.setattr(delta, "MOST", 0)
+    generation = make(tmp_path)
+    fill(generation)
+    writer = GenerationWriter(generation, bulk=bulk)
+    for number, said in ((3, "a heron"), (4, "a walrus")):
+        writer.add([text(number, said)], units(1), [1])
+    writer.drop_rows([0])
+    writer.remove(["lore/0.md"])
+    writer.commit({})
+    assert [rows(generation, word) for word in ("heron", "walrus", "broker")] == [[3], [4], []]
+    assert generation.words.count == generation.catalog.count_rows() == 4
+    assert generation.verify() == []
+
+
+@pytest.mark.parametrize("bulk", [True, False])
+def test_what_is_recorded_again_replaces_what_was_recorded_first(tmp_path: Path, bulk: bool) -> None:
+    generation = make(tmp_path)
+    writer = GenerationWriter(generation, bulk=bulk)
+    writer.add([text(0, "retry the broker")], units(1), [1])
+    [before] = generation.catalog.known(["lore/0.md"]).values()
+    entry = text(0, "retry the broker").entry
+    assert entry.lore is not None
+    entry = entry._replace(lore=entry.lore._replace(tags=("b",)), row=0, vector_check=before.vector_check)
+    writer.put([entry], again=True)
+    writer.put([Entry("lore/bad.md", (1, 2, 3), "digest", 9, problem=Problem("lore/bad.md", 1, "bad", ""))])
+    writer.commit({})
+    assert generation.catalog.connection.execute("SELECT tag FROM tags").fetchall() == [("b",)]
+    assert sorted(path for path, *_ in generation.stamps(1)) == ["lore/0.md", "lore/bad.md"]
+    assert generation.verify() == []
+
+
+def test_each_entry_gets_the_confidence_of_a_day(generation: Generation) -> None:
+    said = text(3, "long ago")
+    assert said.entry.lore is not None
+    tally = Tally(800, 800, 100, 0, None, {}, believed=800, modest=750)
+    lore = said.entry.lore._replace(type=SEMANTIC, tally=tally)
+    for day, faded in ((130, 790), (160, 780)):
+        with GenerationWriter(generation, bulk=False) as writer:
+            writer.put([said.entry._replace(lore=lore, row=0, path="lore/0.md")])
+            writer.fade(day)
+            writer.commit({})
+        [hit] = generation.catalog.hits([0])
+        assert hit.confidence == faded
+
+
 @pytest.mark.parametrize("raw", [b"", b"[]", b"{}", b"[1", b'["meta.json"]'])
 def test_a_list_of_files_that_lacks_some_is_damage(generation: Generation, raw: bytes) -> None:
     Path(generation.folder, "words", ".managed.json").write_bytes(raw)
     assert generation.verify() == ["words/.managed.json: contents changed since they were written"]
+
+
+def test_the_same_list_of_files_in_another_order_is_no_damage(generation: Generation) -> None:
+    file = Path(generation.folder, "words", ".managed.json")
+    file.write_text(json.dumps([*reversed(json.loads(file.read_text())), "begun by a writer"]))
+    assert generation.verify() == []
+    present = sorted(path.name for path in file.parent.iterdir() if path != file and path.suffix != ".lock")
+    file.write_text(json.dumps(present))
+    assert generation.verify() == []
 
 
 def fill_one(generation: Generation) -> None:
@@ -180,8 +257,17 @@ def test_lists_of_words_that_change_but_not_in_length_are_checked_anew(generatio
     assert len(sizes) < 3
 
 
-def test_a_closed_generation_reads_its_catalog_no_more(generation: Generation) -> None:
+def test_a_closed_generation_holds_neither_its_vectors_nor_its_catalog(generation: Generation) -> None:
+    def is_mapped() -> (
+        bool
+    ):  # only Linux says so; tantivy has a thread that may hold the words a moment longer
+        maps = Path("/proc/self/maps")
+        return maps.exists() and f"{generation.folder}/vectors.i8" in maps.read_text()
+
+    assert (rows(generation, "broker"), best(generation, 0)) == ([0], 0)
+    assert is_mapped() == Path("/proc/self/maps").exists()
     generation.close()
+    assert not is_mapped()
     with pytest.raises(sqlite3.ProgrammingError):
         generation.catalog.count_rows()
 
@@ -272,6 +358,11 @@ def test_stamps_follow_each_change(generation: Generation) -> None:
     ]
     other = Generation(generation.folder, "model", WIDTH)
     assert sorted(other.stamps(1)) == expected
+    for again in (10, 11):
+        writer = GenerationWriter(other, bulk=False)
+        writer.touch([(again, again, 7, 100, "lore/1.md")])
+        writer.commit({})
+    assert sorted(other.stamps(1)) == [expected[0], ("lore/1.md", 11, 11, 7), expected[2]]
 
 
 def test_texts_that_a_killed_writer_left_in_the_words_are_cleared_by_the_next(generation: Generation) -> None:
@@ -315,7 +406,8 @@ def test_words_that_lack_texts_of_the_catalog_are_damage(generation: Generation)
 
 def test_a_file_of_words_that_was_cut_short_is_damage_and_not_read(generation: Generation) -> None:
     folder = Path(generation.folder, "words")
-    [name, *_] = sorted(path.name for path in folder.glob("*.store"))
+    [name] = [path.name for path in folder.glob("*.store")]
+    fill_one(generation)
     os.truncate(folder / name, 1)
     with pytest.raises(DamagedIndexError, match=rf"^words/{name} has another size than the index recorded"):
         generation.words  # noqa: B018
@@ -325,6 +417,7 @@ def test_a_file_of_words_that_was_cut_short_is_damage_and_not_read(generation: G
     (folder / "meta.json").unlink()
     with pytest.raises(DamagedIndexError, match="its words are gone"):
         generation.words  # noqa: B018
+    assert Generation(generation.folder, "model", WIDTH).catalog.count_rows() == 4
 
 
 def test_changed_contents_are_found_by_reading_everything(generation: Generation) -> None:
@@ -359,6 +452,10 @@ def test_an_index_of_another_model_answers_by_words_and_one_of_another_format_no
     folder = Path(generation.folder)
     other = Generation(generation.folder, "newer", 2 * WIDTH)
     assert (other.other_model, other.model, other.dimensions) == (True, "model", WIDTH)
+    for one in (generation, other):
+        with GenerationWriter(one, bulk=False) as writer:
+            assert writer.other_model is one.other_model
+            writer.abandon()
     assert rows(other, "broker") == [0]
     for wrong in ({"format": 0}, {"dimensions": 2 * WIDTH}):
         meta = json.loads((folder / "meta.json").read_text())
@@ -377,6 +474,28 @@ def test_another_process_sees_a_commit_when_it_looks_again(generation: Generatio
     other.reload()
     assert (other.next_row, rows(other, "more"), best(other, 0)) == (4, [3], best(generation, 0))
     assert len(other.stamps(1)) == 4
+    for changed, gone, folders in (({"more": 6}, (), {"lore": 5, "more": 6}), ({}, ["lore"], {"more": 6})):
+        with GenerationWriter(generation, bulk=False) as writer:
+            writer.folders(changed, gone)
+            writer.commit({})
+        other.reload()
+        assert generation.folders == other.folders == folders
+
+
+def test_the_graph_that_the_catalog_names_is_that_of_the_vectors(generation: Generation) -> None:
+    other, named = Generation(generation.folder, "model", WIDTH), GraphFile("graph-x", 5, 6, 7, 8)
+    for one in (generation, other):
+        assert one.vectors is not None
+        assert one.vectors.graph_file is one.graph_file is None
+    with GenerationWriter(generation, bulk=False) as writer:
+        writer.commit({GRAPH: named.packed()})
+    other.reload()
+    for one in (generation, other, Generation(generation.folder, "model", WIDTH)):
+        assert one.vectors is not None
+        assert one.vectors.graph_file == one.graph_file == named
+    assert other.verify() == [], "one that is gone is made again"
+    Path(generation.folder, named.name).write_bytes(bytes(named.size))
+    assert other.verify() == ["graph-x: contents changed since they were written"]
 
 
 def test_the_importance_of_nodes_is_kept_until_the_graph_is_another_one(generation: Generation) -> None:

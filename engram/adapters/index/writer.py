@@ -47,7 +47,6 @@ class GenerationWriter:
         self._next_slot = generation.next_slot
         self._dead = generation.dead
         self._words_dead = generation.words_dead
-        self._folders_changed = False
         self._new: dict[int, str] = {}  # texts that wait, by row
         self._dropped: list[int] = []
         self._ids: set[str] = set()
@@ -124,22 +123,17 @@ class GenerationWriter:
         with damage_noticed():
             checks = generation.vectors.overwrite(rows, generation.next_row, generation.next_slot)
             set_vector_checks(generation.catalog, checks)
-        self._waits = True
 
-    def put(self, entries: Sequence[Entry]) -> None:
-        """Record files whose searchable text is the same as before (their row is given), or that are problems."""
+    def put(self, entries: Sequence[Entry], *, again: bool = False) -> None:
+        """Record files whose searchable text is the same as before (their row is given), or that are problems.
+
+        `again` says that they may have been recorded in this very transaction.
+        """
         with damage_noticed():
             if not self._bulk:
                 self._note([entry.path for entry in entries])
                 self._ids |= {entry.lore.id for entry in entries if entry.lore is not None}
-            self._generation.catalog.put(entries, new=self._bulk)
-
-    def put_again(self, entries: Sequence[Entry]) -> None:
-        """Replace what was recorded of files, in this very transaction perhaps."""
-        with damage_noticed():
-            if not self._bulk:
-                self._note([entry.path for entry in entries])
-            self._generation.catalog.put(entries, new=False)
+            self._generation.catalog.put(entries, new=self._bulk and not again)
 
     def owners(self) -> dict[str, str]:
         """Return what `Catalog.owners` does, as far as entries are recorded by now."""
@@ -184,7 +178,7 @@ class GenerationWriter:
             return
         with damage_noticed():
             self._generation.catalog.set_folders(changed, gone)
-            self._folders_changed = True
+            self._generation.catalog.set_meta({"folders_mark": os.urandom(8).hex()})
 
     def commit(self, notes: dict[str, str]) -> None:
         """Make all changes take effect; `notes` are metadata of the whole index (`head`, `swept_ns`)."""
@@ -197,8 +191,6 @@ class GenerationWriter:
                 "dead": str(self._dead),
                 "words_dead": str(self._words_dead),
             }
-            if self._folders_changed:
-                facts["folders_mark"] = os.urandom(8).hex()
             if self._bulk:
                 generation.catalog.add_indexes()
             generation.catalog.shadow_duplicates(
@@ -213,7 +205,7 @@ class GenerationWriter:
             if generation.vectors is not None and self._dropped:
                 # Not before: readers, and whoever mends this after a kill, count on these rows until here.
                 generation.vectors.clear(self._dropped, generation.next_row, generation.next_slot)
-            generation.reload(None if self._bulk else self._paths)
+            generation.reload(self._paths)
 
     def abandon(self) -> None:
         """Drop everything that was not committed, as far as a damaged index allows."""
@@ -256,11 +248,10 @@ class GenerationWriter:
     def _fold(self) -> None:
         """Begin to change the word index: with what has waited so far."""
         generation = self._generation
-        in_step = self._bulk or generation.words_in_step()
         words = generation.words
         words.begin(bulk=self._bulk)
         self._words = words
-        if not in_step:
+        if not generation.words_in_step():
             self._words_dead += words.remove_from(generation.delta.indexed.rows)
         texts, gone = delta.take(generation.catalog.connection)
         words.remove(gone)

@@ -443,7 +443,7 @@ def _follow_owners(
                 markup_of(store, path, file),
             )
         )
-    writer.put_again(found)
+    writer.put(found, again=True)
     return owners
 
 
