@@ -11,6 +11,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
+import zlib
 from importlib.util import find_spec
 from pathlib import Path
 from random import Random
@@ -101,8 +103,9 @@ def test_rows_after_the_graph_are_found_and_deleted_ones_are_not(tmp_path: Path)
     found = file.cosines(query, ROWS, ROWS).largest(5)
     assert not set(found.tolist()) & set(best.tolist())
     assert share_found(file, ROWS, ROWS) >= 0.97
-    newest = clustered(ROWS, 1)[-1]
-    assert ROWS - 1 in file.cosines(newest, ROWS, ROWS).largest(1)
+    every = clustered(ROWS, 1)
+    assert ROWS - 1 in file.cosines(every[-1], ROWS, ROWS).largest(1)
+    assert ROWS - 500 in file.cosines(every[-500], ROWS - 499, ROWS - 499).largest(1)
 
 
 def test_a_row_with_very_many_near_vectors_leaves_room_for_others(tmp_path: Path) -> None:
@@ -118,12 +121,99 @@ def test_a_row_with_very_many_near_vectors_leaves_room_for_others(tmp_path: Path
     assert len(found) >= 5
 
 
+def test_few_vectors_are_looked_at_for_few_rows_and_all_of_them_once_for_many(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = filled(tmp_path, [1] * ROWS)
+    with_graph(file, ROWS - 100, ROWS - 100)
+    products, looked_at = vectors.dot_products, list[int]()
+
+    def noted(some: np.ndarray, query: np.ndarray) -> np.ndarray:
+        looked_at.append(len(some))
+        return products(some, query)
+
+    monkeypatch.setattr(vectors, "dot_products", noted)
+    query = clustered(1, 8)[0]
+    exact = file.cosines(query, ROWS, ROWS, exact=True)
+    del looked_at[:]
+    near = file.cosines(query, ROWS, ROWS)
+    assert near.of(np.arange(20)).tolist() == exact.of(np.arange(20)).tolist()
+    assert looked_at == [20]
+    assert len(near.largest(10)) >= 10
+    assert looked_at == [20, 100, 40], (
+        "all that came after the graph, and twice as many as are wanted of both"
+    )
+    assert near.of(np.arange(ROWS)).tolist() == exact.of(np.arange(ROWS)).tolist()
+    assert near.of(np.arange(20)).tolist() == exact.of(np.arange(20)).tolist()
+    assert near.largest(10).tolist() == exact.largest(10).tolist()
+    assert looked_at == [20, 100, 40, ROWS]
+    many = file.cosines(query, ROWS, ROWS).largest(ROWS // 8)
+    assert many.tolist() == exact.largest(ROWS // 8).tolist()
+    assert looked_at == [20, 100, 40, ROWS, ROWS]
+
+
 def test_a_folder_in_place_of_its_file_is_no_graph(tmp_path: Path) -> None:
     place = tmp_path / "graph-x.usearch"
     place.mkdir()
     file = GraphFile(place.name, place.stat().st_size, 0, ROWS, 320)
     assert vector_graph.is_there(str(tmp_path), file)
     assert not vector_graph.is_whole(str(tmp_path), file)
+
+
+def test_a_graph_is_on_the_disk_as_it_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced, fsync, file = list[bytes](), os.fsync, filled(tmp_path, [1] * 500)
+
+    def noted(handle: int) -> None:
+        fsync(handle)
+        synced.append((tmp_path / "graph-t.usearch").read_bytes())
+
+    monkeypatch.setattr(os, "fsync", noted)
+    made = make_graph(file.folder, file.stored(500), "t", None, 1)
+    assert synced == [(tmp_path / made.name).read_bytes()]
+    assert (made.size, made.check, made.slots) == (len(synced[0]), zlib.crc32(synced[0]), 500)
+    assert vector_graph.is_whole(file.folder, made)
+    for other in (made._replace(check=made.check + 1), made._replace(size=made.size + 1)):
+        assert not vector_graph.is_whole(file.folder, other)
+        with pytest.raises(ValueError, match=rf"^{made.name} is damaged"):
+            vector_graph.VectorGraph(file.folder, other, WIDTH)
+    with pytest.raises(ValueError, match=rf"^{made.name} is of another kind"):
+        vector_graph.VectorGraph(file.folder, made, WIDTH + 1)
+    with pytest.raises(OSError, match="graph-t"):
+        make_graph(str(tmp_path / "nowhere"), file.stored(500), "t", None, 1)
+
+
+def test_vectors_of_deleted_rows_are_in_no_graph(tmp_path: Path) -> None:
+    file = filled(tmp_path, [1] * 500)
+    gone = [*range(0, 500, 3)]
+    file.clear(gone, 500, 500)
+    made = make_graph(file.folder, file.stored(500), "t", None, 1)
+    found = vector_graph.VectorGraph(file.folder, made, WIDTH).nearest(file.stored(500)[1], 500)
+    assert found.dtype == np.intp
+    assert sorted(found.tolist()) == sorted({*range(500)} - {*gone})
+    file.clear([*range(500)], 500, 500)
+    assert make_graph(file.folder, file.stored(500), "n", None, 1).expansion == 0
+
+
+def test_all_graphs_but_one_are_removed_and_nothing_else(tmp_path: Path) -> None:
+    for name in ("graph-1.usearch", "graph-2.usearch", "graph-3.usearch", "vectors.i8"):
+        (tmp_path / name).touch()
+    (tmp_path / "graph-folder").mkdir()
+    vector_graph.remove_graphs(str(tmp_path), keep="graph-2.usearch")
+    assert sorted(os.listdir(tmp_path)) == ["graph-2.usearch", "graph-folder", "vectors.i8"]
+    for _ in range(2):
+        vector_graph.remove_graph(str(tmp_path), GraphFile("graph-2.usearch", 0, 0, 0, 1))
+        assert sorted(os.listdir(tmp_path)) == ["graph-folder", "vectors.i8"]
+
+
+def test_a_graph_of_vectors_of_another_length_is_not_continued(tmp_path: Path) -> None:
+    file, other = filled(tmp_path, [1] * 500), VectorFile(str(tmp_path / "other"), 2 * WIDTH)
+    before = make_graph(file.folder, file.stored(500), "t", None, 1)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / before.name).write_bytes((tmp_path / before.name).read_bytes())
+    other.write(0, 0, clustered(1000, 2).reshape(500, -1) / np.sqrt(2), [1] * 500)
+    made = make_graph(other.folder, other.stored(500), "u", before, 1)
+    graph = vector_graph.VectorGraph(other.folder, made, 2 * WIDTH)
+    assert len(graph.nearest(other.stored(500)[0], 500)) == 500
 
 
 def test_a_graph_is_continued_with_the_vectors_that_came_after_it(tmp_path: Path) -> None:
@@ -174,6 +264,75 @@ def test_a_graph_cut_after_it_was_opened_is_no_longer_searched(tmp_path: Path) -
     made = with_graph(file, ROWS, ROWS)
     os.truncate(tmp_path / made.name, made.size - 4096)
     assert not isinstance(file.cosines(clustered(1, 9)[0], ROWS, ROWS), GraphCosines)
+
+
+@pytest.fixture
+def opened_graphs(monkeypatch: pytest.MonkeyPatch) -> list[GraphFile]:
+    """The graphs that were opened, or could not be."""
+    found: list[GraphFile] = []
+    graph = vector_graph.VectorGraph
+
+    def noted(folder: str, file: GraphFile, width: int) -> vector_graph.VectorGraph:
+        found.append(file)
+        return graph(folder, file, width)
+
+    monkeypatch.setattr(vector_graph, "VectorGraph", noted)
+    return found
+
+
+def is_asked_with_graph(file: VectorFile) -> bool:
+    return isinstance(file.cosines(clustered(1, 9)[0], ROWS, ROWS), GraphCosines)
+
+
+def test_a_graph_is_opened_at_the_second_question_once_and_not_beside_another(
+    tmp_path: Path, opened_graphs: list[GraphFile], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = filled(tmp_path, [1] * ROWS)
+    first = make_graph(file.folder, file.stored(ROWS), "1", None, 1)
+    second = make_graph(file.folder, file.stored(ROWS), "2", None, 1)
+    go_on, is_whole = threading.Event(), vector_graph.is_whole
+    monkeypatch.setattr(vector_graph, "is_whole", lambda *arguments: go_on.wait(60) and is_whole(*arguments))
+    file.graph_file = first
+    assert not is_asked_with_graph(file)
+    assert not file.wait_for_graph()
+    assert opened_graphs == []
+    for named in (first, first, second):
+        file.graph_file = named
+        assert not is_asked_with_graph(file)
+    go_on.set()
+    assert not file.wait_for_graph()
+    assert opened_graphs == [first]
+    assert not is_asked_with_graph(file)
+    assert file.wait_for_graph()
+    assert is_asked_with_graph(file)
+    assert opened_graphs == [first, second]
+
+
+def test_what_cannot_be_opened_is_not_tried_at_each_question(
+    tmp_path: Path, opened_graphs: list[GraphFile]
+) -> None:
+    file = filled(tmp_path, [1] * ROWS)
+    gone = GraphFile("graph-gone.usearch", 9, 9, ROWS, 320)
+    for named in (gone._replace(expansion=0), gone._replace(slots=ROWS + 1), gone):
+        file.graph_file = named
+        for _ in range(4):
+            assert not is_asked_with_graph(file)
+            assert not file.wait_for_graph()
+    assert opened_graphs == [gone]
+
+
+def test_where_no_thread_can_be_started_all_vectors_are_searched_until_one_can(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = filled(tmp_path, [1] * ROWS)
+    file.graph_file = make_graph(file.folder, file.stored(ROWS), "1", None, 1)
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", Mock(side_effect=RuntimeError("can't start new thread")))
+        for _ in range(3):
+            assert not is_asked_with_graph(file)
+            assert not file.wait_for_graph()
+    assert not is_asked_with_graph(file)
+    assert file.wait_for_graph()
 
 
 @pytest.mark.parametrize("text", ["", "{", "null", "3", "[]", '["../x",1,2,3,4]', '["graph-x",1,"y",3,4]'])

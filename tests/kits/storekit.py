@@ -100,7 +100,7 @@ def contents(engram: Engram) -> list[object]:
     connection = generation.catalog.connection
     vectors, width, edges = b"", 0, memoryview(b"")
     if generation.vectors is not None and generation.next_row:
-        vectors, width = Path(generation.vectors.path).read_bytes(), generation.vectors.width
+        vectors, width = Path(generation.vectors.path).read_bytes(), generation.vectors.dimensions
         edges = generation.vectors.edges(generation.next_row, generation.next_slot)
     columns = [row[1] for row in connection.execute("PRAGMA table_info(files)")]
     free = {"row", "line_check", "seen_ns", "mtime_ns", "inode"}

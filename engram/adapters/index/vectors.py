@@ -13,6 +13,7 @@ import mmap
 import os
 import threading
 import zlib
+from contextlib import suppress
 from itertools import pairwise
 from operator import ge
 
@@ -40,17 +41,14 @@ class VectorFile:
         self.folder = folder
         self.path = os.path.join(folder, VECTORS)
         self.starts_path = os.path.join(folder, STARTS)
-        self.width = dimensions
         self.dimensions = dimensions
         self.graph_file: GraphFile | None = None  # the graph that the catalog names
         self._graph: VectorGraph | None = None
         self._opening: threading.Thread | None = None
-        self._unfit: GraphFile | None = None
+        self._tried: GraphFile | None = None  # the graph that was opened last, or could not be
         self._asked = 0
         self._vectors: numpy.ndarray | None = None
-        self._starts: numpy.ndarray | None = None
-        self._edges: tuple[int, int, numpy.ndarray | None] = (0, 0, None)
-        self._further: tuple[int, int, list[tuple[numpy.ndarray, numpy.ndarray]]] = (0, 0, [])
+        self._edges: numpy.ndarray | None = None
 
     def write(self, row: int, slot: int, vectors: numpy.ndarray, counts: Sequence[int]) -> list[int]:
         """Store the vectors (sum(counts) x dimensions) of rows from `row` on, from place `slot` on.
@@ -60,9 +58,9 @@ class VectorFile:
         numpy = numpy_module()
         data = memoryview(quantise(vectors).tobytes())
         ends = numpy.cumsum([0, *counts])
-        _write_at(self.path, slot * self.width, data)
+        _write_at(self.path, slot * self.dimensions, data)
         _write_at(self.starts_path, row * START_BYTES, (ends[:-1] + slot).astype("<u4").tobytes())
-        edges = (ends * self.width).tolist()
+        edges = (ends * self.dimensions).tolist()
         return [zlib.crc32(data[start:end]) for start, end in pairwise(edges)]
 
     def overwrite(self, vectors: Mapping[int, numpy.ndarray], total: int, slots: int) -> dict[int, int]:
@@ -75,9 +73,9 @@ class VectorFile:
         with open(self.path, "r+b") as file:
             for row, found in vectors.items():
                 data = quantise(found.copy()).tobytes()
-                if len(data) != (edges[row + 1] - edges[row]) * self.width:
+                if len(data) != (edges[row + 1] - edges[row]) * self.dimensions:
                     raise ValueError(f"row {row} has another number of vectors")
-                file.seek(edges[row] * self.width)
+                file.seek(edges[row] * self.dimensions)
                 file.write(data)
                 checks[row] = zlib.crc32(data)
             file.flush()
@@ -89,8 +87,8 @@ class VectorFile:
         edges = self.edges(total, slots)
         with open(self.path, "r+b") as file:
             for row in rows:
-                file.seek(edges[row] * self.width)
-                file.write(bytes((edges[row + 1] - edges[row]) * self.width))
+                file.seek(edges[row] * self.dimensions)
+                file.write(bytes((edges[row + 1] - edges[row]) * self.dimensions))
 
     def edges(self, total: int, slots: int) -> memoryview:
         """Return for each of `total` rows the place of its first vector, and `slots` at the end."""
@@ -103,7 +101,7 @@ class VectorFile:
         edges = self.edges(total, slots)
         with open(self.path, "rb") as file:
             data = memoryview(file.read())
-        width = self.width
+        width = self.dimensions
         return [
             row
             for row, check in checks
@@ -119,10 +117,8 @@ class VectorFile:
         np = numpy_module()
         if rows == 0 or slots == 0:
             return Cosines(np.zeros(rows, np.float32))
-        self._map(rows, slots)
-        assert self._vectors is not None
-        assert self._starts is not None
-        vectors, asked, edges = self._vectors[:slots], quantise(query), self._edges_of(rows, slots)
+        vectors, edges = self._map(rows, slots)
+        asked = quantise(query)
         graph = None if exact else self._usable_graph(slots)
         if graph is not None:
             return GraphCosines(vectors, asked, edges, 1 / _SCALE**2, graph)
@@ -135,7 +131,7 @@ class VectorFile:
         """
         from engram.adapters.index.plain_cosines import PlainCosines, read_products
 
-        check_vectors(self.folder, self.width, rows, slots)
+        check_vectors(self.folder, self.dimensions, rows, slots)
         edges = self.edges(rows, slots)
         if edges[0] != 0 or any(map(ge, edges, edges[1:])):
             raise ValueError(f"{self.starts_path} is not in order")
@@ -153,38 +149,32 @@ class VectorFile:
         if graph is not None and graph.file == file:
             return graph if graph.is_usable else None
         self._asked += 1
-        if self._opening is None and self._asked >= _ASKED_OFTEN and file != self._unfit:
-            self._opening = threading.Thread(target=self._open_graph, args=(file,), name="engram-graph")
-            try:
-                self._opening.start()
-            except RuntimeError:  # the system allows no more threads
-                self._opening = None
+        is_busy = self._opening is not None and self._opening.is_alive()
+        if self._asked >= _ASKED_OFTEN and file != self._tried and not is_busy:
+            opening = threading.Thread(target=self._open_graph, args=(file,), name="engram-graph")
+            with suppress(RuntimeError):  # the system allows no more threads
+                opening.start()
+                self._opening, self._tried = opening, file
         return None
 
     def _open_graph(self, file: GraphFile) -> None:
         """Open a graph; remove one that is damaged, so that another is made."""
         from engram.adapters.index.vector_graph import VectorGraph, remove_graph
 
-        self._unfit = file
         try:
-            self._graph = VectorGraph(self.folder, file, self.width)
-            self._unfit = None
+            self._graph = VectorGraph(self.folder, file, self.dimensions)
         except (ValueError, OSError):
             remove_graph(self.folder, file)
-        finally:
-            self._opening = None
 
     def wait_for_graph(self) -> bool:
         """Wait until a graph that is being opened is open; return whether there is one."""
-        opening = self._opening
-        if opening is not None:
-            opening.join()
+        if self._opening is not None:
+            self._opening.join()
         return self._graph is not None and self._graph.file == self.graph_file
 
     def stored(self, slots: int) -> numpy.ndarray:
-        """Return the first `slots` vectors as they are stored: int8, mapped. Raises ValueError if the file is too short."""
+        """Return the first `slots` vectors as they are stored: int8, mapped. Raises ValueError if there are fewer, or OSError."""
         np = numpy_module()
-        check_vectors(self.folder, self.width, 0, slots)
         found: numpy.ndarray = np.memmap(self.path, np.int8, "r", shape=(slots, self.dimensions))
         return found
 
@@ -197,29 +187,27 @@ class VectorFile:
         if rows == 0 or slots == 0:
             yield from np.zeros((len(queries), rows), np.float32)
             return
-        self._map(rows, slots)
-        assert self._vectors is not None
+        vectors, edges = self._map(rows, slots)
+        # For the second vector, the third, ...: the rows that have one, and its places. Rows have few vectors: a pass for each
+        # is three times as fast as `maximum.reduceat` over all.
+        counts = np.diff(edges)
+        longer = [np.flatnonzero(counts > number) for number in range(1, int(counts.max()))]
+        further = [(chosen, edges[chosen] + number) for number, chosen in enumerate(longer, 1)]
         # Reuse the memory: new pages cost more than the computation.
         every = np.empty((min(len(queries), _AT_ONCE), slots), np.float32)
         part = np.empty((_BLOCK, self.dimensions), np.float32)
         for start in range(0, len(queries), _AT_ONCE):
             asked = quantise(queries[start : start + _AT_ONCE]).astype(np.float32)
             for place in range(0, slots, _BLOCK):
-                block = self._vectors[place : min(place + _BLOCK, slots)]
+                block = vectors[place : place + _BLOCK]
                 part[: len(block)] = block
                 every[: len(asked), place : place + len(block)] = asked @ part[: len(block)].T
             for found in every[: len(asked)]:
-                yield self._best(found, rows, slots)
-
-    def _best(self, every: numpy.ndarray, rows: int, slots: int) -> numpy.ndarray:
-        """Return the largest cosine of each row, from the products with every vector."""
-        np = numpy_module()
-        assert self._starts is not None
-        best: numpy.ndarray = every.take(self._starts[:rows])
-        for longer, places in self._further_places(rows, slots):
-            best[longer] = np.maximum(best.take(longer), every.take(places))
-        best *= 1 / _SCALE**2
-        return best
+                best: numpy.ndarray = found.take(edges[:-1])
+                for chosen, places in further:
+                    best[chosen] = np.maximum(best.take(chosen), found.take(places))
+                best *= 1 / _SCALE**2
+                yield best
 
     def wholes(self, rows: Sequence[int], total: int, slots: int) -> numpy.ndarray:
         """Return the vectors of these rows' whole texts, not of passages: float32, len(rows) x d, of about length 1.
@@ -229,60 +217,31 @@ class VectorFile:
         np = numpy_module()
         if not rows:
             return np.zeros((0, self.dimensions), np.float32)  # type: ignore[no-any-return]
-        self._map(total, slots)
-        assert self._vectors is not None
-        assert self._starts is not None
-        found: numpy.ndarray = self._vectors[self._starts[np.asarray(rows)]].astype(np.float32)
+        vectors, edges = self._map(total, slots)
+        found: numpy.ndarray = vectors[edges[np.asarray(rows)]].astype(np.float32)
         found *= 1 / _SCALE
         return found
 
-    def _further_places(self, rows: int, slots: int) -> list[tuple[numpy.ndarray, numpy.ndarray]]:
-        """Return for the second vector, the third, ...: the rows that have one, and its places.
+    def _map(self, rows: int, slots: int) -> tuple[numpy.ndarray, numpy.ndarray]:
+        """Return the vectors, mapped, and where those of each row begin, with `slots` at the end: (rows + 1).
 
-        Rows have few vectors: a pass for each is three times as fast as `maximum.reduceat` over all.
+        Sizes are checked each time: reading a mapping past a file's end kills the process.
         """
-        known_rows, known_slots, found = self._further  # read and set at once: threads share this
-        if (known_rows, known_slots) != (rows, slots):
-            np = numpy_module()
-            assert self._starts is not None
-            starts = self._starts[:rows].astype(np.intp)
-            counts = np.diff(starts, append=slots)
-            longer = [np.flatnonzero(counts > number) for number in range(1, int(counts.max()))]
-            found = [(chosen, starts[chosen] + 1 + number) for number, chosen in enumerate(longer)]
-            self._further = (rows, slots, found)
-        return found
-
-    def _edges_of(self, rows: int, slots: int) -> numpy.ndarray:
-        """Return where the vectors of each row begin, and `slots`: (rows + 1)."""
-        known_rows, known_slots, found = self._edges  # read and set at once: threads share this
-        if found is None or (known_rows, known_slots) != (rows, slots):
-            np = numpy_module()
-            assert self._starts is not None
-            found = np.append(self._starts[:rows].astype(np.intp), slots)
-            self._edges = (rows, slots, found)
-        return found
-
-    def _map(self, rows: int, slots: int) -> None:
-        """Map the files. Sizes are checked each time: reading a mapping past a file's end kills the process."""
-        numpy = numpy_module()
-        check_vectors(self.folder, self.width, rows, slots)
-        if self._vectors is None or len(self._vectors) < slots:
+        np = numpy_module()
+        check_vectors(self.folder, self.dimensions, rows, slots)
+        vectors, edges = self._vectors, self._edges  # read and set at once: threads share them
+        if vectors is None or len(vectors) < slots:
             with open(self.path, "rb") as file:  # not numpy's memmap: each slice of one runs Python code
-                flat = numpy.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), numpy.int8)
+                flat = np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.int8)
             usable = len(flat) // self.dimensions
-            self._vectors = flat[: usable * self.dimensions].reshape(usable, self.dimensions)
-        if self._starts is None or len(self._starts) < rows:
+            self._vectors = vectors = flat[: usable * self.dimensions].reshape(usable, self.dimensions)
+        if edges is None or len(edges) != rows + 1 or edges[-1] != slots:
             # No further than the catalog: rows beyond are those of a killed writer and will be overwritten.
-            known = self._starts if self._starts is not None else numpy.empty(0, "<u4")
-            new = numpy.fromfile(self.starts_path, "<u4", rows - len(known), offset=len(known) * START_BYTES)
-            starts = numpy.append(known[-1:], new)
-            if (
-                (starts[0] != 0 and not len(known))
-                or starts[-1] >= slots
-                or (starts[1:] <= starts[:-1]).any()
-            ):
+            edges = np.append(np.fromfile(self.starts_path, "<u4", rows), slots).astype(np.intp)
+            if edges[0] != 0 or (edges[1:] <= edges[:-1]).any():
                 raise ValueError(f"{self.starts_path} is not in order")
-            self._starts = numpy.append(known, new)
+            self._edges = edges
+        return vectors[:slots], edges
 
 
 def quantise(vectors: numpy.ndarray) -> numpy.ndarray:
@@ -413,14 +372,12 @@ class GraphCosines(Cosines):
 
     def _tail_places(self, wanted: int) -> numpy.ndarray:
         """Return the places of the `wanted` nearest vectors of those that came after the graph."""
-        np = numpy_module()
         first = self._graph.file.slots
         if self._tail is None:
             tail = self._vectors[first:]
-            self._tail = dot_products(tail, self._query) if len(tail) else np.empty(0, "float32")
-        if len(self._tail) <= wanted:
-            return np.arange(first, first + len(self._tail))  # type: ignore[no-any-return]
-        found: numpy.ndarray = self._tail.argpartition(len(self._tail) - wanted)[-wanted:]
+            self._tail = dot_products(tail, self._query) if len(tail) else numpy_module().empty(0, "float32")
+        others = max(0, len(self._tail) - wanted)
+        found: numpy.ndarray = self._tail.argpartition(others)[others:]
         return found + first
 
     def _products(self, places: numpy.ndarray) -> numpy.ndarray:
