@@ -1,5 +1,8 @@
 """A graph over many vectors finds the rows that looking at all finds, whatever was added, deleted or damaged since.
 
+What is enough was measured, so it makes no difference if a mutant takes one vector, sample, neighbour, hit or thread more; nor
+does reading a graph in larger parts or instead of mapping it, or `None` for 0.
+
 Mutants that make no difference: how thoroughly a graph is made, by how many threads, and whether it is made anew or
 continued, which takes longer and finds the same; `<` where as many vectors came after the graph as are wanted; a writer
 in bulk that adds no text; how long a lock is waited for; the first missing vector, looked for from a row before or as the
@@ -178,7 +181,8 @@ def test_a_graph_is_on_the_disk_as_it_is_named(tmp_path: Path, monkeypatch: pyte
             vector_graph.VectorGraph(file.folder, other, WIDTH)
     with pytest.raises(ValueError, match=rf"^{made.name} is of another kind"):
         vector_graph.VectorGraph(file.folder, made, WIDTH + 1)
-    with pytest.raises(OSError, match="graph-t"):
+    assert vector_graph.is_there(file.folder, made._replace(name="graph-gone")) is False
+    with pytest.raises(OSError, match=r"graph-t\.usearch: "):
         make_graph(str(tmp_path / "nowhere"), file.stored(500), "t", None, 1)
 
 
@@ -191,7 +195,37 @@ def test_vectors_of_deleted_rows_are_in_no_graph(tmp_path: Path) -> None:
     assert found.dtype == np.intp
     assert sorted(found.tolist()) == sorted({*range(500)} - {*gone})
     file.clear([*range(500)], 500, 500)
-    assert make_graph(file.folder, file.stored(500), "n", None, 1).expansion == 0
+    none = make_graph(file.folder, file.stored(500), "n", None, 1)
+    assert none == GraphFile("graph-n.usearch", 0, 0, 500, 0)
+
+
+def test_a_search_looks_at_as_many_vectors_as_the_graph_needs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = filled(tmp_path, [1] * ROWS)
+    made = make_graph(file.folder, file.stored(ROWS), "t", None, 1)
+    queries = vectors.quantise(clustered(40, 77))
+    exact = [int(vectors.dot_products(file.stored(ROWS), query).argmax()) for query in queries]
+    few, all_of_them = (
+        vector_graph.VectorGraph(file.folder, made._replace(expansion=expansion), WIDTH)
+        for expansion in (1, ROWS)
+    )
+    right = [
+        sum(graph.nearest(query, 1)[0] == place for query, place in zip(queries, exact, strict=True))
+        for graph in (few, all_of_them)
+    ]
+    assert right[0] < 30 < right[1], "of 40: rounded vectors differ in length, so not all"
+    monkeypatch.setattr(vector_graph, "_MANY", 500)
+    monkeypatch.setattr(vector_graph, "_EXPANSIONS", (200,))
+    monkeypatch.setattr(vector_graph, "_EXPANSIONS_OF_MANY", (100,))
+    for slots, expansion in ((499, 200), (500, 100)):
+        assert make_graph(file.folder, file.stored(slots), "s", None, 1).expansion == expansion
+    assert make_graph(file.folder, file.stored(1), "one", None, 1).expansion == 200
+    monkeypatch.setattr(vector_graph, "_EXPANSIONS_OF_MANY", (48, ROWS))
+    monkeypatch.setattr(vector_graph, "_ENOUGH_OF_MANY", 0.98)
+    random = np.random.default_rng(3).normal(size=(ROWS, WIDTH)).astype("float32")
+    random = vectors.quantise(random / np.linalg.norm(random, axis=1)[:, None])
+    assert make_graph(file.folder, random, "hard", None, 1).expansion == ROWS
 
 
 def test_all_graphs_but_one_are_removed_and_nothing_else(tmp_path: Path) -> None:
@@ -335,7 +369,19 @@ def test_where_no_thread_can_be_started_all_vectors_are_searched_until_one_can(
     assert file.wait_for_graph()
 
 
-@pytest.mark.parametrize("text", ["", "{", "null", "3", "[]", '["../x",1,2,3,4]', '["graph-x",1,"y",3,4]'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "null",
+        "3",
+        "[]",
+        '["graph-/../x",1,2,3,4]',
+        '["vectors.i8",1,2,3,4]',
+        '["graph-x",1,"y",3,4]',
+    ],
+)
 def test_what_names_no_graph_is_none(text: str) -> None:
     assert read_graph_file(text) is None
 

@@ -165,7 +165,7 @@ def _expansion(index: Index, vectors: numpy.ndarray) -> int:
         for vector, products, floor in zip(samples, exact, floors, strict=True):
             keys = index.search(vector, wanted, threads=1).keys.astype(np.intp)
             found += min(wanted, int((products[keys] >= floor).sum()))
-        if found >= enough * wanted * len(samples) > 0:
+        if found and found >= enough * wanted * len(samples):
             return expansion
     return 0
 
