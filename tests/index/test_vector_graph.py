@@ -4,9 +4,8 @@ What is enough was measured, so it makes no difference if a mutant takes one vec
 does reading a graph in larger parts or instead of mapping it, or `None` for 0.
 
 Mutants that make no difference: how thoroughly a graph is made, by how many threads, and whether it is made anew or
-continued, which takes longer and finds the same; `<` where as many vectors came after the graph as are wanted; a writer
-in bulk that adds no text; how long a lock is waited for; the first missing vector, looked for from a row before or as the
-first of two; `None` for `False`.
+continued, which takes longer and finds the same; a writer in bulk that adds no text; how long a lock is waited for; the first
+missing vector, looked for from a row before or as the first of two; `None` for `False`.
 """
 
 from __future__ import annotations
