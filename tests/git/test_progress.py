@@ -22,6 +22,7 @@ from engram.adapters.git.run.layout import find_repository
 from engram.adapters.git.run.process import DeferredInterrupt
 from engram.domain.errors import INTERRUPTED, REMOTE_FAILED, RemoteError
 from engram.usecases.placement.clone import clone
+from engram.usecases.store.commit import commit_pending
 from engram.usecases.sync import network
 from engram.usecases.sync.sync import Options, sync
 
@@ -97,6 +98,7 @@ def test_the_time_limit_holds_while_somebody_listens(store: Engram) -> None:
 def interrupted(store: Engram, *options: str, stderr: int) -> tuple[int, bytes]:
     """A sync with a server that says nothing, ended by Ctrl-C: exit code and standard output; its git has gone too."""
     command = [sys.executable, "-c", AS_AT_A_TERMINAL, "sync", "--store", store.path, *options]
+    commit_pending(store.store, wait=30)  # or it is committed beside the fetch, which may be interrupted first
     before = files(Path(store.path))
     with listening() as (address, server):
         server.settimeout(30)
