@@ -36,6 +36,15 @@ def test_an_item_that_matters_more_comes_first_within_a_kind_and_a_pending_one_b
     assert {*LEAST_WORTH} == {*KINDS}
 
 
+def test_what_sessions_did_waits_behind_all_else(store: Engram, clock: SetClock) -> None:
+    aged(store, clock)
+    for category in ("SESSION_SUMMARY", "TASK_RESULT"):
+        store.record(f"The import was split in two, by {category}.", category=category, status="pending")
+    found = review(store.store).items
+    assert [item.kind for item in found] == ["pending", STALE, STALE, "pending", "pending"]
+    assert [item.worth for item in found[3:]] == [100, 100]
+
+
 def test_items_about_stale_entries_are_made_when_they_are_looked_at_and_are_the_same_each_time(
     store: Engram, clock: SetClock
 ) -> None:

@@ -32,6 +32,8 @@ CERTAINTY = {
     STALE: 700, WEAK: 600, MOMENT: 600,
 }  # fmt: skip
 EXPIRED, UNUSED = 900, 500  # of a stale entry
+REPORTS = ("SESSION_SUMMARY", "TASK_RESULT")  # categories of what was done, which each session may leave
+REPORT = 100  # the worth of a pending one: lessons come first
 
 
 def worth(kind: str, importance: float) -> int:

@@ -119,7 +119,8 @@ def _pending_item(hit: Hit, junk_because: str) -> Item:
     who = f"Recorded by {byline(hit.agent, hit.author)}, pending approval"
     if junk_because:
         return _item(review.PENDING, [hit], f"{who}; looks like junk: {junk_because}.", review.REJECT)
-    return _item(review.PENDING, [hit], f"{who}.", review.ACCEPT)
+    item = _item(review.PENDING, [hit], f"{who}.", review.ACCEPT)
+    return item._replace(worth=priority.REPORT) if hit.category in priority.REPORTS else item
 
 
 def find_stale(store: Store, generation: Generation) -> list[Item | PackedItem]:
