@@ -98,7 +98,8 @@ def test_the_time_limit_holds_while_somebody_listens(store: Engram) -> None:
 def interrupted(store: Engram, *options: str, stderr: int) -> tuple[int, bytes]:
     """A sync with a server that says nothing, ended by Ctrl-C: exit code and standard output; its git has gone too."""
     command = [sys.executable, "-c", AS_AT_A_TERMINAL, "sync", "--store", store.path, *options]
-    commit_pending(store.store, wait=30)  # or it is committed beside the fetch, which may be interrupted first
+    # Before, or it is committed beside the fetch, which may be interrupted first.
+    commit_pending(store.store, wait=30)
     before = files(Path(store.path))
     with listening() as (address, server):
         server.settimeout(30)
