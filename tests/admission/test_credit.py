@@ -59,6 +59,31 @@ def test_who_confirmed_an_entry_is_told_with_the_moment_and_how_people_are_count
     assert Earned().as_dict()["last_at"] is None
 
 
+def test_who_confirmed_an_entry_is_said_as_far_as_it_is_known() -> None:
+    now = datetime(2026, 11, 27, 9, 5, 7, tzinfo=UTC)
+    known = Earned("confirmed", 2, "ada", round((now.timestamp() - 3 * 86_400) * 1000))
+    assert known.words(now) == "confirmed 2×, last by ada 3 days ago"
+    assert known._replace(by="").words(now) == "confirmed 2×, last 3 days ago"
+    assert known._replace(at=0).words(now) == "confirmed 2×, last by ada"
+    assert known._replace(at=0, by="").words(now) == "confirmed 2×"
+    assert known._replace(tier="disputed", by="here", by_signature=True).words(now) == (
+        "disputed, confirmed 2× by signature, last here 3 days ago"
+    )
+    assert Earned("held").words(now) == "held"
+
+
+def test_an_importance_that_nobody_states_is_no_claim() -> None:
+    class Line:
+        pinned, when = 0, ""
+        importance: float | None = None
+
+    assert claims_of(Line()) == {}
+    Line.importance = 0.5
+    assert claims_of(Line()) == {}
+    Line.importance = 0.51
+    assert claims_of(Line()) == {"importance": "importance 0.51"}
+
+
 def test_moments_are_claimed_in_the_same_words_from_a_file_and_from_the_catalog() -> None:
     shown = {"when": "shown at command: git push, file: *.tf"}
 

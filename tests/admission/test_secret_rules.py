@@ -10,6 +10,7 @@ from __future__ import annotations
 import pytest
 
 from engram.domain.admission.secret_rules import (
+    is_keyed_secret,
     is_password,
     is_password_in_prose,
     is_random,
@@ -221,3 +222,11 @@ def test_a_word_of_a_sentence_is_a_password_from_six_characters_with_a_digit_and
     word: str, is_one: bool
 ) -> None:
     assert is_password_in_prose(word) is is_one
+
+
+@pytest.mark.parametrize("rule", ["login-password", "told-password"])
+def test_what_is_told_as_a_password_is_one_from_three_kinds_of_characters_on(rule: str) -> None:
+    assert is_keyed_secret("Tr4velLight9x", rule)
+    assert is_keyed_secret("Tr4vel-light9x", rule)
+    assert not is_keyed_secret("tr4vellight9x", rule)
+    assert not is_keyed_secret("Travel-light-x", rule)

@@ -553,3 +553,12 @@ def test_a_mask_shows_four_characters_of_sixteen_or_more() -> None:
     assert mask("abcdefgh12345678") == "abcd…(16 characters)"
     assert mask("abcdefgh1234567") == "…(15 characters)"
     assert mask("ab\ndefgh12345678") == "…(16 characters)"
+
+
+@pytest.mark.parametrize("owner", ["request", "idempotency", "lock", "message", "cache"])
+def test_a_uuid_called_the_token_of_a_request_or_a_job_is_no_secret_and_that_of_a_deploy_is(
+    owner: str,
+) -> None:
+    value = "7f3b2c1e-9d4a-4b6e-8c2f-1a5d3e7b9c04"
+    assert not find_secrets(f"{owner}_token = {value}")
+    assert find_secrets(f"deploy_token = {value}")
