@@ -23,12 +23,13 @@ from engram.domain.admission.credit import (
     Limit,
     claims_of,
     credit_of,
+    earned_tier,
     in_effect,
     limit_of,
     limit_raised,
 )
 from engram.domain.entry.confidence import Vote
-from engram.domain.entry.lore import Lore
+from engram.domain.entry.lore import Lore, Tally
 from engram.domain.judgements.tally import day_of
 from engram.usecases.admission import credit
 from engram.usecases.agents.auto_recall import by_files, by_text
@@ -557,3 +558,34 @@ def test_a_sync_that_raises_an_entry_of_this_clone_is_noted_with_what_it_was(
 ) -> None:
     was = None if before is None else lore(prior=700)._replace(**before)
     assert limit_raised(was, lore(prior=700)._replace(**after), limit) == note
+
+
+def test_what_counts_for_more_or_not_at_its_moments_is_said() -> None:
+    entry = lore(prior=900, pinned=True)
+    ignored = "as 0.95: what a source ignored here said is left out"
+    assert Counted(950, True, False, False).words(entry) == ignored
+    assert (
+        Counted(900, True, False, False, has_moments=False).words(entry)
+        == f"as 0.90, not at its moments{MORE}"
+    )
+
+
+@pytest.mark.parametrize(("limit", "counts"), [(Limit(1000, ALL), 0.9), (Limit(1000, NOTHING), 0.5)])
+def test_an_importance_that_is_claimed_counts_where_it_is_allowed(limit: Limit, counts: float) -> None:
+    assert credit_of(lore(source_id=OTHER, importance=0.9), limit, {OWN}, TODAY).importance == counts
+
+
+def test_a_confirmation_here_counts_as_one_person_more_unless_that_person_has_a_line() -> None:
+    entry = lore(source_id=OTHER)
+    assert earned_tier(entry, {OWN}) == Earned()
+    assert earned_tier(entry, {OWN}, is_confirmed=True) == Earned("confirmed", 1, "here")
+    assert earned_tier(entry, {OTHER}, is_confirmed=True) == Earned()
+    assert earned_tier(entry._replace(status="pending"), {OWN}, is_confirmed=True) == Earned("held")
+    tally = Tally(700, 700, 0, 1, None, {}, people=("ada", "bob"), against=2, judged_at=5)
+    judged = entry._replace(tally=tally)
+    assert earned_tier(judged, {OWN}) == Earned("confirmed", 2, "bob", 5)
+    assert earned_tier(judged, {OWN}, is_confirmed=True) == Earned("confirmed", 3, "bob", 5)
+    mine = judged._replace(tally=tally._replace(supporters=(OWN,)))
+    assert earned_tier(mine, {OWN}, is_confirmed=True) == Earned("confirmed", 2, "bob", 5)
+    against = judged._replace(tally=tally._replace(against=3, by_signature=True))
+    assert earned_tier(against, {OWN}) == Earned("disputed", 2, "bob", 5, by_signature=True)
