@@ -1,4 +1,8 @@
-"""What another clone claims of an entry (pin, confidence, helpful votes) counts once somebody here confirmed it."""
+"""What another clone claims of an entry (pin, confidence, helpful votes) counts once somebody here confirmed it.
+
+Mutants that make no difference: the figures of a tally that nobody made, of which the confidence alone is asked, and `None`
+for `False`.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +21,7 @@ from engram.adapters.state.database import StateDatabase
 from engram.domain.admission.credit import (
     ANY_TEXT,
     RAISED,
+    UNLIMITED,
     Confirmation,
     Counted,
     Earned,
@@ -29,7 +34,7 @@ from engram.domain.admission.credit import (
     limit_raised,
 )
 from engram.domain.entry.confidence import Vote
-from engram.domain.entry.lore import Lore, Tally
+from engram.domain.entry.lore import Lore, Relation, Tally
 from engram.domain.judgements.tally import day_of
 from engram.usecases.admission import credit
 from engram.usecases.agents.auto_recall import by_files, by_text
@@ -589,3 +594,17 @@ def test_a_confirmation_here_counts_as_one_person_more_unless_that_person_has_a_
     assert earned_tier(mine, {OWN}, is_confirmed=True) == Earned("confirmed", 2, "bob", 5)
     against = judged._replace(tally=tally._replace(against=3, by_signature=True))
     assert earned_tier(against, {OWN}) == Earned("disputed", 2, "bob", 5, by_signature=True)
+    assert credit_of(judged, UNLIMITED, {OWN}, TODAY).is_judged
+    assert not credit_of(entry._replace(tally=tally._replace(people=())), UNLIMITED, {OWN}, TODAY).is_judged
+
+
+def test_an_entry_that_contradicts_another_is_disputed() -> None:
+    assert earned_tier(lore(relations=(Relation("contradicts", OTHER),)), {OWN}).tier == "disputed"
+    assert earned_tier(lore(relations=(Relation("refines", OTHER),)), {OWN}).tier == "unconfirmed"
+
+
+@pytest.mark.parametrize(("limit", "counts"), [(Limit(1000, ALL), True), (Limit(1000, NOTHING), False)])
+def test_the_moments_of_an_entry_count_where_they_are_allowed(limit: Limit, counts: bool) -> None:
+    entry = lore(source_id=OTHER, when=("command: git push",))
+    found = in_effect(entry, credit_of(entry, limit, {OWN}, TODAY))
+    assert found.when == (entry.when if counts else ())

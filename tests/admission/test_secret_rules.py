@@ -15,6 +15,7 @@ from engram.domain.admission.secret_rules import (
     is_password_in_prose,
     is_random,
     is_sample,
+    is_secret_cell,
     is_stand_in,
 )
 from tests.admission.test_secrets import found_in
@@ -35,7 +36,10 @@ from tests.admission.test_secrets import found_in
         ("mysql --password hcebd1", "hcebd1"),
         ("see [redacted: aws-secret-access-key] 9fK2mQ7xV1bZ8", ""),
         ('[redacted: password-assignment], api_key: "9fK2mQ7xV1bZ8"', "9fK2mQ7xV1bZ8"),
+        ("[redacted: a] api_key=9fK2mQ7xV1bZ8", "9fK2mQ7xV1bZ8"),
         # what stands between the name and its value
+        ("api_key is 9fK2mQ7xV1bZ8", "9fK2mQ7xV1bZ8"),
+        ("the api_key was 9fK2mQ7xV1bZ8", "9fK2mQ7xV1bZ8"),
         ("pass>'Z360ZX8C6fe7o' then", ""),
         ("<password>ht7kd9</password>", "ht7kd9"),
         ("<password>ht7kd9 </password>", ""),
@@ -230,3 +234,37 @@ def test_what_is_told_as_a_password_is_one_from_three_kinds_of_characters_on(rul
     assert is_keyed_secret("Tr4vel-light9x", rule)
     assert not is_keyed_secret("tr4vellight9x", rule)
     assert not is_keyed_secret("Travel-light-x", rule)
+
+
+UUID = "7f3b2c1e-9d4a-4b6e-8c2f-1a5d3e7b9c04"
+
+
+@pytest.mark.parametrize(
+    ("rule", "value", "is_one"),
+    [
+        ("netrc-password", UUID, True),  # Heroku's
+        ("option-password", UUID, False),
+        ("option-password", "ht7kd9", True),
+        ("option-password", "htkd", False),
+        ("option-password", "$ht7kd9", False),
+        ("account-key", "9fK2mQ7xV1bZ8", True),
+        ("account-key", "xxxxxxxxxxxx", False),
+    ],
+)
+def test_a_value_at_the_place_of_a_secret_is_one_unless_it_stands_for_one(
+    rule: str, value: str, is_one: bool
+) -> None:
+    assert is_keyed_secret(value, rule) is is_one
+
+
+def test_a_cell_below_password_is_one_as_a_value_in_quotes_would_be() -> None:
+    assert is_secret_cell("ht7kd9", "password")
+    assert not is_secret_cell("htkdx", "password")
+
+
+@pytest.mark.parametrize(
+    ("name", "is_one"),
+    [("deployToken", True), ("deploy_token", True), ("Deploy Token", False), ("deploytoken", False)],
+)
+def test_a_uuid_is_a_secret_after_a_name_that_programs_give_a_token(name: str, is_one: bool) -> None:
+    assert bool(found_in(f"{name} = {UUID}")) is is_one
