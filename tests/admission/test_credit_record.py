@@ -13,7 +13,8 @@ from engram.domain.admission.credit import ANY_TEXT, RAISED, Confirmation
 from engram.domain.entry.confidence import HELPFUL, INCORRECT, Vote
 from engram.domain.entry.lore import searchable, text_digest
 from engram.usecases.admission import credit
-from tests.admission.test_credit import ALL, NOTHING, OTHER, OWN, PIN, THEIRS, lore
+from tests.admission.test_credit import THEIRS
+from tests.admission.test_credit_rule import ALL, NOTHING, OTHER, OWN, PIN, lore
 from tests.admission.test_quarantine import hold
 
 if TYPE_CHECKING:

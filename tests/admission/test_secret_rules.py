@@ -1,8 +1,9 @@
 """What makes a name and a value a secret: names, forms of assignments, and the bounds of random values and passwords.
 
 Mutants that make no difference: the widths of the windows before a name (16, 40, 80 characters: wider than any word of it),
-one number for none in a value that is not only letters and digits, a letter more in a word of a hundred, all words of those
-that are no passwords at once, a tenth more of an average that was fitted, and `None` for `False` or "".
+one number for none in a value that is not only letters and digits, a letter more in a word of a hundred or a digit more of a
+long number, all words of those that are no passwords at once, a tenth more of an average that was fitted, and `None` for
+`False` or "".
 """
 
 from __future__ import annotations
