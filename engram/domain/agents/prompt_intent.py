@@ -8,6 +8,7 @@ others about how to work.
 from __future__ import annotations
 
 import re
+from itertools import islice
 
 from engram.domain.text.stop_words import STOP_WORDS, without_stop_words
 from engram.domain.text.whole_words import first_words
@@ -55,9 +56,9 @@ def sentences_of(prompt: str) -> list[str]:
 
 def asked_in(prompts: Sequence[str]) -> str:
     """Return what the last of some prompts asked, in a line of a few hundred characters; "" where they say nothing."""
-    lines = [first_words(" ".join(prompt.split()), _LONGEST) for prompt in prompts]
-    telling = [line for line in lines if len(set(line.lower().split()) - STOP_WORDS) >= _FEWEST_ASKED]
-    return " / ".join(telling[-_LATEST:])
+    lines = (first_words(" ".join(prompt.split()), _LONGEST) for prompt in reversed(prompts))
+    telling = (line for line in lines if len(set(line.lower().split()) - STOP_WORDS) >= _FEWEST_ASKED)
+    return " / ".join(reversed([*islice(telling, _LATEST)]))
 
 
 def _is_question(sentence: str) -> bool:

@@ -9,10 +9,8 @@ from engram.domain.typed import NamedTuple
 
 GONE, SYMBOL, VERSION, CHANGED = range(4)  # severities, most severe first
 _LONGEST = 100
-_SHORT, _MUCH = (
-    50,
-    1 / 3,
-)  # lines of a file any change of which counts; of a longer one, the share that has to be gone
+_SHORT = 50  # lines of a file of which any change counts
+_MUCH = 1 / 3  # of the lines of a longer one has to be gone
 
 
 class Finding(NamedTuple):

@@ -197,13 +197,14 @@ def _drafts(store: Store, report: Report) -> list[recording.Draft]:
 
 def _turns(found: transcript.Transcript, said: str) -> tuple[list[Turn], dict[str, str]]:
     """Return what was said, `said` behind the rest, and what had been asked before each turn of the agent, by where it is."""
-    turns, prompts, asked = list[Turn](), list[str](), dict[str, str]()
+    turns, prompts, asked, before = list[Turn](), list[str](), dict[str, str](), ""
     for number, (role, words) in enumerate((*found.turns, ("assistant", said))):
         text, where = fence.remove_frames(words), f"message {number}"
         if role == "user":
             prompts.append(text)
+            before = asked_in(prompts)
         turns.append(Turn(speaker_of(role), text, where))
-        asked[where] = "" if role == "user" else asked_in(prompts)
+        asked[where] = "" if role == "user" else before
     return turns, asked
 
 
