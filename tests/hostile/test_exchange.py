@@ -81,7 +81,7 @@ NOTES = {
 
 @sampled("text", NOTES.values(), 2, ids=list(NOTES))
 def test_a_hostile_document_becomes_lore(root: Path, tmp_path: Path, text: str) -> None:
-    """Also one of more than a lore file's 256 KiB: that is what import splits."""
+    """Also one of more than an entry's 256 KiB: that is what import splits."""
     path = tmp_path / "note.md"
     path.write_text(text)
     done = imported(root, path, "--dry-run")

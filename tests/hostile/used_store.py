@@ -91,7 +91,7 @@ class World(NamedTuple):
         return found
 
     def lore(self) -> dict[str, bytes]:
-        """Every lore file of the store by its path."""
+        """Every entry's file of the store by its path."""
         return {
             str(path.relative_to(self.store)): path.read_bytes() for path in self.store.glob("lore/**/*.md")
         }

@@ -189,7 +189,7 @@ def lore_of(store: Engram) -> dict[str, Lore]:
 
 
 def lore_files(root: Path) -> list[Path]:
-    """Every lore file of the store at `root`, oldest first."""
+    """Every entry's file of the store at `root`, oldest first."""
     return sorted((root / "lore").rglob("*.md"), key=lambda path: path.name[-29:])
 
 

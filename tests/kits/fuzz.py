@@ -66,7 +66,7 @@ class Find(NamedTuple):
 
 
 def read_codec(raw: bytes) -> None:
-    """A lore file is read or refused; what was read is written so that it reads the same."""
+    """An entry's file is read or refused; what was read is written so that it reads the same."""
     try:
         file = codec.read(raw, "lore/x.md", CATEGORIES, MODIFIED)
     except LoreFileError:

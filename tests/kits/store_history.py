@@ -172,7 +172,7 @@ class Clone:
 
 @cache
 def parsed(raw: bytes) -> codec.LoreFile:
-    """A lore file; each version is read once a history."""
+    """An entry's file; each version is read once a history."""
     return codec.read(raw, "lore/x.md", CATEGORIES, START)
 
 

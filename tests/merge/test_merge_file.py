@@ -1,4 +1,4 @@
-"""Merging two versions of a lore file: the rule of each field, by example.
+"""Merging two versions of an entry's file: the rule of each field, by example.
 
 Mutants that make no difference: `>` where two versions are put in order: two of the same digest are the same file.
 """

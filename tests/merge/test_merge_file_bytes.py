@@ -1,4 +1,4 @@
-"""Merging two versions of a lore file: what surrounds the values, and whole files that are gone or broken."""
+"""Merging two versions of an entry's file: what surrounds the values, and whole files that are gone or broken."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def subjects(root: Path, ref: str = "HEAD") -> list[str]:
 
 
 def contents(root: Path) -> dict[str, bytes]:
-    """Every lore file of a store."""
+    """Every entry's file of a store."""
     return {path.relative_to(root).as_posix(): path.read_bytes() for path in lore_files(root)}
 
 

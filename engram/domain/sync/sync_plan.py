@@ -48,7 +48,7 @@ def plan(ours: Mapping[str, File], theirs: Mapping[str, File]) -> Plan:
 
 
 def is_lore(path: str, folder: str) -> bool:
-    """Return whether a path is that of a lore file in the lore folder `folder`."""
+    """Return whether a path is that of an entry's file in the lore folder `folder`."""
     prefix = below(folder)
     parts = path.removeprefix(prefix).split("/")
     if not path.startswith(prefix) or not path.endswith(".md") or any(part.startswith(".") for part in parts):

@@ -1,4 +1,4 @@
-"""The git merge driver, which merges three versions of a lore file as git passes them."""
+"""The git merge driver, which merges three versions of an entry's file as git passes them."""
 
 from __future__ import annotations
 

@@ -169,7 +169,7 @@ def read(
     parsed: ParsedFiles | None = None,
     first_seen: str = "",
 ) -> LoreFile:
-    """Read a lore file. `path` is relative to the store, `modified` the time of the file.
+    """Read an entry's file. `path` is relative to the store, `modified` the time of the file.
 
     A file without an id gets a provisional one from where it was `first_seen`, "" for its path.
 

@@ -1,4 +1,4 @@
-"""Merge two versions of a lore file, as bytes: a pure function of its arguments.
+"""Merge two versions of an entry's file, as bytes: a pure function of its arguments.
 
 Nothing that both sides left alone is reformatted, and no text of either side is lost: it is in the file, among its
 `conflicts`, or in a file next to it. docs/merge-rules.md has the rules.
@@ -53,7 +53,7 @@ def merge_files(
 
 
 def may_follow(base: bytes, changed: bytes, path: str, categories: Categories) -> bool:
-    """Return whether all that changed in a lore file allows that the entry is folded (engram.domain.similarity.deduplicate)."""
+    """Return whether all that changed in an entry's file allows that the entry is folded (engram.domain.similarity.deduplicate)."""
     job = Job(path, categories, NEVER)
     before, after = read_side(base, job), read_side(changed, job)
     return before is not None and after is not None and _is_all(before, after, deduplicate.may_follow)

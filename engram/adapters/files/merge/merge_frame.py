@@ -1,4 +1,4 @@
-"""The frame of a lore file, all that surrounds its values: unknown keys, comments, order, fences, line ends.
+"""The frame of an entry's file, all that surrounds its values: unknown keys, comments, order, fences, line ends.
 
 The merge of the values is the domain's. Here the texts of the keys are put together, so that the codec's own
 edit has to replace only the lines of what neither side says.
