@@ -99,7 +99,8 @@ def test_every_command_of_a_page_runs_in_a_fresh_home(
 def test_what_the_page_says_to_type_takes_everything_away(tmp_path: Path) -> None:
     home, repository = tmp_path / "home", tmp_path / "repository"
     home.mkdir()
-    environment = {**os.environ, "HOME": str(home)}
+    # Nobody types so fast that a background process of the line before is still writing what this one removes.
+    environment = {**os.environ, "HOME": str(home), "ENGRAM_BACKGROUND": "inline"}
 
     def typed(line: str) -> None:
         line = re.sub(r"^engram ", f"{sys.executable} -P -m engram ", line)
