@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
-import signal
 import sqlite3
 import tempfile
 from contextlib import contextmanager
@@ -14,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 from apikit import QUEUE, TIDES, lore_files, opened, plain
 from http_kit import asked, lore, serving
-from storekit import unprivileged
+from storekit import disk_full_after, unprivileged
 
 from engram.adapters.files.durable.lock import FileLock
 from engram.domain.errors import EngramError
@@ -41,25 +39,13 @@ async def test_a_store_that_somebody_holds_is_unavailable_and_then_well(root: Pa
         await asked(client, "PUT", f"/lore/{ID}", lore(QUEUE, tags=["later"]), 200)
 
 
-@contextmanager
-def no_room() -> Iterator[None]:
-    """No file may grow: what a full disk does."""
-    before, handler = resource.getrlimit(resource.RLIMIT_FSIZE), signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-        signal.signal(signal.SIGXFSZ, handler)
-
-
 async def test_on_a_full_disk_every_change_is_refused_and_nothing_is_written(root: Path) -> None:
     with opened(root) as store:
         recorded = store.record(QUEUE, category="fact").lore.id
     before = {path: path.read_bytes() for path in lore_files(root)}
     async with serving(root) as client:
         await asked(client, "GET", "/lore")
-        with no_room():
+        with disk_full_after():
             for method, path, body, key in (
                 ("POST", "/lore", lore("Room again."), "k"),
                 ("POST", "/lore", lore(TIDES), ""),

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from index_kit import TEXTS, filled
-from storekit import SECONDS, SteadyClock, opened
+from index_kit import TEXTS, filled, generation_of
+from storekit import SECONDS, SteadyClock, disk_full_after, opened
 
 from engram.adapters.files.durable.lock import FileLock
+from engram.adapters.index.damage import IndexUnavailableError
 from engram.domain.errors import StoreError
 from engram.usecases.index import catch_up, freshness
 from engram.usecases.index.index_query import consult, look_up
@@ -76,3 +77,23 @@ def test_while_another_process_makes_the_first_index_a_question_is_refused(
             assert held
             with pytest.raises(StoreError, match="cannot be built"):
                 consult(engram.store, paths_of)
+
+
+def test_on_a_full_disk_the_index_answers_until_a_file_differs_and_is_never_thrown_away(
+    tmp_path: Path,
+) -> None:
+    clock = SteadyClock()
+    filled(tmp_path, clock).close()
+    before = generation_of(tmp_path)
+    with opened(tmp_path, clock) as engram:
+        with disk_full_after():
+            assert len(engram.list(limit=None).lore) == len(TEXTS)
+            assert engram.query(TEXTS[0][0]).strategy == "hybrid"
+            clock.ahead = 40 * 86_400 * SECONDS  # the index would note how entries have faded
+            assert len(consult(engram.store, paths_of)) == len(TEXTS)
+            path = tmp_path / engram.list().lore[0].path
+            path.rename(path.with_name("moved.md"))
+            with pytest.raises(IndexUnavailableError, match="cannot be written now"):
+                consult(engram.store, paths_of)
+        assert generation_of(tmp_path) == before
+        assert [path for path in consult(engram.store, paths_of) if path.endswith("moved.md")]

@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from prepared import dedicated
 
 from engram.app import Engram
@@ -243,3 +244,15 @@ def killed_at_exit(processes: Sequence[subprocess.Popen[bytes]]) -> Iterator[Non
 
 
 __all__ = ["EngramError"]
+
+
+@contextlib.contextmanager
+def disk_full_after(most: int = 0) -> Iterator[None]:
+    """Let files of this process grow to so many bytes and no further: the system refuses the rest, as a full disk does."""
+    resource = pytest.importorskip("resource", reason="Windows cannot limit the size of files")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most, hard))
+    try:
+        yield
+    finally:  # at once: pytest writes, too
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))

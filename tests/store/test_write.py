@@ -7,7 +7,6 @@ separator; which folders are known to be no links, which only saves looks; `None
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import json
 import os
@@ -16,13 +15,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
+from storekit import disk_full_after
 
 from engram.adapters.files.durable.atomic import digest
 from engram.adapters.files.durable.write import MANY, Change, LoreFolder, Operation, read_batch
 from engram.domain.errors import ConflictError, StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
 OLD, NEW, EDITED = b"# Old\n", "# Neu – größer\n".encode(), b"# Edited by a person\n"
 REFUSED = PermissionError(errno.EACCES, os.strerror(errno.EACCES))
@@ -316,18 +316,6 @@ def test_recovery_waits_for_a_folder_that_can_be_written_unless_it_must_not(
         after_kill.files.recover(must=True)
     monkeypatch.undo()
     assert after_kill.files.recover(must=True) == 2
-
-
-@contextlib.contextmanager
-def disk_full_after(most: int) -> Iterator[None]:
-    """Lets files of this process grow to so many bytes and no further: the kernel refuses the rest of a write."""
-    resource = pytest.importorskip("resource")
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (most, hard))
-    try:
-        yield
-    finally:  # at once: pytest writes, too
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def test_an_operation_that_finds_no_room_in_the_journal_leaves_it_as_it_was(folder: Folder) -> None:

@@ -3,34 +3,21 @@
 from __future__ import annotations
 
 import os
-import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-import pytest
+from storekit import disk_full_after
 from tui_kit import QUEUE, lore, using
 
 import engram
 
-
-@contextmanager
-def no_room() -> Iterator[None]:
-    """Files of this process cannot grow: what a full disk does."""
-    import resource
-
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+if TYPE_CHECKING:
+    import pytest
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows cannot limit the size of files")
 async def test_a_full_disk_is_said_and_the_same_key_works_once_there_is_room(store: engram.Engram) -> None:
     async with using(store) as user:
-        with no_room():
+        with disk_full_after():
             await user.press("h")
             await user.sees(lambda: user.text("error") or user.toasts())
             said = user.text("error")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from apikit import SECRET, opened
 from graph_kit import write_entity
+from storekit import disk_full_after
 from sync_kit import settled
 
 from engram.domain.errors import SyncBlockedError
@@ -30,18 +30,11 @@ def test_doctor_merges_an_entity_in_which_git_left_its_markers(root: Path) -> No
         assert engram.entity("zk").aliases == ("keeper", "zk")
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows cannot limit the size of files")
 def test_on_a_full_disk_doctor_does_not_call_the_index_damaged(root: Path, engram: Engram) -> None:
-    import resource
-
     engram.record("The mill stands still at low tide.", category="FACT")
     (root / "lore" / "moon.md").write_text("The moon pulls the tides.\n")
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
-    try:
+    with disk_full_after(100):
         found = [one for one in doctor(engram.store) if one.kind == "index"]
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert found
     assert not any("damaged" in one.message or "--fix" in one.hint for one in found), found
     assert "index" not in [one.kind for one in doctor(engram.store)]

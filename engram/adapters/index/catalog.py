@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import contextlib
 import marshal
+import os
 import sqlite3
 from functools import partial
 
 from engram.adapters.index import delta, row_details
+from engram.adapters.index.damage import is_refused
 from engram.domain.entry.categories import SEMANTIC
 from engram.domain.entry.confidence import DECAY_LOSS, DECAY_MONTH
 from engram.domain.entry.lore import words_mark
@@ -186,14 +188,37 @@ class Catalog:
     """The catalog of one generation. Not locked: the index owns it and decides who writes."""
 
     def __init__(self, path: str, *, create: bool = False) -> None:
-        """Open (or create) the database at `path`. Raises sqlite3.Error if it is damaged."""
+        """Open (or create) the database at `path`; for reading alone if nothing can be written beside it.
+
+        Raises sqlite3.Error if it is damaged.
+        """
         self.path = path
-        self.connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10.0)
-        self.connection.execute("PRAGMA synchronous=OFF" if create else "PRAGMA synchronous=NORMAL")
+        self._opened = 0
+        self._open(create=create)
         if create:
             # A write-ahead log would write everything twice; an incomplete catalog is thrown away.
             self.connection.execute("PRAGMA journal_mode=MEMORY")
             self.connection.executescript(_SCHEMA + row_details.SCHEMA + delta.SCHEMA)
+
+    def _open(self, *, create: bool = False) -> None:
+        """Connect; without the files that SQLite keeps beside the database if the system refuses them.
+
+        `immutable` does without locks, which is right while the disk is full or the folder read-only: nobody writes then.
+        """
+        self.connection = sqlite3.connect(
+            self.path, isolation_level=None, check_same_thread=False, timeout=10.0
+        )
+        self._frozen = 0
+        try:
+            self.connection.execute("PRAGMA synchronous=OFF" if create else "PRAGMA synchronous=NORMAL")
+        except sqlite3.OperationalError as error:
+            log = self.path + "-wal"
+            if create or not is_refused(error) or (os.path.exists(log) and os.path.getsize(log)):
+                raise
+            self.connection.close()
+            uri = file_uri(self.path, "immutable=1")
+            self.connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
+            self._frozen = os.stat(self.path).st_mtime_ns
 
     def add_indexes(self) -> None:
         """Create the indexes for columns other than the path; a new catalog gets them with its first commit."""
@@ -235,7 +260,11 @@ class Catalog:
 
     def version(self) -> int:
         """Return a number that changes when another connection changes the catalog."""
-        return int(self.connection.execute("PRAGMA data_version").fetchone()[0])
+        if self._frozen:
+            before = self._frozen
+            self._open()  # there may be room again
+            self._opened += self._frozen != before
+        return (self._opened << 32) + int(self.connection.execute("PRAGMA data_version").fetchone()[0])
 
     def folders(self) -> dict[str, int]:
         """Return each folder of lore with its mtime (ns) when it was last read."""
@@ -598,3 +627,10 @@ def save_ranks(catalog: Catalog, known: RankedGraph, importance: Mapping[str, fl
         connection.execute("ROLLBACK")
         raise
     return True
+
+
+def file_uri(path: str, query: str) -> str:
+    """Return the address by which SQLite opens the file at `path` with the options in `query`."""
+    for mark, code in (("%", "%25"), ("?", "%3f"), ("#", "%23")):
+        path = path.replace(mark, code)
+    return f"file:{path}?{query}"

@@ -41,10 +41,9 @@ def damage_noticed() -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        text = str(error)
-        if any(word in text for word in ("locked", "readonly", "full", "unable to open", "busy")):
-            raise _unavailable(text) from error
-        raise DamagedIndexError(f"catalog: {text}") from error
+        if is_refused(error):
+            raise _unavailable(str(error)) from error
+        raise DamagedIndexError(f"catalog: {error}") from error
     except OSError as error:
         raise _of_files(error) from error
     except (ValueError, TypeError, AttributeError, LookupError, ArithmeticError, EOFError) as error:
@@ -58,6 +57,14 @@ def damage_noticed() -> Iterator[None]:
         if type(error).__name__ == "PanicException":
             raise DamagedIndexError(str(error)) from error
         raise
+
+
+def is_refused(error: sqlite3.Error) -> bool:
+    """Tell whether the system or another process refused what SQLite wanted, which says nothing about its file."""
+    name = getattr(error, "sqlite_errorname", None) or ""
+    if name.startswith(("SQLITE_IOERR_SHM", "SQLITE_IOERR_WRITE")):  # no room for the files beside it
+        return True
+    return any(word in str(error) for word in ("locked", "readonly", "full", "unable to open", "busy"))
 
 
 def _of_files(error: OSError) -> StoreError:

@@ -345,11 +345,9 @@ class Index:
 
         True where that cannot be told, as after a change of a folder: whoever brings the index up to date finds out.
         """
-        path = os.path.join(self.folder, self._current_name(), "catalog.db")
-        for mark, code in (("%", "%25"), ("?", "%3f"), ("#", "%23")):
-            path = path.replace(mark, code)
+        uri = catalog.file_uri(os.path.join(self.folder, self._current_name(), "catalog.db"), "mode=ro")
         try:
-            with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=1.0)) as connection:
+            with closing(sqlite3.connect(uri, uri=True, timeout=1.0)) as connection:
                 query = "SELECT EXISTS (SELECT 1 FROM files WHERE \"when\" != '')"
                 if connection.execute(query).fetchone()[0]:
                     return True
@@ -373,10 +371,13 @@ class Index:
                 os.unlink(os.path.join(self.folder, _CURRENT))
 
     def create(self, token: str) -> Generation:
-        """Create an empty generation that nobody uses yet."""
-        return Generation(
-            os.path.join(self.folder, _GENERATION + token), self.model, self.dimensions, create=True
-        )
+        """Create an empty generation that nobody uses yet. Raises IndexUnavailableError."""
+        folder = os.path.join(self.folder, _GENERATION + token)
+        try:
+            return Generation(folder, self.model, self.dimensions, create=True)
+        except BaseException:
+            _remove(folder)
+            raise
 
     def make_folder(self) -> None:
         """Create the index folder, moving anything in its place aside. Raises IndexUnavailableError."""
@@ -407,10 +408,8 @@ class Index:
 
     def discard(self, generation: Generation) -> None:
         """Remove a generation that could not be filled."""
-        import shutil
-
         generation.close()
-        shutil.rmtree(generation.folder, ignore_errors=True)
+        _remove(generation.folder)
 
     def _current_name(self) -> str:
         try:
@@ -423,14 +422,19 @@ class Index:
 
     def _sweep(self, keep: set[str]) -> None:
         """Remove old generations; called under the index lock, so none is being filled."""
-        import shutil
-
         for name in os.listdir(self.folder):
             if name.startswith(_GENERATION) and name not in keep:
-                shutil.rmtree(os.path.join(self.folder, name), ignore_errors=True)
+                _remove(os.path.join(self.folder, name))
 
     def drop(self) -> None:
         """Close the current generation."""
         if self._generation is not None:
             self._generation.close()
             self._generation = None
+
+
+def _remove(folder: str) -> None:
+    """Remove a generation's folder, as far as that is possible."""
+    import shutil
+
+    shutil.rmtree(folder, ignore_errors=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from engram.adapters.index.damage import DamagedIndexError, damage_noticed
+from engram.adapters.files.durable.atomic import digest
+from engram.adapters.index.damage import DamagedIndexError, IndexUnavailableError, damage_noticed
 from engram.domain.errors import StoreError
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.index.refresh import refresh
@@ -41,9 +42,30 @@ def look_up(store: Store, ask: Callable[[Generation], list[T]]) -> list[T]:
 
 
 def _ask(store: Store, ask: Callable[[Generation], T], thorough: bool) -> T:
-    refresh(store, thorough=thorough)
+    try:
+        refresh(store, thorough=thorough)
+    except IndexUnavailableError:
+        if not _has_every_file(store):
+            raise
     generation = store.index.look()
     if generation is None:
         raise StoreError("The index cannot be built.", "Run `engram doctor`.")
     with damage_noticed():
         return ask(generation)
+
+
+def _has_every_file(store: Store) -> bool:
+    """Tell whether the index, although it cannot be written, has all files as they are now."""
+    from engram.usecases.index.file_scan import sweep
+
+    generation = store.index.look()
+    if generation is None:
+        return False
+    found = sweep(store, generation, store.clock.nanoseconds())
+    if found.gone:
+        return False
+    files = {path: store.files.read_if_possible(path) for path in found.files}
+    return all(
+        raw is not None and path in found.known and digest(raw) == found.known[path].digest
+        for path, raw in files.items()
+    )
