@@ -3,7 +3,8 @@
     python benchmarks/capture.py [--wrong]
 
 `capture_dev/tuned.jsonl` was looked at while the rules were written; `capture_dev/unseen.jsonl` was labelled before
-them and only measured. About two in five endings hold no lesson at all. `--wrong` prints what was taken wrongly, too,
+them and only measured; `capture_dev/strangers.jsonl` is by writers who had not seen the rules. Nearly half of the endings
+hold no lesson at all. `--wrong` prints what was taken wrongly, too,
 and what was missed. `capture_dev/prompts.jsonl` has prompts for some: what was asked in the session, and later.
 """
 
@@ -20,8 +21,8 @@ from typing import NamedTuple
 from retrieval_set import load, store_documents
 from scratch_store import isolate
 
-from engram.domain.agents.extraction import AGENT, Turn, extract, speaker_of
-from engram.domain.agents.fixes import CHANGED, FAILED, PASSED, SAID, Step, fixes
+from engram.domain.agents.extraction import AGENT, PERSON, Turn, extract, is_a_change, speaker_of
+from engram.domain.agents.fixes import ASKED, CHANGED, FAILED, PASSED, SAID, Step, fixes
 from engram.usecases.agents.session_capture import Report, hand_in, persist
 from engram.usecases.opening.open_store import open_store
 from engram.usecases.recall.captured_recall import matching
@@ -30,7 +31,7 @@ from engram.usecases.store.store import Caller, Clock
 
 FOLDER = Path(__file__).parent / "capture_dev"
 OTHERS = FOLDER.parent / "recall_dev"  # a store of entries and questions about other things
-TUNED, UNSEEN = SETS = ("tuned", "unseen")
+SETS = ("tuned", "unseen", "strangers")
 MOST = 3  # entries that one event may leave
 _SAME = 0.6  # of the words of a lesson and of what was taken, from which they are the same
 
@@ -190,13 +191,14 @@ def _captured(ending: Ending) -> list[tuple[str, str]]:
     turns = [Turn(speaker_of(role), text) for role, text in ending.turns]
     said = [Step(SAID, turn.text) for turn in turns if turn.speaker == AGENT]
     steps = [
+        *(Step(ASKED, turn.text) for turn in turns if turn.speaker == PERSON),
         Step(FAILED, "make check", "error: it failed"),
         Step(CHANGED, "a.py"),
         Step(PASSED, "make check"),
         *said,
     ]
     solved = [(one.explanation, one.category) for one in fixes(steps if ending.solved else [])]
-    stated = [(one.content, one.category) for one in extract(turns, MOST)]
+    stated = [(one.content, one.category) for one in extract(turns, MOST) if not is_a_change(one)]
     return [*solved, *(one for one in stated if not any(_is_same(one[0], text) for text, _ in solved))]
 
 

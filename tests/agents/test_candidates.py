@@ -47,6 +47,21 @@ def test_everything_else_is_none(text: str) -> None:
     assert candidates(text) == []
 
 
+def test_a_labelled_cause_ends_where_its_writer_goes_on_with_what_was_done() -> None:
+    cause = "Cause: the clock of `cron` is that of the host. It ignores the zone of the container."
+    (found,) = candidates(f"**Cause:** {cause[7:]} I set `TZ` in the unit. Restarted it, too.")
+    assert found.content == cause
+
+
+def test_what_somebody_calls_possible_is_no_candidate() -> None:
+    assert (
+        candidates("Possible root cause: `cron` keeps the clock of the host and not the container's.") == []
+    )
+    assert candidates("It turned out that `cron` might keep the clock of the host.") == []
+    (found,) = candidates("Root cause: `cron` ignores an unknown zone and keeps the clock of the host.")
+    assert found.label == "root-cause"
+
+
 def test_there_are_few_candidates_and_each_once() -> None:
     text = "\n\n".join(f"Gotcha: number {n} of the many gotchas of this library." for n in range(9))
     assert len(candidates(text)) == MOST

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from labelled_transcripts import LABELLED, Labelled
 
 from engram.domain.agents.candidates import LONGEST, SHORTEST
-from engram.domain.agents.extraction import MOST, extract, turns_of_text
+from engram.domain.agents.extraction import AGENT, MOST, PERSON, Turn, extract, turns_of_text
 from engram.domain.errors import UsageError
 from engram.usecases.agents.extract import KNOWN, RECORDED, REFUSED
 
@@ -52,6 +52,31 @@ def test_exactly_what_is_labelled_comes_out(store: Engram, source: Labelled) -> 
     again = store.extract(source.text, name="t.txt")
     assert [one.status for one in again if one.status != REFUSED] == [KNOWN] * len(found)
     assert SECRET.encode() not in everything_on_disk(Path(store.path))
+
+
+def test_only_the_last_words_of_an_agent_before_the_next_prompt_are_its_report_on_a_problem() -> None:
+    why = "`tar` keeps the owner's id, so the files belonged to nobody on the build host."
+    asked, report = Turn(PERSON, "why can't the host unpack it?"), Turn(AGENT, f"It does again. {why}")
+    step = Turn(AGENT, "Now the other host, where it works without any flag but `-x`.")
+    assert [one.content for one in extract([asked, step, report])] == [why]
+    assert [one.content for one in extract([asked, report, Turn(PERSON, "thanks")])] == [why]
+    assert extract([asked, report, step]) == extract([report]) == []
+    assert extract([Turn(PERSON, "pack it, please"), report]) == []
+
+
+def test_a_list_announced_as_lessons_is_taken_and_ends_with_the_list() -> None:
+    lessons = ["The host drops the id of every owner.", "Its clock is an hour behind the others."]
+    listed = "\n".join(f"{number}. {text}" for number, text in enumerate(lessons, 1))
+    found = extract(
+        [Turn(AGENT, f"Two lessons from this:\n\n{listed}\n\nThe rest of the hosts are as they were.")]
+    )
+    assert [one.content for one in found] == [text for text in lessons if len(text) >= SHORTEST]
+
+
+def test_a_long_prompt_says_what_to_do_this_time_and_lays_nothing_down() -> None:
+    rule = "Always run the linter before you open a request."
+    assert [one.content for one in extract([Turn(PERSON, rule)])] == [rule]
+    assert extract([Turn(PERSON, f"{rule}\n\n{'The page has four columns. ' * 40}")]) == []
 
 
 def test_a_long_document_gives_no_more_than_the_limit(store: Engram) -> None:

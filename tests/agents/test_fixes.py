@@ -49,6 +49,25 @@ def test_about_a_fix_a_plain_sentence_explains_what_would_otherwise_state_no_les
     assert (found.explanation, found.category) == (plain, "DEPENDENCY_BEHAVIOR")
 
 
+def test_where_the_prompt_reported_the_problem_a_fix_needs_no_word_for_its_cause() -> None:
+    why = "The handshake of `broker` 3.2 offers TLS 1.3 only, while the client stops at 1.2."
+    done = [
+        FAILURE,
+        CHANGE,
+        PASS,
+        Step(SAID, f"The queue starts again. {why} I raised the client's version."),
+    ]
+    assert fixes(done) == fixes([Step(ASKED, "Upgrade the client, please."), *done]) == []
+    (found,) = fixes([Step(ASKED, "Why does the queue refuse to start?"), *done])
+    assert found.explanation == why
+
+
+def test_what_was_changed_explains_nothing_but_a_workaround_does() -> None:
+    for label, count in (("Fix", 0), ("Workaround", 1)):
+        said = Step(SAID, f"{label}: raised the version of the client in `queue.toml` to 2.8.")
+        assert len(fixes([FAILURE, CHANGE, PASS, said])) == count
+
+
 def test_of_two_explanations_the_one_nearer_to_the_error_counts_and_each_counts_once() -> None:
     other = "Root cause: the clock of the worker runs ahead of the clock of the scheduler by an hour."
     again = [FAILURE, CHANGE, PASS]

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from engram.domain.exchange.lesson_sentences import labelled_category, lesson_in, sentences, stated_category
+from engram.domain.exchange.lesson_sentences import (
+    labelled_category,
+    lesson_in,
+    sentences,
+    stated_category,
+    tells_deed,
+    without_lead,
+)
 
 UNSURE = "`asyncpg` does not support prepared statements behind PgBouncer."
 
@@ -43,6 +50,57 @@ def test_about_a_fixed_failure_more_counts_and_of_a_person_only_what_they_decide
     found = "It turned out that `fetch` follows redirects across origins."
     assert lesson_in(found, of_person=True) == ""
     assert lesson_in("Never commit `.env` files.", of_person=True) == "PREFERENCE"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "btw always run the linter before you open a request",
+        "hmm, we never stub the clock in this suite",
+        "I prefer small commits over squashed ones",
+        "the printer is shared with the other floor, so never leave jobs in its queue",
+        "But titles must begin with the ticket because the board reads them",
+        "use the enum, not plain words, in whatever the gate reads",
+        "This is a monorepo, installing in a package breaks the others",
+        "Nice. Legal requires that names in fixtures are made up",
+        "one thing up front: we only ship on Tuesdays, the vendor needs the notice",
+        "for anything in the kernel folder: no allocation after boot",
+        "on our wards a night belongs to the day on which it began",
+    ],
+)
+def test_a_person_lays_down_what_holds_beyond_this_once_in_passing(said: str) -> None:
+    (sentence,) = sentences(said, spoken=True)[-1:]
+    assert lesson_in(without_lead(sentence), of_person=True) in ("PREFERENCE", "TESTING_STRATEGY")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "never mind, it was my own mistake all along",
+        "use the second picture for the header of the page",
+        "we don't know yet which of the two it will be",
+        "the app always crashes when I open the plan, never with the other one",
+        'put this into the file: "We never open the gate after dusk, stranger."',
+        "please keep the title as it is and go on with the rest",
+        "you have to look at it again because the list is empty",
+        "thanks, looks good to me",
+    ],
+)
+def test_what_a_person_says_of_this_once_is_no_rule(said: str) -> None:
+    assert [lesson_in(without_lead(one), of_person=True) for one in sentences(said, spoken=True)] in (
+        [""],
+        ["", ""],
+    )
+
+
+def test_what_was_done_or_is_so_now_is_told_from_what_holds() -> None:
+    for deed in (
+        "I set `TZ` in the unit.", "Restarted the unit.", "The unit now has a zone.", "You'll see it tonight.",
+        "All 40 tests pass.", "The zone has been set.", "The migration is not applied.",
+    ):  # fmt: skip
+        assert tells_deed(deed), deed
+    for held in ("`cron` ignores the zone.", "Nothing reads the zone.", "The unit's zone is the host's."):
+        assert not tells_deed(held), held
 
 
 def test_a_label_decides_and_a_text_longer_than_a_lesson_states_none() -> None:

@@ -17,11 +17,14 @@ from engram.domain.exchange.lesson_sentences import (
     labelled_category,
     lesson_in,
     sentences,
+    tells_deed,
+    without_lead,
 )
 from engram.domain.typed import NamedTuple
 
 SHORTEST = 40
 MOST = 3
+CHANGE = "workaround"  # the label of what was changed, "Fix:", or of how to do without
 
 _BEGINS = re.compile(r"\s*(?:[-*+]|\d{1,3}[.)]|#{1,6})\s")
 _FENCE = re.compile(r"^\s*(?:```|~~~)")
@@ -30,9 +33,10 @@ _LEAD = re.compile(r"^[\s>*+#-]*(?:\d{1,3}[.)]\s+)?[\s*]*")
 
 # What somebody is not sure of is not lore yet.
 _DOUBT = re.compile(
-    r"\b(?:tbd|to be (?:decided|determined|discussed|confirmed)|(?:not|isn't|nothing) (?:yet )?(?:known|clear|decided|sure)|unknown"
-    r"|unclear|no idea|still (?:open|looking|investigating)|(?:might|may|could) be|maybe|perhaps|probably|presumably"
-    r"|i (?:think|guess|suspect|assume)|hypothesis)\b",
+    r"\b(?:tbd|to be (?:decided|determined|discussed|confirmed)|(?:not|isn't|nothing) (?:yet )?(?:known|clear|decided|sure)|unclear"
+    r"|(?:is|are|was|were|still|remains) unknown|no idea|still (?:open|looking|investigating)|might|(?:may|could) be|maybe|perhaps"
+    r"|probably|presumably|i (?:think|guess|suspect|assume)|hypothesis"
+    r"|(?:possible|potential|suspected|likely) (?:root )?(?:cause|reason|culprit))\b",
     re.IGNORECASE,
 )
 
@@ -68,9 +72,10 @@ def candidates_in(paragraph: str, *, of_person: bool = False, of_fix: bool = Fal
     if paragraph.startswith("#") or labelled_category(paragraph) or _DOUBT.search(paragraph):
         return []
     found = []
-    for sentence in sentences(paragraph):
-        category = lesson_in(sentence, of_person=of_person, of_fix=of_fix)
-        one = make_candidate(sentence, category, "") if category else None
+    for sentence in sentences(paragraph, spoken=of_person):
+        said = without_lead(sentence) if of_person else sentence
+        category = lesson_in(said, of_person=of_person, of_fix=of_fix)
+        one = make_candidate(said, category, "") if category else None
         if one is not None:
             found.append(one)
     return found
@@ -90,9 +95,17 @@ def candidate(paragraph: str) -> Candidate | None:
 def make_candidate(paragraph: str, category: str, label: str) -> Candidate | None:
     """Return a paragraph of which something else says that it was learned; None for a question, a doubt, a wrong length."""
     content = _LEAD.sub("", paragraph).replace("**", "").strip()
+    if label:
+        content = _without_deeds(content)
     if not SHORTEST <= len(content) <= LONGEST or content.endswith(("?", ":")) or _DOUBT.search(content):
         return None
     return Candidate(content, category, label)
+
+
+def _without_deeds(text: str) -> str:
+    """Return a text up to the sentence that goes on with what somebody did about it."""
+    deed = next((one for one in sentences(text)[1:] if tells_deed(one)), "")
+    return text[: text.index(deed)].strip() if deed else text
 
 
 def section_of(heading: str) -> tuple[str, str] | None:

@@ -7,8 +7,10 @@ and what is to be remembered; tools and systems say nothing that is lore.
 from __future__ import annotations
 
 import re
+from itertools import zip_longest
 
 from engram.domain.agents.candidates import (
+    CHANGE,
     Candidate,
     candidate,
     candidates_in,
@@ -16,6 +18,7 @@ from engram.domain.agents.candidates import (
     paragraphs,
     section_of,
 )
+from engram.domain.agents.explanations import find_explanation, reports_problem
 from engram.domain.review.anchors import code_names
 from engram.domain.text.stop_words import STOP_WORDS
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -28,6 +31,7 @@ AGENT, PERSON, DOCUMENT = "agent", "person", "document"
 _OF_PERSONS = ("decision", "convention", "remember")
 _MOST_OF_SECTION = 4
 _MOST_NAMES = 8
+_LONGEST_SAID = 1_000  # characters of a prompt; a longer one says in detail what to do this time
 _ALIKE = 0.8  # of the words of two candidates, from which they count as one
 _ROLES = {
     **dict.fromkeys(
@@ -43,6 +47,13 @@ _TAKEN_BACK = re.compile(
     re.IGNORECASE,
 )
 _HEADING = re.compile(r"^(#{1,6})\s+(?:\d{1,3}[.)]\s*)?(.*)$")
+# "Two lessons from this one:" before a list, which ends with the list.
+_INTRODUCES = re.compile(
+    r"\b(?:lessons?|gotchas?|pitfalls?|learned|worth (?:knowing|remembering)|for next time)\b[^.?]{0,60}:\W*$",
+    re.IGNORECASE,
+)
+_ITEM = re.compile(r"\s*(?:[-*+]|\d{1,3}[.)])\s")
+_DEEPEST = 7  # below any heading
 _NOT_PROSE = ("|", "<", "![", "[", "$ ", ">")
 _PATH = re.compile(r"(?<![\w/:.@-])(?:\./)?((?:[\w.@-]+/)*[\w@-][\w.@-]*\.[A-Za-z][A-Za-z0-9]{0,7})(?![\w/])")
 _CODE_ENDINGS = re.compile(
@@ -93,9 +104,21 @@ def turns_of_text(text: str) -> list[Turn]:
 def extract(turns: Iterable[Turn], most: int = MOST) -> list[Extracted]:
     """At most `most` candidates of these turns, in order; of two that are alike the first."""
     found: list[tuple[str, Candidate]] = []
-    for turn in turns:
-        if turn.speaker:
-            _collect(turn, found)
+    prompts: list[str] = []
+    said = [turn for turn in turns if turn.speaker]
+    for turn, following in zip_longest(said, said[1:]):
+        known = len(found)
+        _collect(turn, found)
+        if turn.speaker == PERSON:
+            prompts.append(turn.text)
+        # What an agent says between its steps is not its report.
+        elif (
+            len(found) == known
+            and (following is None or following.speaker == PERSON)
+            and reports_problem(prompts)
+        ):
+            one = find_explanation(turn.text)
+            found += [(turn.where or f"line {turn.line}", one)] if one is not None else []
     kept: list[tuple[str, Candidate]] = []
     for where, one in found:
         if not any(say_alike(one.content, other.content) for _, other in kept):
@@ -123,6 +146,10 @@ def _candidates_of(
         heading = _HEADING.match(paragraph)
         if heading and (section is None or len(heading[1]) <= level):
             section, level, left = section_of(heading[2]), len(heading[1]), _MOST_OF_SECTION
+        elif _INTRODUCES.search(paragraph):
+            section, level, left = section_of("lessons learned"), _DEEPEST, _MOST_OF_SECTION
+        elif level == _DEEPEST and not _ITEM.match(paragraph):
+            section, level = None, 0
         one = candidate(paragraph)
         if one is None and section and left and not heading and not paragraph.startswith(_NOT_PROSE):
             one = make_candidate(paragraph, *section)
@@ -131,7 +158,7 @@ def _candidates_of(
             yield number, None
         elif one is not None:
             yield number, one
-        else:
+        elif not (of_person and sum(len(part) for _, part in parts) > _LONGEST_SAID):
             for stated in candidates_in(paragraph, of_person=of_person):
                 yield number, stated
 
@@ -151,6 +178,11 @@ def _add_references(one: Candidate, where: str) -> Extracted:
         one.content, one.category, where, tuple(dict.fromkeys(tags)), tuple(dict.fromkeys(files))[:_MOST_NAMES],
         tuple(dict.fromkeys(names))[:_MOST_NAMES],
     )  # fmt: skip
+
+
+def is_a_change(one: Extracted) -> bool:
+    """Tell whether a text under "Fix:" says what was changed, which is in git, and not how to work around something."""
+    return CHANGE in one.tags and CHANGE not in one.content.casefold()
 
 
 def say_alike(one: str, other: str) -> bool:

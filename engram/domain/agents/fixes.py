@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 
-from engram.domain.agents.candidates import candidates
+from engram.domain.agents.candidates import CHANGE, candidates
 from engram.domain.agents.command_signals import commands_of
 from engram.domain.agents.error_lines import identifying_error
+from engram.domain.agents.explanations import find_explanation, reports_problem
 from engram.domain.agents.fence import remove_frames
 from engram.domain.agents.prompt_intent import asked_in
 from engram.domain.text.stop_words import STOP_WORDS
@@ -111,15 +112,19 @@ def _fix(steps: Sequence[Step], failure: _Failure, passed: int) -> Fix | None:
         one
         for text in texts
         for one in candidates(remove_frames(text), of_fix=True)
-        if one.category in _EXPLAINING
+        if one.category in _EXPLAINING and not (one.label == CHANGE and CHANGE not in one.content.casefold())
     ]
+    prompts = [step.text for step in steps[: failure.at] if step.kind == ASKED]
+    if not stated and reports_problem(prompts):
+        stated = [one for step in after if (one := find_explanation(remove_frames(step.text))) is not None]
     if not stated:
         return None
     about = _words(f"{failure.error} {failure.command} {' '.join(files)}")
     # What is said last is known best, unless an earlier sentence is nearer to the error.
     number, best = max(enumerate(stated), key=lambda one: (len(_words(one[1].content) & about), one[0]))
-    asked = asked_in([step.text for step in steps[: failure.at] if step.kind == ASKED])
-    return Fix(stated[number].content, best.category, failure.command, failure.error, files, asked)
+    return Fix(
+        stated[number].content, best.category, failure.command, failure.error, files, asked_in(prompts)
+    )
 
 
 def _words(text: str) -> set[str]:

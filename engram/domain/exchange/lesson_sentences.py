@@ -13,9 +13,12 @@ from engram.domain.typed import NamedTuple
 
 LONGEST = 700  # characters of a lesson
 LABELS = (
-    ("lesson|lessons? learned|learned|learning|takeaway|insight", "PATTERN_OUTCOME"),
+    ("lesson|lessons? learned|learned|learning|takeaway|insight|(?:key )?findings?", "PATTERN_OUTCOME"),
     ("root cause|cause|the cause was", "EDGE_CASE_DISCOVERY"),
-    ("gotcha|pitfall|caveat|watch out", "EDGE_CASE_DISCOVERY"),
+    (
+        "gotcha|pitfall|caveat|watch out|what went wrong|(?:one|the|a) (?:surprise|catch)|surprise",
+        "EDGE_CASE_DISCOVERY",
+    ),
     ("decision|decided|we decided", "ARCHITECTURAL_DECISION"),
     ("workaround|fix|the fix", "IMPLEMENTATION_FRICTION"),
     ("convention|preference", "PREFERENCE"),
@@ -120,6 +123,7 @@ _RULES = (
     _likely(r"\bmust (?:be )?(?:run|start|called|set|done|happen|published|deployed|executed|built)\b.*(?:\b(?:before|after|from|first)\b|" + _WHY + ")", STEPS),
     _likely(r"\b(?:needs?|requires?)\b (?!to be done).*(?:" + _WHY + r"|\bto be set\b|; without)", DETOUR),
     _rule(r"\b(?:lesson(?:s)? learned|(?:one thing|what) (?:I|we) learned)\b", CAUSE),
+    _rule(r"\bthe trick (?:was|is) to\b", CAUSE, of_persons=True),
     _rule(r"\b(?:was|were|is|are) (?:actually )?(?:being )?caused by\b", CAUSE),
     _rule(r"\b(?:it )?turn(?:s|ed) out\b(?! to be (?:easy|fine|simple))", CAUSE),
     _rule(r"\bI (?:found|discovered|noticed|learned) (?:out )?that\b", CAUSE),
@@ -137,6 +141,35 @@ _RULES = (
     _likely(r"\bmost of the [\w ]{2,30}(?:was|is) spent\b", SPEED),
     _likely(r"^" + _NOT_MINE + r".*\b(?:returns?|expects?) [^.]*, so [^.]* must\b", API),
 )  # fmt: skip
+_PLACE = re.compile(r"^this is an? (?:[^.,;]{1,40} )?(?:repo|repository|monorepo|workspace|project|codebase|app|library)\b", re.IGNORECASE)  # fmt: skip
+# What a person lays down for more than this once, in passing and without naming any code.
+_CONVENTIONS = (
+    _PLACE,
+    *(
+        re.compile(pattern, re.IGNORECASE)
+        for pattern in (
+            r"(?:^|[:;,] )(?:please )?(?:always|never) (?!(?:mind|good|nice|been|again|an?|the|with|in|on|at|when|if|for|from|by|to|so)\b)\w+ \S",
+            r"(?:^|[:;,] )we (?:never|always|only|usually|generally|don't|do not) (?!see|saw|have|had|know|knew|need|want|think|remember|get|got|care|mind)\w+ \S",
+            r"(?:^|[:;,] )I (?:\w+ly )?prefer (?!(?:the|that|this|these|those|it|an?|your|option)\b)\w+ \S",
+            r"^(?:\w+ ){1,4}(?:is|are) (?:always|never) \S",
+            r"(?:^|[-–—:;] )(?:every|each|any) \S.* (?:goes|must|has|needs|gets|is) \S",
+            r"^(?:before|after|when(?:ever)?|if) .*\b(?:run|use|call|ask|set|add|check|update|rebuild|regenerate)\b.*\b(?:otherwise|because|since|or else|always|first)\b",
+            r"[,;] so (?:please )?(?:don't|do not|never|always|only) \w+",
+            r"^(?!you\b|I\b|it\b|we\b|this\b|that\b).*\b(?:must(?:n't)?|has to|have to|should (?:never|always)) \w+.*\b(?:because|since|otherwise|or else)\b",
+            r"^(?:please )?(?:use|put|keep|write|name|run|add) .*\b(?:not|never|instead of|rather than)\b.*\b(?:because|since|otherwise|or else|always|everywhere|anywhere)\b",
+            r"^(?:please )?(?:use|put|keep|write|name|run|add) [^,]+, (?:not|never) [^,]+, (?:in|inside|within|under|for) \S",
+            r"^(?:in|for|on) (?:this|our) (?:repo|repository|project|codebase|team|company)\b,? (?!I\b)",
+            r"^(?:on|at|in|with) our \S",
+            r"^for (?:any|every)(?:thing)? (?:in|under|that) ",
+            r"\b(?:legal|compliance|security|our (?:policy|style guide|auditors?)|the (?:auditors?|style guide)) (?:requires?|wants?|insists?|forbids?|says?)\b",
+        )
+    ),
+)
+_SPOKEN_LEAD = re.compile(
+    r"^(?:(?:hm+|no|nope|yes|yep|ok(?:ay)?|btw|by the way|fyi|nice|great|good|perfect|thanks?|thank you|also|and|but|oh|ah|actually|just|one (?:\w+ )?thing(?: up ?front| more)?|background"
+    r"|for (?:next time|the future|future reference|the record)|note|reminder|important|remember)\b[\s,.:;!–—-]*)+",
+    re.IGNORECASE,
+)
 _NAMES = re.compile(
     r"`[^`]+`|\b\w+[_/]\w+|\b[a-z]+[A-Z]\w*|\b[A-Z]{2,}\w*|\b[A-Za-z]+\d+\w*|\b\w+\.(?:py|ts|js|go|rs|md|toml|ya?ml|json)\b|(?<=[a-z,;:’'`)] )[A-Z][a-z]\w+|--\w[\w-]+|\b\d+(?:\.\d+)+\b"
 )
@@ -145,28 +178,44 @@ _NO_LESSON = re.compile(
     r"\b(?:I'll|I will|I'm going to|let me|let's|next,? I|I'd (?:suggest|recommend|rather|like)|I (?:suggest|recommend|suspect|wasn't able|couldn't|misread)"
     r"|shall I|should I|do you want|would you|want me to|you could|we could|we should|feel free|let me know|we do this"
     r"|my (?:plan|recommendation)|option [a-d1-4]|this (?:pr|change|commit|diff|branch)|consider|worth (?:discussing|considering)"
-    r"|pre-existing|line \d+|lines \d+|looking (?:again|at)|I (?:deliberately|only (?:renamed|changed))|honest answer)\b|:\d+-\d+\b|→",
+    r"|pre-existing|line \d+|lines \d+|looking (?:again|at)|I (?:deliberately|only (?:renamed|changed))|honest answer|nothing to do|as you (?:asked|said|wanted)|you asked)\b|:\d+-\d+\b|→",
     re.IGNORECASE,
 )
 _ANAPHORA = re.compile(
     rf"^(?!it turn|{_HERE} )(?:it|this|that|these|those|they|he|she|both|neither)\b", re.IGNORECASE
 )
-_SPLIT = re.compile(r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!etc\.)(?<!vs\.)[)*_\"”]*\s+(?=[A-Z`\"“(\[*_])")
+_SPLIT = re.compile(
+    r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!etc\.)(?<!vs\.)[)*_\"”]*\s+(?=[A-Z`\"“(\[*_]|[a-z]\w*(?:['’]s\b|[A-Z_]))"
+)
+_SPOKEN_SPLIT = re.compile(
+    r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!etc\.)(?<!vs\.)\s+"
+)  # many write no capitals
 # Of a review, a list of changes or a description of code: `(17) ⚠️ …`, "Issue: …", "`x.py` — new", "Falls back to …".
 _REMARK = re.compile(
     r"^(?:\W*\(\d+\)|[^\w\s`\"'(\[]|(?:issue|problem|result|deduplication|fix)\b ?#?\d*:|`[^`]+`(?: \([^)]*\))? ?(?:[-—–:]|now\b)"
     r"|Test[A-Z]|(?:falls|uses|returns|adds|handles|skips|checks|currently|actually|looking at|now (?:that|I)|if|when|without|adding|one shared|the (?:tests?|change|fix|caller|args?|second|first)\b))",
     re.IGNORECASE,
 )
+# What was done, checked, or is so now, and what is to be done.
+_DEED = re.compile(
+    r"^\W*(?i:I|I've|I'm|I'd|we've|you|you'll|your|please|let|next|also|all|both|ready|open|the (?:fix|change|tests?|suite|build|spec))\b"
+    r"|^(?!During|Nothing|Something|Everything|Anything|Being|Need|Indeed|Speed|Feed|Shared|Nested|Cached|Unused|Embedded|Generated)[A-Z][a-z]+(?:ed|ing)\b"
+    r"|^[^,;:]*\b[Nn]ow\b|\b\d+ (?:tests?|specs?|passed|runs?|files?)\b|\btests? (?:pass|cover)|\bby a test\b|\bwe (?:can|could|should|may)\b"
+    r"|\bnot (?:yet )?(?:applied|done|deployed|merged|included|touched)\b|\b(?:has|have) been\b|\bwould be\b|\bdon't forget\b"
+    r"|\b(?:I|I've|we've) (?:also )?(?:\w+ed|put|set|made|kept|left|ran|moved|wrote|am|have)\b"
+)
 _TODO = re.compile(r"^\s*[-*+]\s+\[[ xX]\]|^\s*\|")
 
 
-def sentences(paragraph: str) -> list[str]:
-    """Return the sentences of a paragraph, without list marks; none for a task list or the row of a table."""
+def sentences(paragraph: str, *, spoken: bool = False) -> list[str]:
+    """Return the sentences of a paragraph, without list marks; none for a task list or the row of a table.
+
+    One that is `spoken` by a person may begin without a capital.
+    """
     if _TODO.match(paragraph):
         return []
     text = re.sub(r"^[\s>*+#-]*(?:\d{1,3}[.)]\s+)?", "", paragraph).replace("**", "")
-    return [part.strip() for part in _SPLIT.split(text) if part.strip()]
+    return [part.strip() for part in (_SPOKEN_SPLIT if spoken else _SPLIT).split(text) if part.strip()]
 
 
 def lesson_in(sentence: str, *, of_person: bool = False, of_fix: bool = False) -> str:
@@ -177,16 +226,46 @@ def lesson_in(sentence: str, *, of_person: bool = False, of_fix: bool = False) -
     """
     if len(sentence) > LONGEST:
         return ""
-    if sentence.endswith(("?", ":")) or _NO_LESSON.search(sentence) or _ANAPHORA.match(sentence):
+    if (
+        sentence.endswith(("?", ":"))
+        or sentence.startswith(('"', "“"))
+        or is_remark(sentence)
+        or (_ANAPHORA.match(sentence) and not (of_person and _PLACE.match(sentence)))
+    ):
         return ""
-    if _REMARK.match(sentence):
-        return ""
+    if of_person and '"' not in sentence and any(pattern.search(sentence) for pattern in _CONVENTIONS):
+        return _refine(sentence, RULE)
     rule = next((one for one in _RULES if (of_fix or one.sure) and one.pattern.search(sentence)), None)
     if rule is None or (of_person and not rule.of_persons):
         return ""
-    if rule.category != CHOICE and not (_NAMES.search(sentence) or _DIGITS.search(sentence)):
+    if (
+        rule.category != CHOICE
+        and not (of_person and rule.category == RULE)
+        and not names_something(sentence)
+    ):
         return ""
     return _refine(sentence, rule.category)
+
+
+def without_lead(sentence: str) -> str:
+    """Return what a person says without "hmm, " or "ok, btw " before it."""
+    said = _SPOKEN_LEAD.sub("", sentence, count=1)
+    return said[:1].upper() + said[1:] if said != sentence else sentence
+
+
+def tells_deed(sentence: str) -> bool:
+    """Tell whether a sentence says what somebody did, checked, or will do, or how things are now."""
+    return _DEED.search(sentence) is not None
+
+
+def is_remark(sentence: str) -> bool:
+    """Tell whether a sentence is of a plan, an offer, a review or a list of changes."""
+    return _NO_LESSON.search(sentence) is not None or _REMARK.match(sentence) is not None
+
+
+def names_something(sentence: str) -> bool:
+    """Tell whether a sentence names code, a product, a version or a number."""
+    return _NAMES.search(sentence) is not None or _DIGITS.search(sentence) is not None
 
 
 def stated_category(text: str) -> str:

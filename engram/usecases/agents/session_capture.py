@@ -16,7 +16,7 @@ from engram.adapters.state.hook_memory import CAPTURED, SHOWN, HookMemory
 from engram.domain.admission.secrets import find_secrets, redact
 from engram.domain.agents import fence
 from engram.domain.agents.candidates import MOST
-from engram.domain.agents.extraction import Extracted, Turn, extract, say_alike, speaker_of
+from engram.domain.agents.extraction import Turn, extract, is_a_change, say_alike, speaker_of
 from engram.domain.agents.fixes import fixes
 from engram.domain.agents.learned_moments import moments_of
 from engram.domain.agents.prompt_intent import asked_in
@@ -40,7 +40,6 @@ MOST_WAITING = 64  # reports
 MOST_A_SESSION = 8
 MOST_A_DAY = 40
 _DAY = 86_400.0
-_FIX = "workaround"  # the tag of both labels
 _SUMMARY, _RESULT = _FILED = ("SESSION_SUMMARY", "TASK_RESULT")
 _CONFIDENCE = 0.5
 _MOST_LOOKED_AT = 200  # lessons of a transcript
@@ -179,7 +178,7 @@ def _drafts(store: Store, report: Report) -> list[recording.Draft]:
     learned = [
         one
         for one in extract(turns, _MOST_LOOKED_AT)
-        if not _is_a_change(one) and not any(say_alike(one.content, fix.explanation) for fix in solved)
+        if not is_a_change(one) and not any(say_alike(one.content, fix.explanation) for fix in solved)
     ]
     # What is said last is known best.
     drafts += [
@@ -206,11 +205,6 @@ def _turns(found: transcript.Transcript, said: str) -> tuple[list[Turn], dict[st
         turns.append(Turn(speaker_of(role), text, where))
         asked[where] = "" if role == "user" else before
     return turns, asked
-
-
-def _is_a_change(one: Extracted) -> bool:
-    """Return whether a text under "Fix:" says what was changed, which is in git, and not how to work around something."""
-    return _FIX in one.tags and _FIX not in one.content.casefold()
 
 
 def _draft(

@@ -1,0 +1,125 @@
+# ruff: noqa: E501 - patterns are read best in groups
+"""What an agent's report on a problem says was wrong.
+
+Such a report says whether it works, why it did not, and what was changed, and the why seldom has a label. So where a
+prompt reported a problem, a sentence of the answer explains it if it names something, relates facts (because, but, so,
+only, whereas, …), and tells neither what somebody did nor how things are now. Doubt anywhere in the report rules it out.
+"""
+
+from __future__ import annotations
+
+import re
+
+from engram.domain.agents.candidates import Candidate, make_candidate, paragraphs
+from engram.domain.exchange.lesson_sentences import (
+    CAUSE,
+    is_remark,
+    names_something,
+    sentences,
+    stated_category,
+    tells_deed,
+)
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_SHORTEST, _LONGEST = 40, 500
+_LONGEST_PROMPT, _SHORT_REPLY, _ROUNDS = 400, 90, 3  # characters, characters, prompts
+_LONGEST_REPORT = 2_000  # characters
+_PROBLEM = re.compile(
+    r"\b(?:why|fail\w*|errors?|broken?|breaks?|crash\w*|hang\w*|hung|slow\w*|wrong\w*|bugs?|flaky|leak\w*|tim(?:es|ed|ing) ?outs?"
+    r"|timeouts?|stuck|shouldn't|unexpected\w*|weird|find out|missing|blank|empty|garbage|gaps?|lag\w*|off by|null|undefined|red|froze"
+    r"|lost|loses?|refus\w*|denied|reject\w*|panic\w*|segfault\w*|killed|stops?|stopped|dies?|freez\w*|frozen|out of (?:memory|nowhere)"
+    r"|help|debug|investigate|issues?|problems?|trouble|can't|cannot|couldn't|won't|doesn't|don't work|isn't|never|still|duplicat\w*|twice"
+    r"|get [\w -]{2,40}\b(?:run|work|build|pass|start)\w*|not (?:work\w*|build\w*|start\w*|show\w*|load\w*|found)|mismatch\w*|corrupt\w*"
+    r"|vanish\w*|disappear\w*|complain\w*|nonsense|nothing|no longer|takes? (?:\d|too|so|very|over|more)\w*|went from|miscompil\w*|flak\w+"
+    r"|[45]\d\ds?)\b|\w[!?]{2}",
+    re.IGNORECASE,
+)
+_IS_WELL = re.compile(
+    r"\b(?:again|fixed|solved|resolved|gone|green|stopped after|stable|down to|goes? through)\b|→|✅|✔",
+    re.IGNORECASE,
+)
+_LEAD_IN = re.compile(
+    r"^(?:(?:that's|that is|this is|it's|not an?|here's|(?:I )?learned|the (?:reason|short answer)|what happened|explanation|diagnosis|reason)\b[^:.]{0,60}: "
+    r"|as it turns out, )(?=\S)",
+    re.IGNORECASE,
+)
+_REMARKS = re.compile(
+    r"^\W*(?:and|so|yes|no|given|note|ok(?:ay)?|sure|right|after|could not|error|done|sorted|fixed)\b|^[\"“]|\b(?:should|this time|you'll|you don't need|your discretion)\b",
+    re.IGNORECASE,
+)
+_OPEN = re.compile(
+    r"\b(?:not (?:yet )?(?:solved|confirmed|sure|certain)|I suspect|suspected\W|my (?:guess|theory)|hypothes[ie]s|narrowed it down"
+    r"|possibly|(?:haven't|have not|couldn't|can't|wasn't able to|not been able to) (?:yet )?(?:been able|reproduce|confirm|find|fix)\w*"
+    r"|I think I see|could be either)\b",
+    re.IGNORECASE,
+)
+_RELATES = re.compile(
+    r"\b(?:because|since|so|but|while|whereas|which|where|unless|until|without|only|as (?:the|its?|they|our|an?|`)|never|always|already"
+    r"|still|even|instead|though|although|however|due to|came from|comes from|caused|as soon as|once|whenever|every|each|any"
+    r"|at (?:import|module|load|build|compile|start\w*)|by default|rather than|treats?|ignor\w+|not|no|nothing|cannot"
+    r"|(?:can|do|does|did|is|are|was|were|wo|had|has)n't|can't)\b",
+    re.IGNORECASE,
+)
+_ELSEWHERE = re.compile(r"^\W*(?:this|that|these|those|they|he|she|it(?! (?:happen|fail|broke|came|only)\w*))\b", re.IGNORECASE)  # fmt: skip
+_BOLD = re.compile(r"\*\*([^*]{2,40}?):?\*\*:?\s+")  # a heading on the same line
+_ASIDE = re.compile(
+    r"^\W*(?:(?:what )?(?:changed?|changes|did|i did)|(?:the )?fix|files?(?: (?:touched|changed))?|verif\w+|tests?|testing|next(?: steps)?"
+    r"|follow-?ups?|not done|todo|open|results?|before|after|status|summary|done)\b\W*(?:\w+\W*){0,3}$",
+    re.IGNORECASE,
+)
+
+
+def reports_problem(prompts: Sequence[str]) -> bool:
+    """Tell whether the last prompt, or one of which it is the rest, reports something that does not work.
+
+    A longer one that says what to build names cases, too, in which something fails.
+    """
+    for prompt in reversed(prompts[-_ROUNDS:]):
+        if len(prompt) <= _LONGEST_PROMPT and _PROBLEM.search(prompt):
+            return True
+        if len(prompt) > _SHORT_REPLY:
+            break
+    return False
+
+
+def find_explanation(report: str) -> Candidate | None:
+    """Return the sentence of a report that says most of what was wrong; none of one whose writer does not know yet."""
+    if len(report) > _LONGEST_REPORT or _OPEN.search(report):
+        return None
+    found: list[str] = []
+    aside = False
+    for _, part in paragraphs(report):
+        if _is_heading(part):
+            aside = _ASIDE.match(part) is not None
+            continue
+        named = _BOLD.match(part)
+        if named:
+            aside = _ASIDE.match(named[1]) is not None
+        text = part[named.end() :] if named else part
+        if not aside and text[:1] not in "-*+|>#" and not text[:1].isdigit():
+            stated = [_LEAD_IN.sub("", one) for one in sentences(text)]
+            found += [one[:1].upper() + one[1:] for one in stated if _explains(one)]
+    # The longest: a second sentence is seldom a lesson of its own.
+    longest = max(found, key=len, default="")
+    return make_candidate(longest, stated_category(longest) or CAUSE, "")
+
+
+def _is_heading(part: str) -> bool:
+    return part.startswith("#") or (len(part.split()) <= 5 and part[-1:] not in ".!?…)")
+
+
+def _explains(sentence: str) -> bool:
+    return (
+        _SHORTEST <= len(sentence) <= _LONGEST
+        and not sentence.endswith(("?", ":"))
+        and not tells_deed(sentence)
+        and not _REMARKS.search(sentence)
+        and not _IS_WELL.search(sentence)
+        and not _ELSEWHERE.match(sentence)
+        and not is_remark(sentence)
+        and _RELATES.search(sentence) is not None
+        and names_something(sentence)
+    )
