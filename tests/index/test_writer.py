@@ -18,8 +18,9 @@ import numpy as np
 import pytest
 
 from engram.adapters.index import delta
-from engram.adapters.index.catalog import Entry, Problem, RankedGraph, ranked_graph, waiting
+from engram.adapters.index.catalog import Entry, Problem, waiting
 from engram.adapters.index.damage import DamagedIndexError
+from engram.adapters.index.graph_ranks import RankedGraph, ranked_graph
 from engram.adapters.index.index import GRAPH, Generation
 from engram.adapters.index.vector_graph import GraphFile
 from engram.adapters.index.writer import GenerationWriter, NewText

@@ -11,8 +11,8 @@ import os
 import sqlite3
 from contextlib import closing, suppress
 
-from engram.adapters.index import catalog, row_details
-from engram.adapters.index.catalog import FORMAT, WAITING, Catalog, RankedGraph
+from engram.adapters.index import catalog, graph_ranks, row_details
+from engram.adapters.index.catalog import FORMAT, WAITING, Catalog
 from engram.adapters.index.damage import (
     DamagedIndexError,
     IndexUnavailableError,
@@ -26,6 +26,7 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
+    from engram.adapters.index.graph_ranks import RankedGraph
     from engram.adapters.index.vector_graph import GraphFile
     from engram.adapters.index.vectors import VectorFile
 
@@ -153,7 +154,7 @@ class Generation:
             self.folders, self._folders_mark = self.catalog.folders(), mark
         self.delta.load(self.catalog.connection, Indexed(*json.loads(meta.get("indexed", "[]"))))
         self.has_links = row_details.has_links(self.catalog.connection)
-        self.has_ranks = catalog.has_ranks(self.catalog.connection)
+        self.has_ranks = graph_ranks.has_ranks(self.catalog.connection)
         self._renew_stamps(changed)
         if self._words is not None and words_stamp != self.words_stamp:
             self.words.reload()
@@ -162,13 +163,13 @@ class Generation:
 
     def ranks(self, nodes: Sequence[str] | None = None) -> Mapping[str, float]:
         """Return the importance of these nodes of the graph (None: all) as far as it is known; an entry's node is its id."""
-        return catalog.load_ranks(self.catalog, nodes) if self.has_ranks else {}
+        return graph_ranks.load_ranks(self.catalog, nodes) if self.has_ranks else {}
 
     def save_ranks(self, known: RankedGraph, importance: Mapping[str, float] | None) -> bool:
         """Store the importance of all nodes of a graph (None: unchanged); False if another process is writing."""
         with damage_noticed():
-            kept = catalog.save_ranks(self.catalog, known, importance)
-            self.has_ranks = catalog.has_ranks(self.catalog.connection)
+            kept = graph_ranks.save_ranks(self.catalog, known, importance)
+            self.has_ranks = graph_ranks.has_ranks(self.catalog.connection)
         return kept
 
     def stamps(self, settled_ns: int) -> list[tuple[str, int, int, int]]:

@@ -69,7 +69,7 @@ def candidates_in(paragraph: str, *, of_person: bool = False, of_fix: bool = Fal
     labelled = candidate(paragraph)
     if labelled is not None:
         return [labelled]
-    if paragraph.startswith("#") or labelled_category(paragraph) or _DOUBT.search(paragraph):
+    if paragraph.startswith(("#", ">")) or labelled_category(paragraph) or _DOUBT.search(paragraph):
         return []
     found = []
     for sentence in sentences(paragraph, spoken=of_person):

@@ -38,16 +38,20 @@ _PROBLEM = re.compile(
     re.IGNORECASE,
 )
 _IS_WELL = re.compile(
-    r"\b(?:again|fixed|solved|resolved|gone|green|stopped after|stable|down to|goes? through)\b|→|✅|✔",
+    r"\b(?:again|fixed|solved|resolved|gone|green|any ?more|no errors|stopped after|stable|down to|goes? through)\b|→|✅|✔",
     re.IGNORECASE,
 )
 _LEAD_IN = re.compile(
-    r"^(?:(?:that's|that is|this is|it's|not an?|here's|(?:I )?learned|the (?:reason|short answer)|what happened|explanation|diagnosis|reason)\b[^:.]{0,60}: "
+    r"^(?:(?:that's|that is|that was|this is|this was|it's|not an?|here's|(?:I )?learned|the (?:reason|short answer)|what happened|explanation|diagnosis|reason)\b[^:.]{0,60}: "
     r"|as it turns out, )(?=\S)",
     re.IGNORECASE,
 )
+_WELL_LEAD_IN = re.compile(
+    r"^[^:.]{5,80}\b(?:again|any ?more|no longer|works?|passe?s?|green|fixed)\b[^:.]{0,40}: (?=\S)",
+    re.IGNORECASE,
+)
 _REMARKS = re.compile(
-    r"^\W*(?:and|so|yes|no|given|note|ok(?:ay)?|sure|right|after|could not|error|done|sorted|fixed)\b|^[\"“]|\b(?:should|this time|you'll|you don't need|your discretion)\b",
+    r"^\W*(?:and|so|yes|no|given|note|ok(?:ay)?|sure|right|after|could not|error|done|sorted|fixed)\b|^[\"“]|^my first\b|\b(?:please|should|this time|you'll|you don't need|your discretion)\b",
     re.IGNORECASE,
 )
 _OPEN = re.compile(
@@ -100,7 +104,7 @@ def find_explanation(report: str) -> Candidate | None:
             aside = _ASIDE.match(named[1]) is not None
         text = part[named.end() :] if named else part
         if not aside and text[:1] not in "-*+|>#" and not text[:1].isdigit():
-            stated = [_LEAD_IN.sub("", one) for one in sentences(text)]
+            stated = [_LEAD_IN.sub("", _WELL_LEAD_IN.sub("", one)) for one in sentences(text)]
             found += [one[:1].upper() + one[1:] for one in stated if _explains(one)]
     # The longest: a second sentence is seldom a lesson of its own.
     longest = max(found, key=len, default="")

@@ -13,7 +13,10 @@ from engram.domain.typed import NamedTuple
 
 LONGEST = 700  # characters of a lesson
 LABELS = (
-    ("lesson|lessons? learned|learned|learning|takeaway|insight|(?:key )?findings?", "PATTERN_OUTCOME"),
+    (
+        "lesson|lessons? learned|learned|learning|takeaway|insight|(?:key )?findings?|(?:for )?next time",
+        "PATTERN_OUTCOME",
+    ),
     ("root cause|cause|the cause was", "EDGE_CASE_DISCOVERY"),
     (
         "gotcha|pitfall|caveat|watch out|what went wrong|(?:one|the|a) (?:surprise|catch)|surprise",
@@ -153,12 +156,13 @@ _CONVENTIONS = (
             r"(?:^|[:;,] )I (?:\w+ly )?prefer (?!(?:the|that|this|these|those|it|an?|your|option)\b)\w+ \S",
             r"^(?:\w+ ){1,4}(?:is|are) (?:always|never) \S",
             r"(?:^|[-–—:;] )(?:every|each|any) \S.* (?:goes|must|has|needs|gets|is) \S",
-            r"^(?:before|after|when(?:ever)?|if) .*\b(?:run|use|call|ask|set|add|check|update|rebuild|regenerate)\b.*\b(?:otherwise|because|since|or else|always|first)\b",
+            r"^(?:before|after|when(?:ever)?|if) .*\b(?:run|use|call|ask|set|add|check|update|rebuild|regenerate)\b.*(?:\b(?:otherwise|because|since|or else|always|first)\b| [-–—] )",
+            r"^(?:please )?(?:don't|do not) (?:ever )?(?:use|mock|stub|commit|push|edit|call|import|log|hard-?code) \S.*\b(?:in|for|from) (?:the |our )?(?:tests?|prod\w*|code|repo|fixtures?|migrations?|seeds?)\b",
             r"[,;] so (?:please )?(?:don't|do not|never|always|only) \w+",
             r"^(?!you\b|I\b|it\b|we\b|this\b|that\b).*\b(?:must(?:n't)?|has to|have to|should (?:never|always)) \w+.*\b(?:because|since|otherwise|or else)\b",
             r"^(?:please )?(?:use|put|keep|write|name|run|add) .*\b(?:not|never|instead of|rather than)\b.*\b(?:because|since|otherwise|or else|always|everywhere|anywhere)\b",
             r"^(?:please )?(?:use|put|keep|write|name|run|add) [^,]+, (?:not|never) [^,]+, (?:in|inside|within|under|for) \S",
-            r"^(?:in|for|on) (?:this|our) (?:repo|repository|project|codebase|team|company)\b,? (?!I\b)",
+            r"^(?:in|for|on) (?:this|our) (?:\w+'s )?(?:repo|repository|project|codebase|team|company)\b,? (?!I\b)",
             r"^(?:on|at|in|with) our \S",
             r"^for (?:any|every)(?:thing)? (?:in|under|that) ",
             r"\b(?:legal|compliance|security|our (?:policy|style guide|auditors?)|the (?:auditors?|style guide)) (?:requires?|wants?|insists?|forbids?|says?)\b",
@@ -178,7 +182,7 @@ _NO_LESSON = re.compile(
     r"\b(?:I'll|I will|I'm going to|let me|let's|next,? I|I'd (?:suggest|recommend|rather|like)|I (?:suggest|recommend|suspect|wasn't able|couldn't|misread)"
     r"|shall I|should I|do you want|would you|want me to|you could|we could|we should|feel free|let me know|we do this"
     r"|my (?:plan|recommendation)|option [a-d1-4]|this (?:pr|change|commit|diff|branch)|consider|worth (?:discussing|considering)"
-    r"|pre-existing|line \d+|lines \d+|looking (?:again|at)|I (?:deliberately|only (?:renamed|changed))|honest answer|nothing to do|as you (?:asked|said|wanted)|you asked)\b|:\d+-\d+\b|→",
+    r"|pre-existing|line \d+|lines \d+|looking (?:again|at)|I (?:deliberately|only (?:renamed|changed))|honest answer|nothing to do|I (?:hadn't|forgot|had forgotten|missed|overlooked|mistyped)|my (?:last|earlier|previous|own) (?:edit|change|commit|fix|refactoring|mistake)|typo|turns? out (?:to be )?(?:harmless|fine|unnecessary)|as you (?:asked|said|wanted)|you asked)\b|:\d+-\d+\b|→",
     re.IGNORECASE,
 )
 _ANAPHORA = re.compile(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engram.adapters.index import graph_rows
-from engram.adapters.index.catalog import RankedGraph, ranked_graph
+from engram.adapters.index.graph_ranks import RankedGraph, ranked_graph
 from engram.domain.entry.note_markup import Named, follow_link, targets
 from engram.domain.entry.refs import fold
 from engram.domain.graph import graph as graphs
