@@ -36,6 +36,10 @@ def fits(moment: str, **event: object) -> bool:
         ("terraform apply -auto-approve", "terraform -chdir=x apply -auto-approve plan"),
         ("terraform", "terraform"),
         ("cargo publish", "cargo +nightly publish"),
+        ("make seed", "make -C db SIZE=small -s MODE=fast seed"),
+        ("make SIZE=small seed", "make seed -j2 SIZE=small"),
+        ("node --max-old-space-size=*", "node --max-old-space-size=4096 x.js"),
+        ("deploy.py", "python -u tools/deploy.py"),
     ],
 )
 def test_a_command_fits_where_its_program_and_words_begin_one_that_is_run(pattern: str, line: str) -> None:
@@ -61,6 +65,10 @@ def test_a_command_fits_where_its_program_and_words_begin_one_that_is_run(patter
         ("terraform apply", "terraform plan"),
         ("pytest tests/integration", "pytest tests/integration_old"),
         ("npm publish", "npm run publish"),
+        ("make seed", "make test seed=1"),
+        ("make SIZE=small seed", "make SIZE=large seed"),
+        ("rm -rf", "find . -name 'rm -rf' -exec ls -rf {} +"),
+        ("deploy.py", "python -u test.py deploy.py"),
     ],
 )
 def test_a_command_that_only_looks_alike_does_not_fit(pattern: str, line: str) -> None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _LONGEST_LINE = 2000  # characters of an error
 _MOST_LINES = 2000
 _CLUSTER = re.compile(r"-[A-Za-z]{1,4}")  # short options, together or alone: -f, -rf
+_VARIABLE = re.compile(r"[A-Za-z_]\w*=")
 _INTERPRETERS = frozenset(
     ["python", "python3", "node", "deno", "bun", "tsx", "ts-node", "ruby", "perl", "php", "bash", "sh", "zsh"]
 )
@@ -78,7 +79,7 @@ _FITS: dict[str, Callable[[Event, str], bool]] = {
 
 
 class _Wanted(NamedTuple):
-    """A pattern: its program, the plain words that have to follow, the options that have to be there."""
+    """A pattern: its program, the plain words that have to follow, the options and variables that have to be there."""
 
     program: str
     words: tuple[str, ...]
@@ -90,19 +91,20 @@ def _parse_pattern(pattern: str) -> _Wanted:
     commands = commands_of(pattern)
     program = commands[0].program if commands else pattern.split(maxsplit=1)[0]
     arguments = commands[0].arguments if commands else tuple(pattern.split()[1:])
-    words = tuple(word for word in arguments if not word.startswith("-"))
-    return _Wanted(program, words, tuple(word for word in arguments if word.startswith("-")))
+    options = tuple(word for word in arguments if word.startswith("-") or _VARIABLE.match(word))
+    return _Wanted(program, tuple(word for word in arguments if word not in options), options)
 
 
 def _runs(command: Command, wanted: _Wanted) -> bool:
     """Return whether a program and the plain words of a pattern begin a command that has its options."""
     arguments = command.arguments
     if command.program != wanted.program:
-        if command.program not in _INTERPRETERS or not arguments:
+        at = next((at for at, word in enumerate(arguments) if not word.startswith("-")), None)
+        if command.program not in _INTERPRETERS or at is None:
             return False
-        if arguments[0].replace("\\", "/").rpartition("/")[2] != wanted.program:
+        if arguments[at].replace("\\", "/").rpartition("/")[2] != wanted.program:
             return False
-        arguments = arguments[1:]
+        arguments = arguments[at + 1 :]
     return _follow(arguments, wanted.words) and all(_has_option(arguments, one) for one in wanted.options)
 
 
@@ -113,7 +115,8 @@ def _follow(arguments: Sequence[str], words: Sequence[str]) -> bool:
     for argument in arguments:
         if len(words) in reached:
             return True
-        if argument.startswith("+"):  # the toolchain of cargo and others
+        # The toolchain of cargo and others; a variable of make and others, unless it is an option's value.
+        if argument.startswith("+") or (_VARIABLE.match(argument) and not after_option):
             continue
         if argument.startswith("-") and argument != "-":
             takes = "=" not in argument and not argument.startswith("--no-")
@@ -136,7 +139,7 @@ def _is_word(argument: str, word: str) -> bool:
 
 
 def _has_option(arguments: Sequence[str], option: str) -> bool:
-    if any(word == option or word.startswith(f"{option}=") for word in arguments):
+    if any(_is_word(word, option) or word.startswith(f"{option}=") for word in arguments):
         return True
     if not _CLUSTER.fullmatch(option):
         return False
