@@ -42,6 +42,27 @@ def programs(line: str) -> list[str]:
         ("docker compose -f c.yml exec -e A=1 api ls", ["docker compose -f c.yml exec -e A=1 api ls", "ls"]),
         ("kubectl exec -n prod api -- psql -c x", ["kubectl exec -n prod api -- psql -c x", "psql -c x"]),
         ("git push\\\n  origin", ["git push origin"]),
+        ("find a -exec rm {} \\; -execdir b.sh {} + -print", [
+            "find a -exec rm {} ; -execdir b.sh {} + -print", "rm {}", "b.sh {}",
+        ]),
+        ("fd -e sh -x sudo sh -c 'git push'", [
+            "fd -e sh -x sudo sh -c git push", "sh -c git push", "git push",
+        ]),
+        ("find . -name -exec", ["find . -name -exec"]),
+        ("ls | xargs -0 -n1 -P 2 -I{} git push {}", ["ls", "git push {}"]),
+        ("parallel -j 4 'git push {}; ls' ::: a b", [
+            "parallel -j 4 git push {}; ls ::: a b", "git push {}", "ls",
+        ]),
+        ("watch -n 5 'kubectl get x | wc'", ["watch -n 5 kubectl get x | wc", "kubectl get x", "wc"]),
+        ("bash -euo pipefail -c 'git push'", ["bash -euo pipefail -c git push", "git push"]),
+        ("time -p nice -n 5 nohup stdbuf -oL timeout \"$T\" git push", ["git push"]),
+        ("flock -n /tmp/x env A=1 git push", ["git push"]),
+        ("uv --directory x run pytest", ["pytest"]),
+        ("pnpm --filter a exec prisma migrate", ["prisma migrate"]),
+        ("direnv exec . git push; direnv allow", ["git push", "direnv allow"]),
+        ("python3 -W ignore -Im coverage run -m pytest x", ["pytest x"]),
+        ("python x.py -m pytest; python -c 1 -m x", ["python x.py -m pytest", "python -c 1 -m x"]),
+        ("command -v git && command git push", ["command -v git", "git push"]),
         ("'unclosed git push", ["unclosed git push"]),
         ("$(((", ["$()"]),
     ],
@@ -59,7 +80,26 @@ def test_any_line_is_read(line: str) -> None:
     runs_of(line)
 
 
-@pytest.mark.parametrize("piece", ["$(", "`", "(", '"$(', "<<E\n", "a=$((", "bash -c '", "'", "\\", "x;"])
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "$(",
+        "`",
+        "(",
+        '"$(',
+        "<<E\n",
+        "a=$((",
+        "bash -c '",
+        "'",
+        "\\",
+        "x;",
+        "cd a;",
+        "pushd a;",
+        "find -exec ",
+        "parallel ",
+        "xargs ",
+    ],
+)
 def test_a_long_line_of_one_thing_is_read_in_time(piece: str) -> None:
     began = time.process_time()
     runs_of(piece * (LONGEST // len(piece)))

@@ -45,6 +45,7 @@ def test_a_text_names_files_by_folders_or_by_their_ending(text: str, files: list
         ("./scripts/deploy.sh prod", ["deploy.sh prod"], ["./scripts/deploy.sh"]),
         ("python manage.py migrate --plan", ["manage.py migrate plan"], []),
         ("echo 'terraform destroy' && ls -la", [], []),
+        ("watch kubectl get pods", ["kubectl get pods"], []),
     ],
 )
 def test_a_command_is_its_program_its_subcommand_and_its_files(
@@ -60,7 +61,8 @@ def test_the_first_plain_word_says_what_a_program_does_that_has_several_uses() -
     assert commands_of("git -C ../x push origin") == [
         Command("git", "push", ("../x",), ("origin",), False, words)
     ]
-    assert [one.subcommand for one in commands_of("git --version; pytest unit")] == ["", ""]
+    line = "git --version; pytest unit; npx -y wrangler@3 deploy"
+    assert [one.subcommand for one in commands_of(line)] == ["", "", "deploy"]
 
 
 def test_a_name_that_every_project_has_a_file_of_says_nothing() -> None:

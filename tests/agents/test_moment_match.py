@@ -40,6 +40,9 @@ def fits(moment: str, **event: object) -> bool:
         ("make SIZE=small seed", "make seed -j2 SIZE=small"),
         ("node --max-old-space-size=*", "node --max-old-space-size=4096 x.js"),
         ("deploy.py", "python -u tools/deploy.py"),
+        ("wrangler deploy", "npx -y wrangler@3.2 deploy"),
+        ("kubectl drain", "cat nodes.txt | parallel -j2 kubectl drain {}"),
+        ("gsutil rm", "find logs -mtime +9 -exec gsutil -m rm gs://x/{} +"),
     ],
 )
 def test_a_command_fits_where_its_program_and_words_begin_one_that_is_run(pattern: str, line: str) -> None:
@@ -67,6 +70,7 @@ def test_a_command_fits_where_its_program_and_words_begin_one_that_is_run(patter
         ("npm publish", "npm run publish"),
         ("make seed", "make test seed=1"),
         ("make SIZE=small seed", "make SIZE=large seed"),
+        ("psql", "command -v psql"),
         ("rm -rf", "find . -name 'rm -rf' -exec ls -rf {} +"),
         ("deploy.py", "python -u test.py deploy.py"),
     ],

@@ -1,14 +1,17 @@
 """The programs that a command line runs: quotes, here documents and comments are read as a POSIX shell reads them.
 
 What is only mentioned (in quotes, in a here document, in a comment) is no program; what a substitution, `bash -c`, `sudo`,
-`uv run`, `docker exec` or `ssh` runs is one.
+`uv run`, `find -exec`, `docker exec` or `ssh` runs is one.
 """
 
 from __future__ import annotations
 
 import re
 
-from engram.domain.typed import NamedTuple
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 LONGEST = 20_000  # characters of a command line that are read
 _DEEPEST = 12  # substitutions and subshells inside each other
@@ -18,26 +21,38 @@ _HEREDOC = re.compile(r"<<(-?)[ \t]*(?:'([^'\n]+)'|\"([^\"\n]+)\"|\\?([\w.-]+))"
 _REDIRECTION = re.compile(r"\d*[<>]&(?:\d+|-)|\d*(?:&>>?|>>|>\||>&|<<<|<>|>|<)")
 _PARAMETER = re.compile(r"\$\{[^}\n]*\}")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
-_DURATION = re.compile(r"\d+(?:\.\d+)?[smhd]?")
+_MODULE = re.compile(r"-[A-Za-z]*m")  # of Python, also with other letters before it: -Im
 
 # Words before a program, and programs that run another one: which of their options take a word of their own.
-_KEYWORDS = frozenset(["then", "do", "else", "elif", "if", "while", "until", "!", "{", "time"])
+_KEYWORDS = frozenset(["then", "do", "else", "elif", "if", "while", "until", "!", "{"])
 _WRAPPERS = {
-    "sudo": "-u -g -C -h -p -r -t -U -D", "doas": "-u -C", "env": "-u -C -S --unset --chdir", "exec": "-a", "time": "-f -o",
-    "xargs": "-I -n -P -L -d -s -a -E --max-args --max-procs --delimiter", "nice": "-n", "ionice": "-c -n", "stdbuf": "-i -o -e",
-    "timeout": "-s -k --signal --kill-after", "watch": "-n --interval", "npx": "-p --package", "caffeinate": "-t",
+    "sudo": "-u -g -C -h -p -r -t -U -D --user --group", "doas": "-u -C", "env": "-u -C -S --unset --chdir", "exec": "-a",
+    "time": "-f -o", "nice": "-n --adjustment", "ionice": "-c -n", "stdbuf": "-i -o -e", "caffeinate": "-t",
+    "xargs": "-I -n -P -L -d -s -a -E --max-args --max-procs --max-lines --delimiter --arg-file",
+    "timeout": "-s -k --signal --kill-after", "flock": "-w -E --timeout", "npx": "-p --package",
     "uvx": "--from --with --python -p", "dotenv": "-f -e",
-    **dict.fromkeys(("nohup", "command", "bunx", "pnpx", "setsid", "direnv", "chronic"), ""),
+    **dict.fromkeys(("nohup", "command", "bunx", "pnpx", "setsid", "chronic"), ""),
 }  # fmt: skip
+_WITH_OPERAND = frozenset(["timeout", "flock", "direnv"])  # a time, a file, a folder: before the program
 _RUNNERS = {
-    ("uv", "run"): "--with --python -p --extra --group --project --directory --package --env-file", ("poetry", "run"): "",
-    ("pipenv", "run"): "", ("pdm", "run"): "-p", ("hatch", "run"): "", ("rye", "run"): "", ("bundle", "exec"): "",
-    ("pnpm", "exec"): "", ("npm", "exec"): "", ("yarn", "exec"): "", ("pnpm", "dlx"): "", ("yarn", "dlx"): "",
-    ("direnv", "exec"): "", ("op", "run"): "--env-file", ("doppler", "run"): "-p -c --project --config",
+    "uv": ("run", "--with --python -p --extra --group --project --directory --package --env-file"),
+    "poetry": ("run", "-C -P --directory --project"), "pipenv": ("run", ""), "pdm": ("run", "-p"), "hatch": ("run", "-e"),
+    "rye": ("run", ""), "conda": ("run", "-n -p --name --prefix"), "coverage": ("run", ""), "bundle": ("exec", ""),
+    "pnpm": ("exec dlx", "-C -F --dir --filter"), "npm": ("exec", "-w --prefix --workspace --package"),
+    "yarn": ("exec dlx", "--cwd -p"), "direnv": ("exec", ""), "op": ("run", "--env-file"),
+    "doppler": ("run", "-p -c --project --config"),
 }  # fmt: skip
 _SHELLS = frozenset(["bash", "sh", "zsh", "dash", "ksh", "fish"])
 _CONTAINERS = frozenset(["docker", "podman", "docker-compose", "kubectl"])
 _IN_CONTAINER = "-e -u -w -f -n -p -c -H -v --env --user --workdir --index --file --project-name --namespace --container --context"
+_LINES = {  # what is behind their options is a command line of its own
+    "eval": "", "watch": "-n --interval",
+    "parallel": "-j -P -n -N -L -a -I -S -C --jobs --max-args --arg-file --colsep --delay --joblog --retries --timeout",
+}  # fmt: skip
+_FINDERS = {
+    "find": ("-exec", "-execdir", "-ok", "-okdir"),
+    **dict.fromkeys(("fd", "fdfind"), ("-x", "-X", "--exec", "--exec-batch")),
+}
 _SSH = "-b -c -D -E -e -F -I -i -J -L -l -m -O -o -p -Q -R -S -W -w"
 
 
@@ -63,36 +78,51 @@ def runs_of(line: str) -> list[Run]:
 def _runs_of(line: str, depth: int) -> list[Run]:
     lexer = _Lexer(line, depth)
     lexer.read("")
-    found: list[Run] = []
-    for run in lexer.runs:
-        words = _unwrap(run.words)
-        if words:
-            found.append(Run(words, run.redirected))
-            found += _inner(words, depth)
-        elif run.redirected:
-            found.append(Run((), run.redirected))
-    return found
+    return [one for run in lexer.runs for one in _with_inner(run, depth)]
+
+
+def _with_inner(run: Run, depth: int) -> list[Run]:
+    """Return a command as itself, and those that it is told to run."""
+    run = run._replace(words=_unwrap(run.words))
+    if run.words:
+        return [run, *_inner(run, depth)]
+    return [run] if run.redirected else []
 
 
 def _unwrap(words: tuple[Word, ...]) -> tuple[Word, ...]:
     """Return a command without variables and the programs that only run it."""
     while words:
-        first = words[0].text.rpartition("/")[2]
-        runner = _RUNNERS.get((first, words[1].text)) if len(words) > 1 else None
-        if _ASSIGNMENT.match(words[0].text) or first in _KEYWORDS:
-            words = words[1:]
-        elif runner is not None:
-            words = _without_options(words[2:], runner.split())
-        elif first in _WRAPPERS and not words[0].is_quoted:
-            words = _without_options(words[1:], _WRAPPERS[first].split())
-            if first == "timeout" and words and _DURATION.fullmatch(words[0].text):
-                words = words[1:]
-        else:
+        rest = _behind_runner(words)
+        if rest is None:
             break
+        words = rest
     return words
 
 
-def _without_options(words: tuple[Word, ...], valued: list[str]) -> tuple[Word, ...]:
+def _behind_runner(words: tuple[Word, ...]) -> tuple[Word, ...] | None:
+    """Return what a variable, a keyword or a program that only runs another one stands before; None for anything else."""
+    first, rest = words[0].text.rpartition("/")[2], words[1:]
+    if _ASSIGNMENT.match(words[0].text) or first in _KEYWORDS:
+        return rest
+    if first in _RUNNERS:
+        subcommands, valued = _RUNNERS[first]
+        rest = _without_options(rest, valued.split())
+        is_runner = bool(rest) and rest[0].text in subcommands.split()
+        rest = _without_options(rest[1:], valued.split())
+        return (rest[1:] if first in _WITH_OPERAND else rest) if is_runner else None
+    if first in _WRAPPERS and not words[0].is_quoted:
+        if first == "command" and rest and rest[0].text in ("-v", "-V"):  # only asks where it is
+            return None
+        rest = _without_options(rest, _WRAPPERS[first].split())
+        return rest[1:] if first in _WITH_OPERAND else rest
+    if first.startswith("python"):
+        at = next((at for at, word in enumerate(rest) if _MODULE.fullmatch(word.text)), len(rest))
+        is_module = at + 1 < len(rest) and not _without_options(rest[:at], ["-W", "-X"])
+        return rest[at + 1 :] if is_module else None
+    return None
+
+
+def _without_options(words: tuple[Word, ...], valued: Sequence[str]) -> tuple[Word, ...]:
     """Return the words behind the options at the beginning; those in `valued` take the next word along."""
     at = 0
     while at < len(words) and words[at].text.startswith("-"):
@@ -102,41 +132,65 @@ def _without_options(words: tuple[Word, ...], valued: list[str]) -> tuple[Word, 
     return words[at:]
 
 
-def _inner(words: tuple[Word, ...], depth: int) -> list[Run]:
-    """Return what a shell, a container or another machine is told to run."""
+def _inner(run: Run, depth: int) -> list[Run]:
+    """Return what a shell, a container, another machine or a program that finds files is told to run."""
     if depth >= _DEEPEST:
         return []
-    name = words[0].text.rpartition("/")[2]
+    name = run.words[0].text.rpartition("/")[2]
     if name in _SHELLS:
-        for at, word in enumerate(words[1:-1], 1):
-            if not word.text.startswith("-"):
-                break
-            if re.fullmatch(r"-[a-z]*c", word.text):
-                return _runs_of(words[at + 1].text, depth + 1)
-    elif name == "eval":
-        return _runs_of(" ".join(word.text for word in words[1:]), depth + 1)
+        line = _line_of_shell(run.words)
+    elif name in _LINES:
+        line = _joined(_without_options(run.words[1:], _LINES[name].split()))
     elif name == "ssh":
-        there = _without_options(words[1:], _SSH.split())[1:]
-        return _runs_of(" ".join(word.text for word in there), depth + 1)
-    elif name in _CONTAINERS:
-        return _in_container(words, depth)
-    return []
+        line = _joined(_without_options(run.words[1:], _SSH.split())[1:])
+    else:
+        is_container, options = name in _CONTAINERS, _FINDERS.get(name, ())
+        told = [_in_container(run.words)] if is_container else _found(run.words, options)
+        return [one for words in told for one in _with_inner(Run(words), depth + 1)]
+    return _runs_of(line, depth + 1)
 
 
-def _in_container(words: tuple[Word, ...], depth: int) -> list[Run]:
+def _line_of_shell(words: tuple[Word, ...]) -> str:
+    """Return the command line that a shell is given with `-c`; "" for none."""
+    is_value = False
+    for at, word in enumerate(words[1:-1], 1):
+        if re.fullmatch(r"-[a-z]*c", word.text):
+            return words[at + 1].text
+        if not is_value and not word.text.startswith(("-", "+")):
+            break
+        is_value = re.fullmatch(r"[-+][a-z]*[oO]", word.text) is not None  # -o pipefail
+    return ""
+
+
+def _joined(words: tuple[Word, ...]) -> str:
+    """Return words as a line, without the values that `parallel` puts in."""
+    texts = [word.text for word in words]
+    return " ".join(texts[: next((at for at, text in enumerate(texts) if text.startswith(":::")), None)])
+
+
+def _found(words: tuple[Word, ...], options: Sequence[str]) -> list[tuple[Word, ...]]:
+    """Return what is run for each file that is found."""
+    told, at = list[tuple[Word, ...]](), 0
+    while at < len(words):
+        if words[at].text in options:
+            start = at + 1
+            while at < len(words) and words[at].text not in (";", "+"):
+                at += 1
+            told.append(words[start:at])
+        at += 1
+    return told
+
+
+def _in_container(words: tuple[Word, ...]) -> tuple[Word, ...]:
     rest = _without_options(words[1:], _IN_CONTAINER.split())
     if rest and rest[0].text == "compose":
         rest = _without_options(rest[1:], _IN_CONTAINER.split())
     if not rest or rest[0].text not in ("exec", "run"):
-        return []
+        return ()
     texts = [word.text for word in rest]
-    told = (
-        rest[texts.index("--") + 1 :]
-        if "--" in texts
-        else _without_options(rest[1:], _IN_CONTAINER.split())[1:]
-    )
-    told = _unwrap(told)
-    return [Run(told), *_inner(told, depth + 1)] if told else []
+    if "--" in texts:
+        return rest[texts.index("--") + 1 :]
+    return _without_options(rest[1:], _IN_CONTAINER.split())[1:]
 
 
 _FILE, _TEXT = "file", "text"  # what the next word is, behind a redirection

@@ -29,6 +29,7 @@ _EVERYDAY_NAMES = """
     cmp cp mv rm mkdir rmdir touch ln chmod chown stat file du df ps kill top which type whoami date sleep true
     false test [ export set source . alias history clear vi vim nvim nano emacs code open tree tar zip unzip gzip
     gunzip curl wget jq yq base64 md5sum sha256sum python python3 node deno ruby perl php bash sh zsh fish
+    command watch parallel
 """
 
 # Every other folder has one of these: the name alone says nothing.
@@ -95,13 +96,11 @@ def _command(run: Run) -> Command:
     words = list(run.words) or [Word("")]
     place = words[0].text.replace("\\", "/")
     program = place.rpartition("/")[2].removesuffix(".exe")
+    program = program.partition("@")[0] or program  # npx NAME@VERSION
     # A script of the project is one of the files.
     named = [Word(place)] if "/" in place and "." in program else []
     arguments = words[1:]
-    is_module = program.startswith("python") and len(arguments) > 1 and arguments[0].text == "-m"
-    if is_module:
-        program, arguments = arguments[1].text, arguments[2:]
-    elif arguments and program.startswith("python") and arguments[0].text.endswith("manage.py"):
+    if arguments and program.startswith("python") and arguments[0].text.endswith("manage.py"):
         program, arguments = "manage.py", arguments[1:]
     all_arguments = tuple(word.text for word in arguments)
     arguments = [*named, *arguments]
@@ -121,6 +120,6 @@ def _command(run: Run) -> Command:
         subcommand,
         tuple(dict.fromkeys(files))[:_MOST_FILES],
         tuple(dict.fromkeys(word.lstrip("-") for word in others))[:6],
-        program in _EVERYDAY and not is_module,
+        program in _EVERYDAY,
         all_arguments,
     )
