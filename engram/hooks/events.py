@@ -115,12 +115,13 @@ def before_tool(store: Store, payload: Payload, _agent: str) -> Reply:
     at_moment = _at_moment(store, payload, commands)
     if at_moment:
         return Reply(at_moment)
+    paths = payload.files or tuple(dict.fromkeys(path for one in commands for path in one.paths))
+    found = auto_recall.by_files(store, _as_lore_name_them(store, payload.cwd, paths))
+    if found:
+        return Reply(found)
     files = (
         payload.files or tuple(dict.fromkeys(file for one in commands for file in one.files))[:_MOST_FILES]
     )
-    found = auto_recall.by_files(store, _as_lore_name_them(store, payload.cwd, files))
-    if found:
-        return Reply(found)
     if files:
         named = tuple(os.path.basename(file) for file in files)
         return Reply(auto_recall.by_text(store, " ".join(files), naming=named))
@@ -214,7 +215,7 @@ def _at_moment(
     def event() -> Event:
         from engram.domain.agents.moment_match import Event
 
-        named = [*payload.files, *(file for one in commands for file in one.files)]
+        named = [*payload.files, *(path for one in commands for path in one.paths)]
         return Event(tuple(commands), _from_the_top(payload.cwd, named), payload.tool, error)
 
     return at_moment(store, event)
@@ -353,7 +354,7 @@ def _from_the_top(working: str, files: Sequence[str]) -> tuple[str, ...]:
     top = repository.worktree if repository else working
     found = []
     for file in files[:_MOST_MOMENT_FILES]:
-        absolute = os.path.normpath(os.path.join(working, file))
+        absolute = os.path.normpath(os.path.join(working, os.path.expanduser(file)))
         below = os.path.relpath(absolute, top)
         found.append((absolute if below.startswith("..") else below).replace(os.sep, "/"))
     return tuple(dict.fromkeys(found))
@@ -369,7 +370,7 @@ def _as_lore_name_them(store: Store, working: str, files: Sequence[str]) -> list
     tops = [working, store.places.root, *([repository.worktree] if repository else [])]
     found = []
     for file in files[:_MOST_FILES]:
-        absolute = os.path.normpath(os.path.join(working, file))
+        absolute = os.path.normpath(os.path.join(working, os.path.expanduser(file)))
         for top in tops:
             below = os.path.relpath(absolute, top)
             if not below.startswith(".."):

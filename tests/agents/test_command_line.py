@@ -71,6 +71,25 @@ def test_what_is_run_is_told_from_what_is_mentioned(line: str, found: list[str])
     assert programs(line) == found
 
 
+@pytest.mark.parametrize(
+    ("line", "folders"),
+    [
+        ("ls && cd a/b && ls; cd ../c; ls", ["", "", "a/b", "a/b", "a/b/../c"]),
+        ("(cd a && ls); ls $(cd b; ls)", ["", "a", "", "b", ""]),
+        ("pushd a; pushd b; popd; ls; popd; ls", ["", "a", "a/b", "a", "a", ""]),
+        ("popd; ls", ["", ""]),
+        ("cd a; cd -; ls; cd - ; ls", ["", "a", "", "", "a"]),
+        ("cd -P -- /a; ls; cd; ls; cd ~/b; ls", ["", "/a", "/a", "~", "~", "~/b"]),
+        ("for d in */; do cd $d; ls; done", ["", "", "$d", "$d"]),
+        ('cd "$(git rev-parse --show-toplevel)/a" && ls', ["", "", "./a"]),
+        ("cd a; bash -c 'cd b; ls'; find . -exec ls \\;", ["", "a", "a", "a/b", "a", "a"]),
+        ("echo cd a; 'cd a'; ls", ["", "", ""]),
+    ],
+)
+def test_a_program_runs_in_the_folder_that_the_line_changed_to(line: str, folders: list[str]) -> None:
+    assert [run.folder for run in runs_of(line)] == folders
+
+
 def test_files_that_are_redirected_to_are_named() -> None:
     assert [run.redirected for run in runs_of("cat a > b.txt 2>&1; > c.txt")] == [("b.txt",), ("c.txt",)]
 

@@ -59,10 +59,32 @@ def test_a_command_is_its_program_its_subcommand_and_its_files(
 def test_the_first_plain_word_says_what_a_program_does_that_has_several_uses() -> None:
     words = ("-C", "../x", "push", "origin")
     assert commands_of("git -C ../x push origin") == [
-        Command("git", "push", ("../x",), ("origin",), False, words)
+        Command("git", "push", ("../x",), ("origin",), False, words, ("../x",))
     ]
-    line = "git --version; pytest unit; npx -y wrangler@3 deploy"
-    assert [one.subcommand for one in commands_of(line)] == ["", "", "deploy"]
+    line = "git --version; pytest unit; make -C ops deploy; npx -y wrangler@3 deploy"
+    assert [one.subcommand for one in commands_of(line)] == ["", "", "deploy", "deploy"]
+
+
+@pytest.mark.parametrize(
+    ("line", "paths"),
+    [
+        ("cat ./x.py", ["./x.py"]),
+        ("cd app && cat ./x.py ../y.py /z.py > out.txt", ["app/x.py", "y.py", "/z.py", "app/out.txt"]),
+        (
+            "cd app && git -C lib/net -c a=b add x.tf > out.txt",
+            ["app/lib/net", "app/lib/net/x.tf", "app/out.txt"],
+        ),
+        ("git -c a=b -C lib add x.tf; git commit -C HEAD x.tf", ["lib/x.tf", "x.tf"]),
+        ("git push -f x/y.tf -C lib", ["x/y.tf"]),
+        ("make deploy -C ops -f deploy.mk", ["ops/deploy.mk"]),
+        ("make -C; make -Cx a.mk", ["a.mk"]),
+        ("terraform -chdir=infra apply a.tfvars", ["infra/a.tfvars"]),
+        ("find lib -name x.py -C a", ["x.py"]),
+        ("cd app; cat sub\\x.py", ["app/sub/x.py"]),
+    ],
+)
+def test_the_paths_of_files_begin_where_the_command_line_began(line: str, paths: list[str]) -> None:
+    assert [path for one in commands_of(line) for path in one.paths] == paths
 
 
 def test_a_name_that_every_project_has_a_file_of_says_nothing() -> None:

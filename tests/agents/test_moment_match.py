@@ -142,6 +142,7 @@ def test_an_event_in_words_is_a_command_a_file_a_tool_or_an_error() -> None:
     for line, moment in (
         ("sudo git push origin", "command: git push"),
         ("infra/main.tf", "file: *.tf"),
+        ("cd infra && vim net/main.tf", "file: /infra/net/**"),
         ("mcp__x__y", "tool: mcp__*"),
         ("ERROR: deadlock detected", "error: deadlock detected"),
     ):

@@ -91,6 +91,19 @@ def test_files_of_tools_and_of_commands_are_taken_from_the_top_of_the_repository
     )
 
 
+def test_files_of_a_command_line_are_below_the_folder_that_it_changes_to(root: Path) -> None:
+    git(root, "init", "-q")
+    (root / "api").mkdir()
+    add(root, "file: /infra/*.tf", "file: migrations/**")
+    api = {"cwd": str(root / "api")}
+    assert ran(root, "cd sub && cat infra/main.tf; (cd migrations); cat 1.sql", **api) == ""
+    assert ran(root, "cd infra && vim main.tf", **api) == ""
+    for number, line in enumerate(
+        ("cd .. && vim infra/main.tf", "cd db/migrations && cat 1.sql", "git -C ../infra add x.tf")
+    ):
+        assert RULE.splitlines()[0] in ran(root, line, **api, session_id=f"{number}"), line
+
+
 def test_a_tool_brings_it_by_its_name(root: Path) -> None:
     add(root, "tool: mcp__github__*")
     call = {"tool_name": "mcp__github__create_issue", "tool_input": {"title": "x"}, "tool_use_id": "t1"}

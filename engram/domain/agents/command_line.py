@@ -1,11 +1,12 @@
 """The programs that a command line runs: quotes, here documents and comments are read as a POSIX shell reads them.
 
 What is only mentioned (in quotes, in a here document, in a comment) is no program; what a substitution, `bash -c`, `sudo`,
-`uv run`, `find -exec`, `docker exec` or `ssh` runs is one.
+`uv run`, `find -exec`, `docker exec` or `ssh` runs is one. Each has the folder that `cd` led to.
 """
 
 from __future__ import annotations
 
+import posixpath
 import re
 
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -53,6 +54,7 @@ _FINDERS = {
     "find": ("-exec", "-execdir", "-ok", "-okdir"),
     **dict.fromkeys(("fd", "fdfind"), ("-x", "-X", "--exec", "--exec-batch")),
 }
+_TOP = ["git", "rev-parse", "--show-toplevel"]
 _SSH = "-b -c -D -E -e -F -I -i -J -L -l -m -O -o -p -Q -R -S -W -w"
 
 
@@ -64,19 +66,23 @@ class Word(NamedTuple):
 
 
 class Run(NamedTuple):
-    """One program that is run: its words, the program first, and the files that its input and output are redirected to."""
+    """One program that is run: its words, the program first, and the files that its input and output are redirected to.
+
+    `folder` is where it runs: from where the command line began, "" for there.
+    """
 
     words: tuple[Word, ...]
     redirected: tuple[str, ...] = ()
+    folder: str = ""
 
 
 def runs_of(line: str) -> list[Run]:
     """Return the programs that a command line runs, those behind `sudo`, variables and the like as themselves."""
-    return _runs_of(line[:LONGEST], 0)
+    return _runs_of(line[:LONGEST], 0, "")
 
 
-def _runs_of(line: str, depth: int) -> list[Run]:
-    lexer = _Lexer(line, depth)
+def _runs_of(line: str, depth: int, folder: str) -> list[Run]:
+    lexer = _Lexer(line, depth, folder)
     lexer.read("")
     return [one for run in lexer.runs for one in _with_inner(run, depth)]
 
@@ -146,8 +152,8 @@ def _inner(run: Run, depth: int) -> list[Run]:
     else:
         is_container, options = name in _CONTAINERS, _FINDERS.get(name, ())
         told = [_in_container(run.words)] if is_container else _found(run.words, options)
-        return [one for words in told for one in _with_inner(Run(words), depth + 1)]
-    return _runs_of(line, depth + 1)
+        return [one for words in told for one in _with_inner(Run(words, (), run.folder), depth + 1)]
+    return _runs_of(line, depth + 1, run.folder)
 
 
 def _line_of_shell(words: tuple[Word, ...]) -> str:
@@ -193,6 +199,27 @@ def _in_container(words: tuple[Word, ...]) -> tuple[Word, ...]:
     return _without_options(rest[1:], _IN_CONTAINER.split())[1:]
 
 
+class _Place(NamedTuple):
+    """The folder that `cd` led to, the one before it, and those that `popd` goes back to."""
+
+    folder: str
+    previous: str = ""
+    pushed: tuple[str, ...] = ()
+
+    def after(self, words: tuple[Word, ...]) -> _Place:
+        """Return where a command leads. The name of an unknown folder (`$x`) stands for itself."""
+        name = words[0].text if words else ""
+        if name == "popd" and self.pushed:
+            return _Place(self.pushed[-1], self.folder, self.pushed[:-1])
+        if name not in ("cd", "pushd"):
+            return self
+        told = [word.text for word in words[1:] if word.text == "-" or not word.text.startswith("-")]
+        to = self.previous if told == ["-"] else told[0] if told else "~"
+        if told != ["-"] and not to.startswith("~"):
+            to = posixpath.join(self.folder, to)
+        return _Place(to, self.folder, (*self.pushed, self.folder) if name == "pushd" else self.pushed)
+
+
 _FILE, _TEXT = "file", "text"  # what the next word is, behind a redirection
 
 
@@ -220,15 +247,16 @@ class _Draft:
 class _Lexer:
     """Reads a command line once, from left to right."""
 
-    def __init__(self, text: str, depth: int) -> None:
+    def __init__(self, text: str, depth: int, folder: str) -> None:
         self.runs: list[Run] = []
+        self._place = _Place(folder)
         self._text, self._at, self._depth = text, 0, depth
         self._heredocs: list[tuple[str, bool]] = []
 
     def read(self, closing: str) -> None:
-        """Read commands up to an unquoted `closing` (`)` or a backtick), or to the end."""
+        """Read commands up to an unquoted `closing` (`)` or a backtick), or to the end; their `cd` ends there, too."""
         self._depth += 1
-        made = _Draft()
+        made, outer = _Draft(), self._place
         while self._at < len(self._text):
             if self._text[self._at] == closing:
                 self._at += 1
@@ -236,11 +264,12 @@ class _Lexer:
             if not (self._blank(made) or self._redirection(made) or self._separator(made)):
                 made.add(self._word(closing))
         self._end(made)
-        self._depth -= 1
+        self._depth, self._place = self._depth - 1, outer
 
     def _end(self, made: _Draft) -> None:
         if made.words or made.redirected:
-            self.runs.append(Run(tuple(made.words), tuple(made.redirected)))
+            self.runs.append(Run(tuple(made.words), tuple(made.redirected), self._place.folder))
+            self._place = self._place.after(_unwrap(tuple(made.words)))
         made.clear()
 
     def _blank(self, made: _Draft) -> bool:
@@ -355,6 +384,8 @@ class _Lexer:
             outer, self._heredocs = self._heredocs, []
             self.read(closing)
             self._heredocs = outer
+            if self.runs and [word.text for word in self.runs[-1].words] == _TOP:
+                return "."  # where most command lines begin
         elif match := _PARAMETER.match(text, self._at):
             self._at = match.end()
             return match[0]

@@ -5,11 +5,14 @@ A command line is mostly options. What identifies a command is its program, its 
 
 from __future__ import annotations
 
+import posixpath
 import re
 
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from engram.domain.agents.command_line import Run
 
 _MOST_FILES = 8
@@ -43,6 +46,11 @@ _COMMON_FILES = """
 _WITH_SUBCOMMANDS, _EVERYDAY = (
     frozenset(names.split()) for names in (_WITH_SUBCOMMANDS_NAMES, _EVERYDAY_NAMES)
 )
+# The option with which a program is told where to work.
+_FOLDER_OPTIONS = {
+    **dict.fromkeys(("git", "make", "gmake", "ninja", "go"), ("-C",)),
+    "pnpm": ("-C", "--dir"), "yarn": ("--cwd",), "terraform": ("-chdir",),
+}  # fmt: skip
 _FILE = re.compile(
     r"(?:\.{0,2}[\\/])?(?:[\w@+.-]+[\\/])*[\w@+-][\w@+.-]*\.[A-Za-z][A-Za-z0-9]{0,9}$|(?:[\w@+.-]+/){1,}[\w@+.-]+$"
 )
@@ -64,6 +72,7 @@ class Command(NamedTuple):
     """One program of a command line: its name, its subcommand ("" for none), the files that it names, its other words.
 
     `arguments` are all words behind the program. `is_everyday` says that it is one that everybody uses for anything.
+    `paths` are the files from where the command line began: in `cd app && cat x.py` the path of `x.py` is `app/x.py`.
     """
 
     program: str
@@ -72,6 +81,7 @@ class Command(NamedTuple):
     words: tuple[str, ...]
     is_everyday: bool
     arguments: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
 
     @property
     def question(self) -> str:
@@ -103,23 +113,44 @@ def _command(run: Run) -> Command:
     if arguments and program.startswith("python") and arguments[0].text.endswith("manage.py"):
         program, arguments = "manage.py", arguments[1:]
     all_arguments = tuple(word.text for word in arguments)
+    told = _folder_option(program, all_arguments)
     arguments = [*named, *arguments]
     subcommand = ""
     if program in _WITH_SUBCOMMANDS:
-        at = next((k for k, word in enumerate(arguments) if re.fullmatch(r"[a-z][\w:-]*", word.text)), None)
+        plain = (k for k, word in enumerate(arguments) if re.fullmatch(r"[a-z][\w:-]*", word.text))
+        at = next((k for k in plain if arguments[k].text != told), None)
         if at is not None:
             subcommand, arguments = arguments[at].text, [*arguments[:at], *arguments[at + 1 :]]
     arguments += [Word(name) for name in run.redirected]
     bare = [word.text for word in arguments if not word.is_quoted or _FILE.match(word.text)]
     files = [word for word in bare if not word.startswith("-") and _FILE.match(word) and "://" not in word]
+    files = list(dict.fromkeys(files))[:_MOST_FILES]
     others = [
         word for word in bare if re.fullmatch(r"(?:--)?[A-Za-z][\w-]{2,30}", word) and word not in files
     ]
+    beside = (told, *run.redirected)  # not below the folder that the program is told to work in
     return Command(
         program,
         subcommand,
-        tuple(dict.fromkeys(files))[:_MOST_FILES],
+        tuple(files),
         tuple(dict.fromkeys(word.lstrip("-") for word in others))[:6],
         program in _EVERYDAY,
         all_arguments,
+        tuple(_below(run.folder, word if word in beside else _below(told, word)) for word in files),
     )
+
+
+def _folder_option(program: str, arguments: Sequence[str]) -> str:
+    """Return the folder that a program is told to work in; "" for none."""
+    options = _FOLDER_OPTIONS.get(program, ())
+    for at, argument in enumerate(arguments):
+        name, _, value = argument.partition("=")
+        if name in options:
+            return value or "".join(arguments[at + 1 : at + 2])
+        if program == "git" and not argument.startswith("-") and arguments[at - 1 : at] != ("-c",):
+            break  # its subcommands have a -C of their own
+    return ""
+
+
+def _below(folder: str, file: str) -> str:
+    return posixpath.normpath(posixpath.join(folder, file.replace("\\", "/"))) if folder else file

@@ -41,7 +41,7 @@ def parse_event(text: str) -> Event:
     """Return the event that somebody describes in a line: a command, or the name of a file or tool, or an error."""
     name = (text.strip(),) if len(text.split()) == 1 else ()
     commands = tuple(commands_of(text))
-    files = tuple(file for command in commands for file in command.files)
+    files = tuple(path for command in commands for path in command.paths)
     return Event(commands, (*name, *files), "".join(name), text)
 
 
