@@ -62,6 +62,7 @@ def programs(line: str) -> list[str]:
         ("direnv exec . git push; direnv allow", ["git push", "direnv allow"]),
         ("python3 -W ignore -Im coverage run -m pytest x", ["pytest x"]),
         ("python x.py -m pytest; python -c 1 -m x", ["python x.py -m pytest", "python -c 1 -m x"]),
+        ("python -m; sudo -E -- git push", ["python -m", "git push"]),
         ("command -v git && command git push", ["command -v git", "git push"]),
         ("'unclosed git push", ["unclosed git push"]),
         ("$(((", ["$()"]),
