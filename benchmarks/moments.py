@@ -1,4 +1,4 @@
-"""How well entries come at their moment: `python benchmarks/moments.py [--json FILE]`.
+"""How well entries come at their moment: `python benchmarks/moments.py [--set FOLDER] [--json FILE]`.
 
 The sessions of `moments_dev/sessions.jsonl` are events as Claude Code sends them: commands, edits, tools, failures and
 small talk, each with the entries of `moments_dev/entries.jsonl` that are to come at it. They go through the code of the
@@ -67,9 +67,9 @@ class Figures(NamedTuple):
         return self.right / self.wanted if self.wanted else 1.0
 
 
-def read(name: str) -> list[dict[str, Any]]:
-    """Return the rows of a file of the set."""
-    with open(os.path.join(SET, f"{name}.jsonl"), encoding="utf-8") as file:
+def read(name: str, folder: str = SET) -> list[dict[str, Any]]:
+    """Return the rows of a file of the set in a folder."""
+    with open(os.path.join(folder, f"{name}.jsonl"), encoding="utf-8") as file:
         return [json.loads(line) for line in file]
 
 
@@ -163,13 +163,16 @@ def _payloads(event: Mapping[str, Any], folder: str, number: int) -> Iterator[tu
 def main(arguments: Sequence[str]) -> int:
     """Run the set, print what went wrong and the figures; 1 where they are below what is wanted."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
+    parser.add_argument(
+        "--set", metavar="FOLDER", default=SET, help="sessions and entries (default: %(default)s)"
+    )
     parser.add_argument("--json", metavar="FILE", help="write the figures and every event there")
     given = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="engram-moments-") as place:
         isolate(os.path.join(place, "home"))
-        sessions = read("sessions")
+        sessions = read("sessions", given.set)
         folder = os.path.join(place, "project")
-        named = prepare(folder, read("entries"))
+        named = prepare(folder, read("entries", given.set))
         outcomes = list(run(folder, named, sessions))
     for one in outcomes:
         if one.wanted != one.brought:

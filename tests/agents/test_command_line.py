@@ -57,6 +57,12 @@ def programs(line: str) -> list[str]:
         ("bash -euo pipefail -c 'git push'", ["bash -euo pipefail -c git push", "git push"]),
         ("time -p nice -n 5 nohup stdbuf -oL timeout \"$T\" git push", ["git push"]),
         ("flock -n /tmp/x env A=1 git push", ["git push"]),
+        ("aws-vault exec shop -- git push", ["git push"]),
+        ("infisical run --env=prod -- git push", ["git push"]),
+        ("nix develop .#ci -c git push", ["nix develop .#ci -c git push", "git push"]),
+        ("nix-shell -p git --run 'cd a && git push'", [
+            "nix-shell -p git --run cd a && git push", "cd a", "git push",
+        ]),
         ("uv --directory x run pytest", ["pytest"]),
         ("pnpm --filter a exec prisma migrate", ["prisma migrate"]),
         ("direnv exec . git push; direnv allow", ["git push", "direnv allow"]),

@@ -80,6 +80,8 @@ def test_the_first_plain_word_says_what_a_program_does_that_has_several_uses() -
         ("make -C; make -Cx a.mk", ["a.mk"]),
         ("terraform -chdir=infra apply a.tfvars", ["infra/a.tfvars"]),
         ("find lib -name x.py -C a", ["x.py"]),
+        ("echo a.lock b/c.tf >> d.txt", ["d.txt"]),
+        ("tofu plan -var-file=prod.tfvars --out=x --ratio=1.5", ["prod.tfvars"]),
         ("cd app; cat sub\\x.py", ["app/sub/x.py"]),
     ],
 )

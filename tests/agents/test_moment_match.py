@@ -38,6 +38,8 @@ def fits(moment: str, **event: object) -> bool:
         ("cargo publish", "cargo +nightly publish"),
         ("make seed", "make -C db SIZE=small -s MODE=fast seed"),
         ("make SIZE=small seed", "make seed -j2 SIZE=small"),
+        ("gradlew assemble", "./gradlew -q clean :app:lint assemble"),
+        ("make dist upload", "make upload clean dist"),
         ("node --max-old-space-size=*", "node --max-old-space-size=4096 x.js"),
         ("deploy.py", "python -u tools/deploy.py"),
         ("wrangler deploy", "npx -y wrangler@3.2 deploy"),

@@ -179,12 +179,16 @@ def test_a_moment_that_another_clone_set_counts_once_it_is_accepted(clones: Clon
 
 
 @pytest.mark.slow
-def test_the_development_set_is_brought_precisely(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", ["", "strangers-1", "strangers-2"])
+def test_the_development_sets_are_brought_precisely(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
     monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "benchmarks"))
     import moments
 
-    sessions = moments.read("sessions")
-    named = moments.prepare(str(tmp_path / "project"), moments.read("entries"))
+    folder = str(Path(moments.SET, name))
+    sessions = moments.read("sessions", folder)
+    named = moments.prepare(str(tmp_path / "project"), moments.read("entries", folder))
     outcomes = list(moments.run(str(tmp_path / "project"), named, sessions))
     figures = moments.figures(outcomes)
     assert len(sessions) >= 60

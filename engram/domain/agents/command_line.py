@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+from itertools import pairwise
 
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
@@ -34,14 +35,16 @@ _WRAPPERS = {
     "uvx": "--from --with --python -p", "dotenv": "-f -e",
     **dict.fromkeys(("nohup", "command", "bunx", "pnpx", "setsid", "chronic"), ""),
 }  # fmt: skip
-_WITH_OPERAND = frozenset(["timeout", "flock", "direnv"])  # a time, a file, a folder: before the program
+# A time, a file, a folder, a profile: before the program.
+_WITH_OPERAND = frozenset(["timeout", "flock", "direnv", "aws-vault", "chamber"])
 _RUNNERS = {
     "uv": ("run", "--with --python -p --extra --group --project --directory --package --env-file"),
     "poetry": ("run", "-C -P --directory --project"), "pipenv": ("run", ""), "pdm": ("run", "-p"), "hatch": ("run", "-e"),
     "rye": ("run", ""), "conda": ("run", "-n -p --name --prefix"), "coverage": ("run", ""), "bundle": ("exec", ""),
     "pnpm": ("exec dlx", "-C -F --dir --filter"), "npm": ("exec", "-w --prefix --workspace --package"),
     "yarn": ("exec dlx", "--cwd -p"), "direnv": ("exec", ""), "op": ("run", "--env-file"),
-    "doppler": ("run", "-p -c --project --config"),
+    "doppler": ("run", "-p -c --project --config"), "aws-vault": ("exec", "-d -t --duration --region"), "chamber": ("exec", ""),
+    **dict.fromkeys(("infisical", "dotenvx"), ("run", "-f -e --env --path --projectId")),
 }  # fmt: skip
 _SHELLS = frozenset(["bash", "sh", "zsh", "dash", "ksh", "fish"])
 _CONTAINERS = frozenset(["docker", "podman", "docker-compose", "kubectl"])
@@ -52,8 +55,8 @@ _LINES = {  # what is behind their options is a command line of its own
 }  # fmt: skip
 _FINDERS = {
     "find": ("-exec", "-execdir", "-ok", "-okdir"),
-    **dict.fromkeys(("fd", "fdfind"), ("-x", "-X", "--exec", "--exec-batch")),
-}
+    **dict.fromkeys(("fd", "fdfind"), ("-x", "-X", "--exec", "--exec-batch")), "nix": ("-c", "--command"),
+}  # fmt: skip
 _TOP = ["git", "rev-parse", "--show-toplevel"]
 _SSH = "-b -c -D -E -e -F -I -i -J -L -l -m -O -o -p -Q -R -S -W -w"
 
@@ -115,7 +118,9 @@ def _behind_runner(words: tuple[Word, ...]) -> tuple[Word, ...] | None:
         rest = _without_options(rest, valued.split())
         is_runner = bool(rest) and rest[0].text in subcommands.split()
         rest = _without_options(rest[1:], valued.split())
-        return (rest[1:] if first in _WITH_OPERAND else rest) if is_runner else None
+        if first in _WITH_OPERAND:
+            rest = _without_options(rest[1:], ())
+        return rest if is_runner else None
     if first in _WRAPPERS and not words[0].is_quoted:
         if first == "command" and rest and rest[0].text in ("-v", "-V"):  # only asks where it is
             return None
@@ -139,12 +144,16 @@ def _without_options(words: tuple[Word, ...], valued: Sequence[str]) -> tuple[Wo
 
 
 def _inner(run: Run, depth: int) -> list[Run]:
-    """Return what a shell, a container, another machine or a program that finds files is told to run."""
+    """Return what a shell, a container, another machine, an environment or a program that finds files is told to run."""
     if depth >= _DEEPEST:
         return []
     name = run.words[0].text.rpartition("/")[2]
     if name in _SHELLS:
         line = _line_of_shell(run.words)
+    elif name == "nix-shell":
+        line = next(
+            (word.text for option, word in pairwise(run.words) if option.text in ("--run", "--command")), ""
+        )
     elif name in _LINES:
         line = _joined(_without_options(run.words[1:], _LINES[name].split()))
     elif name == "ssh":
@@ -175,7 +184,7 @@ def _joined(words: tuple[Word, ...]) -> str:
 
 
 def _found(words: tuple[Word, ...], options: Sequence[str]) -> list[tuple[Word, ...]]:
-    """Return what is run for each file that is found."""
+    """Return what is run behind these options, for each file that is found or in an environment that is made."""
     told, at = list[tuple[Word, ...]](), 0
     while at < len(words):
         if words[at].text in options:

@@ -46,6 +46,7 @@ _COMMON_FILES = """
 _WITH_SUBCOMMANDS, _EVERYDAY = (
     frozenset(names.split()) for names in (_WITH_SUBCOMMANDS_NAMES, _EVERYDAY_NAMES)
 )
+_PRINTERS = frozenset(["echo", "printf"])  # whose words are no files
 # The option with which a program is told where to work.
 _FOLDER_OPTIONS = {
     **dict.fromkeys(("git", "make", "gmake", "ninja", "go"), ("-C",)),
@@ -121,9 +122,13 @@ def _command(run: Run) -> Command:
         at = next((k for k in plain if arguments[k].text != told), None)
         if at is not None:
             subcommand, arguments = arguments[at].text, [*arguments[:at], *arguments[at + 1 :]]
+    if program in _PRINTERS:
+        arguments = []
     arguments += [Word(name) for name in run.redirected]
     bare = [word.text for word in arguments if not word.is_quoted or _FILE.match(word.text)]
-    files = [word for word in bare if not word.startswith("-") and _FILE.match(word) and "://" not in word]
+    # Also what an option is given: -var-file=prod.tfvars
+    values = [word.partition("=")[2] if word.startswith("-") else word for word in bare]
+    files = [word for word in values if _FILE.match(word) and "://" not in word]
     files = list(dict.fromkeys(files))[:_MOST_FILES]
     others = [
         word for word in bare if re.fullmatch(r"(?:--)?[A-Za-z][\w-]{2,30}", word) and word not in files

@@ -23,6 +23,12 @@ _INTERPRETERS = frozenset(
 )
 
 
+# Each of their plain words is something to be done: `gradle clean assemble`.
+_TASK_RUNNERS = frozenset(
+    ["make", "gmake", "ninja", "rake", "just", "task", "invoke", "gradle", "gradlew", "mvn", "mvnw", "ant"]
+)
+
+
 class Event(NamedTuple):
     """What an agent does: commands, files (from the repository's top, `/`), its tool, what a failing tool said."""
 
@@ -105,7 +111,11 @@ def _runs(command: Command, wanted: _Wanted) -> bool:
         if arguments[at].replace("\\", "/").rpartition("/")[2] != wanted.program:
             return False
         arguments = arguments[at + 1 :]
-    return _follow(arguments, wanted.words) and all(_has_option(arguments, one) for one in wanted.options)
+    if command.program in _TASK_RUNNERS:
+        begins = all(any(_is_word(argument, word) for argument in arguments) for word in wanted.words)
+    else:
+        begins = _follow(arguments, wanted.words)
+    return begins and all(_has_option(arguments, one) for one in wanted.options)
 
 
 def _follow(arguments: Sequence[str], words: Sequence[str]) -> bool:
