@@ -80,7 +80,7 @@ def prompt(store: Store, payload: Payload, _agent: str) -> Reply:
 
 def _answers(store: Store, text: str, working: str) -> str:
     """Return what a person's prompt brings, first by the files that it names; "" for one that asks for nothing."""
-    from engram.domain.agents.naming import asks_for_nothing
+    from engram.domain.agents.quiet_turns import asks_for_nothing
 
     if asks_for_nothing(text):
         return ""

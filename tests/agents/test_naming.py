@@ -1,6 +1,6 @@
-"""Names in prompts: which words may be one, how surely entries say so, and which prompts ask for nothing.
+"""Names in prompts: which words may be one, and how surely entries say so.
 
-Mutants that make no difference: how many words a quiet turn has, give or take one; a larger number for SURE; two letters for
+Mutants that make no difference: a larger number for SURE; two letters for
 the first of a spelling, as a capital behind a small letter makes a name by itself; `None` for `False`.
 """
 
@@ -9,40 +9,6 @@ from __future__ import annotations
 import pytest
 
 from engram.domain.agents import naming
-
-
-@pytest.mark.parametrize(
-    "prompt",
-    [
-        "thanks, that's all I wanted",
-        "Thank you!",
-        "ok, go on",
-        "yes please continue with the next one",
-        "great, Falcon works again",
-        "alright, keep going with the Falcon part",
-        "right, and the same for the second one",
-        "sounds good, ship it",
-        "Thanks! The tests pass now.",
-    ],
-)
-def test_a_prompt_that_only_thanks_agrees_or_goes_on_asks_for_nothing(prompt: str) -> None:
-    assert naming.asks_for_nothing(prompt)
-
-
-@pytest.mark.parametrize(
-    "prompt",
-    [
-        "thanks, how does Falcon retry?",
-        "ok, add a retry to Falcon so that the tests are green",
-        "great, but Falcon works only on my machine",
-        "why does the build continue after a failure",
-        "next to the button there is a gap, close it",
-        "ask Falcon for the list of users",
-        "thanks, that works. Please have a look at the second thing as well: the invoices of March that we have sent to Falcon",
-    ],
-)
-def test_a_prompt_that_asks_or_tells_to_do_something_new_does_ask(prompt: str) -> None:
-    assert not naming.asks_for_nothing(prompt)
 
 
 def test_words_that_may_be_names_are_folded_and_the_common_ones_left_out() -> None:
