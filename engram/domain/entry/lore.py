@@ -345,22 +345,6 @@ def _check_ids(field: str, ids: Iterable[str]) -> None:
 MAX_SLUG = 60
 FALLBACK = "lore"
 
-# Letters that Unicode does not decompose into a base letter and a mark.
-_LETTERS = str.maketrans(
-    {
-        "ß": "ss",
-        "æ": "ae",
-        "œ": "oe",
-        "ø": "o",
-        "đ": "d",
-        "ð": "d",
-        "ħ": "h",
-        "\u0131": "i",
-        "ł": "l",
-        "þ": "th",
-        "ŧ": "t",
-    }
-)
 _APOSTROPHES = str.maketrans("", "", "'\u2019\u02bc")
 _KEPT = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
 
@@ -386,10 +370,9 @@ def _fold(title: str) -> str:
     text = title.lower().translate(_APOSTROPHES)
     if text.isascii():
         return text
-    import unicodedata
+    from engram.domain.text.plain_letters import without_accents
 
-    plain = unicodedata.normalize("NFKD", text.translate(_LETTERS))
-    return "".join(letter for letter in plain if not unicodedata.combining(letter)).lower()
+    return without_accents(text)
 
 
 # The text of an entry that words and vectors are made from, and its digest.

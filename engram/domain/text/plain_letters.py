@@ -1,0 +1,31 @@
+"""Letters without their accents, as people type names whose keys they do not have."""
+
+from __future__ import annotations
+
+import unicodedata
+
+# Letters that Unicode does not decompose into a base letter and a mark.
+_LETTERS = str.maketrans(
+    {
+        "ß": "ss",
+        "æ": "ae",
+        "œ": "oe",
+        "ø": "o",
+        "đ": "d",
+        "ð": "d",
+        "ħ": "h",
+        "\u0131": "i",
+        "ł": "l",
+        "þ": "th",
+        "ŧ": "t",
+    }
+)
+
+
+def without_accents(text: str) -> str:
+    """Return a text in lower case whose letters have no accents (é → e, ø → o)."""
+    lower = text.lower()
+    if lower.isascii():
+        return lower
+    apart = unicodedata.normalize("NFKD", lower.translate(_LETTERS))
+    return "".join(letter for letter in apart if not unicodedata.combining(letter)).lower()
