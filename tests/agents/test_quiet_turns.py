@@ -1,4 +1,7 @@
-"""Prompts that ask for nothing: thanks, agreement, going on, remarks; how many words they have is exact to one."""
+"""Prompts that ask for nothing: thanks, agreement, going on, remarks that all is well; and those that do ask.
+
+Mutants that make no difference: how many words a quiet turn has, give or take one.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +22,36 @@ from engram.domain.agents import quiet_turns
         "right, and the same for the second one",
         "sounds good, ship it",
         "Thanks! The tests pass now.",
+        "that's what I meant",
+        "no worries, that one is fine",
     ],
 )
 def test_a_prompt_that_only_thanks_agrees_or_goes_on_asks_for_nothing(prompt: str) -> None:
+    assert quiet_turns.asks_for_nothing(prompt)
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "Falcon is up again, thanks a lot",
+        "Falcon’s stable now. cheers",
+        "phew, falcon survived the weekend",
+        "good, Nováková likes the new wording",
+        "ok, lindqvist has the build. enough for today",
+        "the falcon export looks great now",
+        "falcon replied and they like it",
+        "thanks for looking into the falcon thing",
+        "good job on the falcon migration",
+        "no complaints from falcon so far, great",
+        "aha, so falcon was the problem. thanks",
+        "lovely :) falcon takes the large files now",
+        "falcon finished in time tonight, nice work",
+        "all right then, off to the falcon room",
+        "hah, typical lindqvist",
+        "search works again, thank you",
+    ],
+)
+def test_a_remark_that_all_is_well_asks_for_nothing_whatever_it_names(prompt: str) -> None:
     assert quiet_turns.asks_for_nothing(prompt)
 
 
@@ -38,4 +68,30 @@ def test_a_prompt_that_only_thanks_agrees_or_goes_on_asks_for_nothing(prompt: st
     ],
 )
 def test_a_prompt_that_asks_or_tells_to_do_something_new_does_ask(prompt: str) -> None:
+    assert not quiet_turns.asks_for_nothing(prompt)
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "write the client for falcon, thanks",
+        "thanks, now the same for Falcon's staging environment",
+        "great, and then deploy falcon",
+        "lgtm, merge it and upload the scans to falcon",
+        "ok do it with falcon",
+        "right, new labels for lindqvist",
+        "thank you. falcon got killed again though",
+        "ok, falcon isn't working again",
+        "falcon retries while the report is running",
+        "Falcon answers 200 and loses the order",
+        "good, release it with falcon",
+        "does falcon work now",
+        "I moved the job to falcon, adjust the docs",
+        "ok now I have the falcon file, load it",
+        "yes, in falcon",
+    ],
+)
+def test_thanks_and_agreement_do_not_hide_a_request_a_trouble_or_the_name_that_was_asked_for(
+    prompt: str,
+) -> None:
     assert not quiet_turns.asks_for_nothing(prompt)

@@ -1,87 +1,202 @@
-"""Prompts that ask for nothing: they thank, agree, go on, or remark on what was just done, whatever they name meanwhile."""
+"""Prompts that ask for nothing: they thank, agree, go on, or remark on what was just done, whatever they name meanwhile.
+
+Each clause has to be quiet by itself: a word of thanks, a sign to go on, or a statement that all is well. One that tells to do
+something, wants something or speaks of trouble makes the prompt a request. What is neither is taken for one, too.
+"""
 
 from __future__ import annotations
 
+import itertools
 import re
 from functools import cache
 
-from engram.domain.agents.naming import words_in
+from engram.domain.text.plain_letters import without_accents
 from engram.domain.text.stop_words import STOP_WORDS
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _LONGEST = 16  # words
-_FIRST_WORD = re.compile(r"\w+")
-
-_OPENERS = (
-    r"(?:many )?thanks(?: a lot| so much| again| you)?|thank you(?: so much| very much| again)?|thx|ty|cheers"
-    r"|(?:great|nice|good|very good|well)(?: work| job| one| point| done)?|perfect|cool|all good|ok(?:ay)?(?: then)?"
-    r"|yes|yep|yeah|yup|sure|right|alright|awesome|wonderful|excellent|lovely|brilliant|super|fantastic|amazing"
-    r"|(?:sounds|looks) (?:good|great|fine)(?: to me)?|lgtm|that (?:did it|works|worked|helps|helped)|no worries"
-    r"|got it|i see|fine|please|and|so|now|then"
-)  # fmt: skip
-_GOING_ON = (
-    r"continue|go on|go ahead|go for it|carry on|proceed|keep (?:going|it)|next (?:step|one|part)|mov(?:e|ing) on|on we go"
-    r"|resume|do (?:it|that|so|the (?:rest|same|others?))"
-    r"|finish (?:it|up)|ship it"
-    r"|commit (?:it|that|this)|push it|merge it|as (?:you|we) (?:proposed|said|suggested|discussed|planned)"
-)  # fmt: skip
-_SETTLED = (
-    r"works?|worked|working|pass(?:es|ed)?|done|green|happy|pleased|fixed|solved|better|needed|wanted|helped|helpful|correct|clear"
-    r"|that'?s (?:all|it|exactly)|makes sense|good|great|perfect|fine|ready|finished|up again"
+_CLAUSES = re.compile(r"[.!;:,()…]+(?=\s|$)|\s[-–—]+\s")
+_SMILEYS = re.compile(r"(?:^|\s)[:;=]-?[()dp](?=\s|$)|<3")
+_NO_TROUBLE = r"no (?:more )?(?:complaint|error|failure|issue|objection|problem|trouble|warning)s?"
+_NO_REQUEST = re.compile(
+    rf"\b(?:{_NO_TROUBLE}|no worries|never ?mind|what (?:i|we)|was the (?:bug|issue|problem))\b"
 )
-_ASKS = re.compile(
-    r"\?|\b(?:how|why|what|which|where|who|whom|whose|when|can you|could you|would you|should|but|except|however|instead)\b",
-    re.IGNORECASE,
+_REQUEST = re.compile(
+    r"\?|\b(?:how|why|what|which|where|who|whom|whose|when|(?:can|could|would) you|should|shall|must"
+    r"|needs?|wants?|(?:have|has) to|(?:'d|would) like|but|except|however|instead"
+    r"|not|never|nothing|nobody|still|yet|(?:al)?though|unfortunately|sadly|worse|only (?:for|if|in|on|with|works)"
+    r"|works only|fail\w*|errors?|broken?|breaks|crash\w*|hangs?|hung|stuck|wrong|missing|lost|loses?|slow\w*"
+    r"|bugs?|problems?|issues?|complain\w*|timeouts?|denie[sd]|reject\w*|refuse[sd]?|bounce[sd]|stale|late|down"
+    r"|dead|red|throws|kill(?:s|ed)|leaks?|drops|dropped|looks off|odd|weird|strange)\b|n't\b|(?<!^)\bno\b"
+)
+_THANKS = (
+    r"(?:many |much |big )?(?:thanks|thank (?:you|u|god|goodness)|thx|ty|ta|cheers|merci|danke)"
+    r"(?: (?:a (?:lot|bunch|ton|million)|(?:so|very) much|again))*(?: (?:for|to) .*)?|(?:much )?appreciated?(?: it)?"
+)
+_CLOSING = re.compile(r"\b(?:thanks|thank you|thx|cheers)\W*$")
+_PRAISE = (
+    r"(?:great|nice|good|lovely|excellent|brilliant|wonderful|fantastic|amazing|perfect|super)"
+    r" (?:stuff|work|job|one|point|catch|timing|night|news|to (?:hear|know|see))(?: (?:by|on|with|that)\b.*)?"
+    r"|well done|perfect|great|nice|neat|sweet|cool|awesome|wonderful|excellent|lovely|brilliant|super|gorgeous"
+    r"|fantastic|amazing|bravo|congrats|glad|ha(?:h|ha)*|(?:he){2,}|lol|phew|whew|wow|yay|hoo?u?rr?ay|lgtm"
+    r"|love it|that (?:did it|was it|works|worked|helps|helped)|you(?:'re| are) (?:the best|great|a star)|you rock"
+)
+_AGREES = (
+    r"ok(?:ay)?|k|yes|y|yep|yeah|yup|sure|right|al(?:l )?right|all good|good|fine|got it|i see|no worries|my bad"
+    r"|no problem|never ?mind|(?:sounds|looks) (?:good|great|fine|right|like a plan)(?: to me)?|you were right"
+)
+_FILLS = r"and|so|now|then|well|please|oh|a+h+|aha|hm+|just|also|let'?s|(?:you|we) (?:can|may)"
+_GOES_ON = (
+    r"continue|go (?:on|ahead|for it)|carry on|proceed|keep (?:going|it)|next (?:step|one|part)(?! is)"
+    r"|mov(?:e|ing) on|on we go|resume|as (?:you|we) (?:proposed|said|suggested|discussed|planned)"
+    r"|(?:i'?m )?off (?:to|now|home)|(?:i'?ll be )?back (?:in|after)|brb|bye|see you|(?:enough|done) (?:for|with)"
+    r"|that's (?:all|it|exactly|just|what)|call(?:ing)? it a day|your turn|hold on"
+    r"|(?:poor|lucky|typical|good old) \w+$"
+)
+_ITSELF = re.compile(r"\w+ (?:it|that|this|them|so|the (?:rest|same|others?))\b")
+_WELL = (
+    rf"\b(?:(?:after all|far so good|did the trick|adds? up|likes? it|loves? it|said yes|thumbs up|{_NO_TROUBLE}"
+    r"|(?:happy|pleased) (?:with|about))\b|(?:makes? sense|it was(?: \w+)?)$)"
 )
 
+# With a form of "to be", or of "to look", these say that all is well.
+_GOOD_WORDS = """
+    back beautiful better clean clear complete correct delivered done excellent fast faster fine finished fixed glad
+    good great green happy healthy in lively live lovely merged nice ok okay online out perfect pleased quick quicker
+    quiet ready resolved right settled solved sorted stable through up wonderful
+"""
+# These do by themselves.
+_ACHIEVED_WORDS = """
+    accepted agreed answered approved arrived confirmed finished helped landed paid pass passed passes replied signed
+    succeeded thanked work worked working works
+"""
+_BEING_WORDS = """
+    are be been came feels felt go goes got is look looks read reads runs seems shows sounds they're was we're were went
+"""
+_SAYING_WORDS = """
+    can caught did does found gave had has have heard i'll i'm i've it'll knew likes loves made ran said says sent
+    she'll he'll they'll told took we'll we've will wrote
+"""
+_OBJECTS_WORDS = "a again all an everything fine her him it just me now the them these this those us well"
+# Words that only point at what was talked about, and what is done with it.
+_POINTING_WORDS = """
+    again already another back before better everyone exactly expected finally fine first guys here it last later
+    latter left like long lot man mate minute moment more morning much next night now ok okay one ones option other others please
+    previous quite rest right same second side still step then third those thing things three time today tonight too
+    tomorrow two wait way well whole yes yesterday no hm hmm oh let lets let's that's i'll we'll it's
+"""
+_TOLD_WORDS = """
+    add adapt adjust apply ask assign bill book build bump call change check clean clear close compare configure
+    convert copy create debug define delete deploy describe document download draft drop edit embed enable ensure
+    explain export extend extract feed fetch find fix format generate get give group have help hook implement import
+    improve include index inspect install integrate introduce investigate invite list load look mail make migrate move
+    open optimise optimize parse plan point port prepare print publish pull push put read rebuild refactor reindex
+    release remove rename replace report request rerun reset restart restore revert review rewrite roll run save
+    schedule search send set show sort speed split start stop store summarise summarize swap switch sync take tell test
+    translate try turn update upgrade upload use validate verify wire write
+"""
+_ASKING_WORDS = "am are can could did do does has is may was were will would"
+_LINKS_WORDS = "also and just now please then"
+_GOOD, _ACHIEVED, _BEING, _SAYING, _OBJECTS, _POINTING, _TOLD, _ASKING, _LINKS = (
+    frozenset(words.split())
+    for words in (
+        _GOOD_WORDS, _ACHIEVED_WORDS, _BEING_WORDS, _SAYING_WORDS, _OBJECTS_WORDS, _POINTING_WORDS, _TOLD_WORDS,
+        _ASKING_WORDS, _LINKS_WORDS,
+    )
+)  # fmt: skip
 
-# Compiled on first use, which takes a millisecond: most prompts ask.
+
+# Compiled on first use, which takes some milliseconds: most prompts ask.
 @cache
 def _opening() -> re.Pattern[str]:
-    return re.compile(rf"(?:(?:{_OPENERS})\b[\s,.!;:–-]*)+", re.IGNORECASE)
+    return re.compile(rf"(?:(?P<thanks>{_THANKS}|{_PRAISE})|(?P<agrees>{_AGREES})|{_FILLS})(?![\w'-])\s*")
 
 
 @cache
 def _going_on() -> re.Pattern[str]:
-    return re.compile(rf"(?:{_GOING_ON})\b", re.IGNORECASE)
-
-
-@cache
-def _settled_pattern() -> re.Pattern[str]:
-    return re.compile(rf"\b(?:{_SETTLED})\b", re.IGNORECASE)
+    return re.compile(rf"(?:{_GOES_ON})(?![\w-])|.*{_WELL}")
 
 
 def asks_for_nothing(prompt: str) -> bool:
-    """Return whether a prompt merely thanks, agrees or tells to go on, whatever it names meanwhile."""
-    text = " ".join(prompt.split())
-    if len(text.split()) > _LONGEST or _ASKS.search(text):
+    """Return whether a prompt merely thanks, agrees, tells to go on, or remarks that all is well, whatever it names."""
+    text = " ".join(without_accents(prompt).replace("’", "'").split())
+    if len(text.split()) > _LONGEST or _REQUEST.search(_NO_REQUEST.sub("", text)):
         return False
-    opening = _opening().match(text)
-    rest = text[opening.end() :] if opening else text
-    if all(word in STOP_WORDS or word in _POINTING for word in words_in(rest)):
-        return True
-    if _going_on().match(rest):
-        return True
-    return opening is not None and _settled_pattern().search(rest) is not None and not _commands(rest)
+    thanks = _CLOSING.search(text) is not None
+    agrees = points = is_told = False
+    statements: list[list[str]] = []
+    for clause in _CLAUSES.split(_SMILEYS.sub(" ", text)):
+        rest = clause.strip()
+        if _is_told(rest.split(), 1):
+            return False
+        while opening := _opening().match(rest):
+            thanks |= opening["thanks"] is not None
+            agrees |= opening["agrees"] is not None
+            rest = rest[opening.end() :]
+        words = rest.split()
+        if _only_points(words) or _is_about_it(rest):
+            points |= bool(words)
+            is_told |= words[:1] != [] and words[0] in _TOLD
+        elif _going_on().match(rest):
+            agrees = True
+        elif _is_told(words):
+            return False
+        else:
+            agrees |= _is_well(words)
+            statements.append(words)
+    if not statements:
+        return thanks or agrees or points
+    return (thanks or agrees) and not is_told and all(_states(words, thanks) for words in statements)
 
 
-def _commands(text: str) -> bool:
-    """Return whether a sentence begins with a verb of a new task."""
-    first = _FIRST_WORD.match(text)
-    return first is not None and first[0].lower() in _TOLD
+def _only_points(words: Sequence[str]) -> bool:
+    return all(word in STOP_WORDS or word in _POINTING for word in words)
 
 
-# Words that only point at what was talked about, and what is done with it.
-_POINTING_WORDS = """
-    again another back before first fine it last later latter left long minute moment next now ok okay one ones option other others
-    please previous rest right same second still step then third those thing things third three time too two wait well whole yes
-    no hm hmm oh let lets let's that's i'll we'll it's
-"""
-_TOLD_WORDS = """
-    add adapt adjust apply ask build change check clean compare configure convert copy create debug define delete deploy
-    describe document draft drop edit enable explain export extend extract find fix format generate get give help implement
-    import improve include inspect install integrate introduce investigate list load look make migrate move open optimise
-    optimize parse plan port prepare print publish put read refactor remove rename replace report restart revert review
-    rewrite roll run search send set show sort speed split start stop summarise summarize switch take test translate
-    try turn update upgrade use validate verify wire write
-"""
-_POINTING, _TOLD = frozenset(_POINTING_WORDS.split()), frozenset(_TOLD_WORDS.split())
+def _is_about_it(text: str) -> bool:
+    """Return whether a clause says what to do with "it", and nothing besides: `commit it like that`."""
+    done = _ITSELF.match(text)
+    return done is not None and _only_points(text[done.end() :].split())
+
+
+def _is_told(words: Sequence[str], start: int = 0) -> bool:
+    """Return whether a clause has a verb of a new task first, or behind "and", and no noun, as in `search works`.
+
+    A question without its mark counts, too: `does search work`.
+    """
+    for at in range(start, len(words)):
+        is_first = not at or words[at - 1] in _LINKS
+        if is_first and words[at] in _TOLD and not _states(words[at + 1 : at + 2]):
+            return True
+    return not start and words[0] in _ASKING
+
+
+def _is_well(words: Sequence[str]) -> bool:
+    """Return whether a clause ends by saying that all is well."""
+    return any(
+        _only_points(words[at + 1 :])
+        and (word in _ACHIEVED or (word in _GOOD and any(map(_is_being, words[:at]))))
+        for at, word in enumerate(words)
+        if at
+    )
+
+
+def _is_being(word: str) -> bool:
+    return word in _BEING or word.endswith("'s")
+
+
+def _states(words: Sequence[str], loosely: bool = False) -> bool:
+    """Return whether a clause is a statement, by its verb; `loosely` by what may be one: `saffron finds them`."""
+    for at, (word, after) in enumerate(itertools.zip_longest(words, words[1:], fillvalue="")):
+        if word in _BEING or word in _ACHIEVED or word in _SAYING or (word.endswith("'s") and after in _GOOD):
+            return True
+        if loosely and at and word in _GOOD and _only_points(words[at + 1 :]):
+            return True
+        if word.endswith("ed") and words[at - 1 : at] not in (["the"], ["a"]):
+            return True
+        if loosely and at and word.endswith("s") and (not after or after in _OBJECTS):
+            return True
+    return False
