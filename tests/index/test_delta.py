@@ -105,6 +105,8 @@ def test_a_waiting_text_has_the_score_that_tantivy_gives_it(
     for word in query.split():
         assert waiting.words.frequency(word) == folded.words.frequency(word)
     assert sorted(waiting.words.rows_with(query, 90)) == sorted(folded.words.rows_with(query, 90))
+    for word in query.split():
+        assert sorted(waiting.words.rows_close_to(word, 90)) == sorted(folded.words.rows_close_to(word, 90))
 
 
 @sampled("seed", [1, 2, 3, 4], 1)
@@ -181,7 +183,12 @@ def test_a_text_that_goes_is_not_found_wherever_it_was(tmp_path: Path) -> None:
 def test_no_words_are_in_no_text_and_a_rare_one_that_is_misspelt_counts_for_more(tmp_path: Path) -> None:
     generation = made(tmp_path / "one", [*texts(140), new_text(140, "a singular walrus")])
     written(generation, [new_text(141, "a singular heron")])
-    assert generation.words.rows_with("", 999) == []
+    assert generation.words.rows_with("", 999) == generation.words.rows_close_to("", 999) == []
+    assert (generation.words.rows_close_to("walrux", 9), generation.words.rows_close_to("walrus", 9)) == (
+        [140],
+        [],
+    )
+    assert generation.words.rows_close_to("herox", 0) == []
     for walrus, heron in (("walrus", "heron"), ("walrux", "herox")):
         assert (list(scores(generation, walrus)), list(scores(generation, heron))) == ([140], [141])
     often = max(scores(generation, "brokex").values())

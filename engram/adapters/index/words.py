@@ -315,13 +315,24 @@ class Words:
         if not terms or not all(map(self._frequency, terms)):
             return []
         query = tantivy.Query.boolean_query([(tantivy.Occur.Must, self._exactly(term)) for term in terms])
-        found = self.delta.rows_with(terms)
+        return self._rows_of(query, self.delta.rows_with(terms), most)
+
+    def rows_close_to(self, word: str, most: int) -> list[int]:
+        """Return the rows that have a word one edit away from a longer one that none has; none where more than `most` have."""
+        terms = self._analyse(word)
+        if len(terms) != 1 or len(terms[0]) < _SHORTEST_MISSPELT or self._frequency(terms[0]):
+            return []
+        query = tantivy.Query.fuzzy_term_query(self._schema, "text", terms[0], distance=1)
+        return self._rows_of(query, self.delta.rows_close_to(terms[0]), most)
+
+    def _rows_of(self, query: tantivy.Query, new: list[int], most: int) -> list[int]:
+        """Return the rows that a query finds, with those of the new texts; none where there are more than `most`."""
         limit = most + 1 + len(self.delta.stale)
         if hits := self._searcher.search(query, limit=limit, count=False).hits:
             addresses = [address for _, address in hits]
             rows: list[int] = self._searcher.fast_field_values("row", addresses)  # type: ignore[assignment]  # as above
-            found += [row for row in rows if not self.delta.hides(row)]
-        return found if len(found) <= most else []
+            new += [row for row in rows if not self.delta.hides(row)]
+        return new if len(new) <= most else []
 
     def _exactly(self, term: str) -> tantivy.Query:
         return tantivy.Query.term_query(self._schema, "text", term, "freq")
