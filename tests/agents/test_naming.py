@@ -37,6 +37,10 @@ def test_words_that_may_be_names_are_folded_and_the_common_ones_left_out() -> No
         ("3ds", ["A 3DS challenge may take ten minutes."], naming.NO),
         ("weasyprint", ["WeasyPrint draws them.", "Ask weasyprint for it."], naming.SURE),
         ("dlx", ["Parcels go by DLX.", "What dlx costs is not known."], naming.SURE),
+        ("falcon", ["Falcon mirrors images. The falcon-mirror label starts it."], naming.LIKELY),
+        ("pull", ["Pull requests are small.", "A pull-request waits."], naming.NO),
+        ("kazmierczak", ["Łucja Kaźmierczak does the listings."], naming.SURE),
+        ("lucja", ["Łucja Kaźmierczak does the listings."], naming.SURE),
         ("absent", ["The Falcon service retries."], naming.NO),
     ],
 )
@@ -82,3 +86,24 @@ def test_at_most_two_dozen_words_of_three_letters_or_in_capitals_may_be_names() 
 )
 def test_a_short_or_everyday_name_tells_nothing_in_lower_case(name: str, tells: bool) -> None:
     assert naming.is_telling(name) == tells
+
+
+@pytest.mark.parametrize(
+    ("word", "text", "does"),
+    [
+        ("falcon", "Falcon mirrors images.", True),
+        ("odegaard", "Søren Ødegaard keeps the tariffs.", True),
+        ("falcon", "The Falcon service mirrors images.", True),
+        ("falcon", "Images are mirrored by Falcon.", False),
+        ("mirror", "falcon-mirror keeps images.", False),
+    ],
+)
+def test_a_text_begins_with_a_name_or_with_a_full_name_that_ends_with_it(
+    word: str, text: str, does: bool
+) -> None:
+    assert naming.begins(word, text) == does
+
+
+def test_nobody_but_a_library_begins_a_text_in_lower_case() -> None:
+    assert naming.begins("falcon", "falcon mirrors images.", in_any_case=False)
+    assert not naming.begins("falcon", "Falcon mirrors images.", in_any_case=False)

@@ -187,3 +187,46 @@ def test_of_one_name_two_entries_come_that_are_about_as_near_and_of_several_name
 def test_of_many_names_the_first_five_bring_an_entry_in_the_order_of_the_prompt(harbour: Path) -> None:
     names = [text.split()[0].lower() for text in SHIPS]
     assert about(harbour, f"let {', '.join(names)} leave the harbour") == SHIPS[:MOST]
+
+
+# --- names in another spelling, several together, and names that need no more
+
+
+ODEGAARD = "Søren Ødegaard keeps the tariffs. He wants a changed rate with its source, as a link."
+TANAKA = "Haruto Tanaka signs the builds until May. After that it is Chidi Okafor, who has a deputy."
+OKAFOR = "Chidi Okafor owns the rota. Swaps go through him by Thursday noon, in writing."
+PLOVER = "Plovernet carries the alarms. It gives up after nine minutes without a word."
+POLARS = "polars reads our exports with every column as text. Article numbers begin with zeros."
+TERN = "Ternstone keeps the archive. Its index is made again on the first Sunday of a month."
+
+
+@pytest.fixture(scope="module")
+def office(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("office")
+    with opened(root, agent="human", clock=Clock()) as engram:
+        for text in (ODEGAARD, TANAKA, OKAFOR, PLOVER, POLARS, TERN, MONEY, *COMMON):
+            engram.record(text, category="FACT")
+        engram.link_entity("Ternstone Vaultkeeper", type="tool", aliases=["Ternstone"])
+        engram.refresh()
+    return root
+
+
+@pytest.mark.parametrize(
+    ("prompt", "wanted"),
+    [
+        ("who is on holiday this week, is it odegaard", ODEGAARD),
+        ("show the visitors around on thursday and mention what plovernt does", PLOVER),
+        ("the plovernets of both sites are silent", PLOVER),
+        ("bump polars, it is from last spring", POLARS),
+        ("vaultkeeper is to have a new logo", TERN),
+        ("the solar panels on the roof are to be cleaned", ""),
+    ],
+)
+def test_a_rare_name_needs_no_other_word_nor_its_own_spelling_but_an_ordinary_word_does(
+    office: Path, prompt: str, wanted: str
+) -> None:
+    assert about(office, prompt) == [*filter(None, [wanted])]
+
+
+def test_of_several_names_each_brings_an_entry_of_its_own_where_it_has_one(office: Path) -> None:
+    assert sorted(about(office, "who signs the builds, okafor or tanaka")) == sorted([OKAFOR, TANAKA])

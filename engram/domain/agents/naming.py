@@ -8,9 +8,9 @@ in lower case.
 from __future__ import annotations
 
 import re
-import unicodedata
 
 from engram.domain.text.everyday_words import EVERYDAY_WORDS
+from engram.domain.text.plain_letters import without_accents
 from engram.domain.text.stop_words import STOP_WORDS
 from engram.domain.typed import TYPE_CHECKING
 
@@ -23,7 +23,9 @@ _HEAD = 80  # characters: what an entry is about stands there
 _SHORTEST = 3  # letters
 _WORD = re.compile(r"[^\W_]+(?:[-_.'’][^\W_]+)*")
 _PART = re.compile(r"[^\W_]+")
-_FULL_NAME = re.compile(r"\s*[A-Z][^\W\d_]+ [A-Z][^\W\d_]+[ ,']\W*(?![A-Z])")
+_CAPITAL = "[A-ZÀ-ÖØ-ÞĀ-Ž]"  # small letters are among the last; hardly a word begins with them
+_FULL_NAME = re.compile(rf"\s*{_CAPITAL}[^\W\d_]+ {_CAPITAL}[^\W\d_]+[ ,']\W*(?!{_CAPITAL})")
+_FIRST_NAME = re.compile(rf"\W*(?:{_CAPITAL}[^\W\d_]+ )?")
 _SENTENCES = re.compile(r"[.!?](?:\s+[A-Z]|\s*$)")
 _OWNED = re.compile(r"['’]s?$|['’](?:ll|re|ve|d|m|t)$")
 _BEFORE_SENTENCE = re.compile(r"(?:^|[.!?:;\n]|^\s*[-*#>]+)[\s\"'(\[*_`#>-]*$")
@@ -81,8 +83,7 @@ def is_telling(name: str) -> bool:
 
 def fold(text: str) -> str:
     """Return a text in lower case and without accents."""
-    apart = unicodedata.normalize("NFKD", text.casefold())
-    return "".join(letter for letter in apart if not unicodedata.combining(letter))
+    return without_accents(text.casefold())
 
 
 def how_surely(word: str, texts: Iterable[str]) -> int:
@@ -92,14 +93,18 @@ def how_surely(word: str, texts: Iterable[str]) -> int:
     """
     is_inside = is_first = is_lower = is_odd = False
     for text in texts:
+        is_named = False
         for spelling, before in _occurrences(word, text):
             if spelling[:1].islower() and not before.strip() and _SENTENCES.search(text):
                 is_odd = True  # nobody begins a text so, unless it is a name that is spelled so
             elif spelling[:1].isupper():
+                is_named = True
                 is_first |= not before.strip()
                 is_inside |= not before.strip() and _FULL_NAME.match(text) is not None
                 is_inside |= not _BEFORE_SENTENCE.search(before)
-            else:
+            elif (
+                fold(spelling) == word or not is_named
+            ):  # `falcon-mirror` is called after the Falcon of its entry
                 is_lower |= spelling[:1].islower()
             is_odd |= _is_odd(spelling)
     if is_odd or (is_inside and not is_lower):
@@ -118,6 +123,22 @@ def _is_odd(spelling: str) -> bool:
 def is_about(word: str, text: str) -> bool:
     """Return whether an entry is about what a folded word names: the word stands at the head of its text."""
     return any(len(before) < _HEAD for _, before in _occurrences(word, text.partition("\n")[0]))
+
+
+def is_in(word: str, text: str) -> bool:
+    """Return whether a text has a folded word."""
+    return bool(_occurrences(word, text))
+
+
+def begins(word: str, text: str, in_any_case: bool = True) -> bool:
+    """Return whether a text begins with a folded word, or with a full name that it is the last word of.
+
+    Without `in_any_case` only where it is in lower case, as nobody begins a text with an ordinary word.
+    """
+    return any(
+        fold(spelling) == word and _FIRST_NAME.fullmatch(before) and (in_any_case or spelling[:1].islower())
+        for spelling, before in _occurrences(word, text[:_HEAD])
+    )
 
 
 def _occurrences(word: str, text: str) -> list[tuple[str, str]]:
