@@ -184,7 +184,7 @@ _NEURAL = (
     "default) and read."
 )
 _NAMES = (
-    "[65 entries](../benchmarks/names_dev/README.md) about services, people, companies, libraries and rules, and prompts that "
+    "[68 entries](../benchmarks/names_dev/README.md) about services, people, companies, libraries and rules, and prompts that "
     "name one or several of them: in full, by an alias, by surname, in lower case. Quiet turns thank, agree or ask to go on, and "
     "should get nothing."
 )
