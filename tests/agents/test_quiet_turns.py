@@ -49,6 +49,13 @@ def test_a_prompt_that_only_thanks_agrees_or_goes_on_asks_for_nothing(prompt: st
         "all right then, off to the falcon room",
         "hah, typical lindqvist",
         "search works again, thank you",
+        "yep falcon answers in 2 seconds now instead of 9",
+        "lindqvist says thanks too",
+        "you were right about the falcon thing btw",
+        "leave the falcon part as it is",
+        "cheers, will tell lindqvist",
+        "seen it, I'll ask lindqvist myself",
+        "the falcon warnings are gone, lovely",
     ],
 )
 def test_a_remark_that_all_is_well_asks_for_nothing_whatever_it_names(prompt: str) -> None:
@@ -89,6 +96,10 @@ def test_a_prompt_that_asks_or_tells_to_do_something_new_does_ask(prompt: str) -
         "I moved the job to falcon, adjust the docs",
         "ok now I have the falcon file, load it",
         "yes, in falcon",
+        "deploy falcon to staging now",
+        "ok start falcon now",
+        "results of falcon that were sent earlier replace the right ones",
+        "the falcon warnings are gone but the errors are not",
     ],
 )
 def test_thanks_and_agreement_do_not_hide_a_request_a_trouble_or_the_name_that_was_asked_for(

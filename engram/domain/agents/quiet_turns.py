@@ -18,11 +18,15 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _LONGEST = 16  # words
+_NEAR = 4  # words from "is" to "fine"
 _CLAUSES = re.compile(r"[.!;:,()…]+(?=\s|$)|\s[-–—]+\s")
 _SMILEYS = re.compile(r"(?:^|\s)[:;=]-?[()dp](?=\s|$)|<3")
 _NO_TROUBLE = r"no (?:more )?(?:complaint|error|failure|issue|objection|problem|trouble|warning)s?"
 _NO_REQUEST = re.compile(
-    rf"\b(?:{_NO_TROUBLE}|no worries|never ?mind|what (?:i|we)|was the (?:bug|issue|problem))\b"
+    rf"\b(?:{_NO_TROUBLE}|no worries|never ?mind|what (?:i|we)|was the (?:bug|issue|problem)|now instead of \d+)\b"
+    r"|^(?:stop|wait|no)\W+not\b"
+    r"|\b(?:error|failure|warning|problem|issue|bug|crash|leak)s?(?:'s| is| are| was| has| have| seems?)"
+    r"(?: all| finally| now)* (?:gone|fixed|solved|away)\b"
 )
 _REQUEST = re.compile(
     r"\?|\b(?:how|why|what|which|where|who|whom|whose|when|(?:can|could|would) you|should|shall|must"
@@ -46,20 +50,28 @@ _PRAISE = (
 )
 _AGREES = (
     r"ok(?:ay)?|k|yes|y|yep|yeah|yup|sure|right|al(?:l )?right|all good|good|fine|got it|i see|no worries|my bad"
-    r"|no problem|never ?mind|(?:sounds|looks) (?:good|great|fine|right|like a plan)(?: to me)?|you were right"
+    r"|no problem|never ?mind|seen (?:it|that)"
+    r"|(?:sounds|looks) (?:good|great|fine|right|reasonable|like a plan)(?: to me)?"
+    r"|you (?:were|are) right(?: about\b.*)?|lgtm|fine by me"
 )
 _FILLS = r"and|so|now|then|well|please|oh|a+h+|aha|hm+|just|also|let'?s|(?:you|we) (?:can|may)"
 _GOES_ON = (
-    r"continue|go (?:on|ahead|for it)|carry on|proceed|keep (?:going|it)|next (?:step|one|part)(?! is)"
+    r"continue|go (?:on|ahead|for it)|carry on|proceed|keep (?:going|it)|next (?:step|one|part|file|item|point)(?! is)"
     r"|mov(?:e|ing) on|on we go|resume|as (?:you|we) (?:proposed|said|suggested|discussed|planned)"
     r"|(?:i'?m )?off (?:to|now|home)|(?:i'?ll be )?back (?:in|after)|brb|bye|see you|(?:enough|done) (?:for|with)"
     r"|that's (?:all|it|exactly|just|what)|call(?:ing)? it a day|your turn|hold on"
+    r"|(?:you can )?(?:leave|keep) .*\bas (?:it is|is|they are|before)$"
+    r"|(?:i'?ll|(?:i|we) will|will|gonna) (?:pass|tell|let|show|forward|ask|do|check|handle|take|mention|say)\b.*"
     r"|(?:poor|lucky|typical|good old) \w+$"
 )
 _ITSELF = re.compile(r"\w+ (?:it|that|this|them|so|the (?:rest|same|others?))\b")
+_IS_NOW = (
+    r"(?:\S+ ){1,3}?(?:starts?|answers?|loads?|runs?|builds?|match(?:es)?|shows?|returns?|finds?|opens?|responds?|connects?"
+    r"|compiles?|renders?|behaves?|fits?|agrees?|comes?|gets?|takes?) (?:\S+ ){0,4}now\b"
+)
 _WELL = (
     rf"\b(?:(?:after all|far so good|did the trick|adds? up|likes? it|loves? it|said yes|thumbs up|{_NO_TROUBLE}"
-    r"|(?:happy|pleased) (?:with|about))\b|(?:makes? sense|it was(?: \w+)?)$)"
+    r"|(?:happy|pleased) (?:with|about)|says? (?:thanks|thank you|hi|hello|yes|ok|go))\b|(?:makes? sense|it was(?: \w+)?)$)"
 )
 
 # With a form of "to be", or of "to look", these say that all is well.
@@ -93,7 +105,7 @@ _TOLD_WORDS = """
     convert copy create debug define delete deploy describe document download draft drop edit embed enable ensure
     explain export extend extract feed fetch find fix format generate get give group have help hook implement import
     improve include index inspect install integrate introduce investigate invite list load look mail make migrate move
-    open optimise optimize parse plan point port prepare print publish pull push put read rebuild refactor reindex
+    open optimise optimize parse plan point port post prepare print publish pull push put read rebuild refactor reindex
     release remove rename replace report request rerun reset restart restore revert review rewrite roll run save
     schedule search send set show sort speed split start stop store summarise summarize swap switch sync take tell test
     translate try turn update upgrade upload use validate verify wire write
@@ -120,6 +132,11 @@ def _going_on() -> re.Pattern[str]:
     return re.compile(rf"(?:{_GOES_ON})(?![\w-])|.*{_WELL}")
 
 
+@cache
+def _is_now() -> re.Pattern[str]:
+    return re.compile(_IS_NOW)
+
+
 def asks_for_nothing(prompt: str) -> bool:
     """Return whether a prompt merely thanks, agrees, tells to go on, or remarks that all is well, whatever it names."""
     text = " ".join(without_accents(prompt).replace("’", "'").split())
@@ -144,6 +161,8 @@ def asks_for_nothing(prompt: str) -> bool:
             agrees = True
         elif _is_told(words):
             return False
+        elif _is_now().match(rest):
+            agrees = True
         else:
             agrees |= _is_well(words)
             statements.append(words)
@@ -178,7 +197,7 @@ def _is_well(words: Sequence[str]) -> bool:
     """Return whether a clause ends by saying that all is well."""
     return any(
         _only_points(words[at + 1 :])
-        and (word in _ACHIEVED or (word in _GOOD and any(map(_is_being, words[:at]))))
+        and (word in _ACHIEVED or (word in _GOOD and any(map(_is_being, words[max(0, at - _NEAR) : at]))))
         for at, word in enumerate(words)
         if at
     )
