@@ -53,6 +53,16 @@ def test_a_labelled_cause_ends_where_its_writer_goes_on_with_what_was_done() -> 
     assert found.content == cause
 
 
+def test_a_label_within_a_paragraph_begins_a_candidate() -> None:
+    (found,) = candidates(
+        "I ran it at each hour. Takeaway: pin the clock of `cron` in every test of the plan."
+    )
+    assert (found.content, found.label) == (
+        "Takeaway: pin the clock of `cron` in every test of the plan.",
+        "lesson",
+    )
+
+
 def test_what_somebody_calls_possible_is_no_candidate() -> None:
     assert (
         candidates("Possible root cause: `cron` keeps the clock of the host and not the container's.") == []

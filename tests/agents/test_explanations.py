@@ -40,6 +40,8 @@ def test_of_two_sentences_that_explain_the_one_that_says_more_counts() -> None:
         "All 12 checks pass now. I changed `pack.sh`, because `tar` kept the owner's id.",
         "Fixed. The archive now unpacks on every host, since `tar` drops the owner's id.",
         "Fixed. Passing `--no-same-owner` drops the owner's id, so every host can read the files.",
+        "Fixed. There's a check for the owner's id, so that no host drops it.",
+        "Fixed. `pack.sh` is in, so every host drops the owner's id.",
         "Fixed. This is because `tar` keeps the owner's id.",
         "Fixed. You should see it on every host once `make dist` ran.",
         "Fixed.\n\n- `pack.sh`: the owner's id is not kept, so every host can read the files\n\nIs `make dist` all you need?",

@@ -73,6 +73,15 @@ def test_a_list_announced_as_lessons_is_taken_and_ends_with_the_list() -> None:
     assert [one.content for one in found] == [text for text in lessons if len(text) >= SHORTEST]
 
 
+def test_what_was_done_is_left_out_below_a_heading_that_announces_lessons() -> None:
+    found, done = (
+        "The `tar` of the host drops the id of every owner.",
+        "I've not changed the host; the owner did it by hand.",
+    )
+    told = extract([Turn(AGENT, f"### Key finding\n\n{found}\n\n{done}")])
+    assert [one.content for one in told] == [found]
+
+
 def test_a_long_prompt_says_what_to_do_this_time_and_lays_nothing_down() -> None:
     rule = "Always run the linter before you open a request."
     assert [one.content for one in extract([Turn(PERSON, rule)])] == [rule]

@@ -65,6 +65,9 @@ def test_about_a_fixed_failure_more_counts_and_of_a_person_only_what_they_decide
         "Nice. Legal requires that names in fixtures are made up",
         "one thing up front: we only ship on Tuesdays, the vendor needs the notice",
         "for anything in the kernel folder: no allocation after boot",
+        "nothing in the audio path may lock or allocate",
+        "whatever leaves the house has to go through the outbox, so the desk can hold it back",
+        "the map always uses the colours of the weather office",
         "on our wards a night belongs to the day on which it began",
     ],
 )

@@ -33,9 +33,9 @@ _LEAD = re.compile(r"^[\s>*+#-]*(?:\d{1,3}[.)]\s+)?[\s*]*")
 
 # What somebody is not sure of is not lore yet.
 _DOUBT = re.compile(
-    r"\b(?:tbd|to be (?:decided|determined|discussed|confirmed)|(?:not|isn't|nothing) (?:yet )?(?:known|clear|decided|sure)|unclear"
-    r"|(?:is|are|was|were|still|remains) unknown|no idea|still (?:open|looking|investigating)|might|(?:may|could) be|maybe|perhaps"
-    r"|probably|presumably|i (?:think|guess|suspect|assume)|hypothesis"
+    r"\b(?:tbd|to be (?:decided|determined|discussed|confirmed)|(?:not|isn't|nothing) (?:yet )?(?:known|clear|decided|sure|found)"
+    r"|unclear|(?:is|are|was|were|still|remains) unknown|no idea|still (?:open|looking|investigating)|might|(?:may|could) be"
+    r"|maybe|perhaps|probably|presumably|i (?:think|guess|suspect|assume)|hypothesis"
     r"|(?:possible|potential|suspected|likely) (?:root )?(?:cause|reason|culprit))\b",
     re.IGNORECASE,
 )
@@ -73,6 +73,10 @@ def candidates_in(paragraph: str, *, of_person: bool = False, of_fix: bool = Fal
         return []
     found = []
     for sentence in sentences(paragraph, spoken=of_person):
+        labelled = candidate(sentence)
+        if labelled is not None:
+            found.append(labelled)
+            continue
         said = without_lead(sentence) if of_person else sentence
         category = lesson_in(said, of_person=of_person, of_fix=of_fix)
         one = make_candidate(said, category, "") if category else None

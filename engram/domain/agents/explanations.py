@@ -33,7 +33,7 @@ _PROBLEM = re.compile(
     r"|lost|loses?|refus\w*|denied|reject\w*|panic\w*|segfault\w*|killed|stops?|stopped|dies?|freez\w*|frozen|out of (?:memory|nowhere)"
     r"|help|debug|investigate|issues?|problems?|trouble|can't|cannot|couldn't|won't|doesn't|don't work|isn't|never|still|duplicat\w*|twice"
     r"|get [\w -]{2,40}\b(?:run|work|build|pass|start)\w*|not (?:work\w*|build\w*|start\w*|show\w*|load\w*|found)|mismatch\w*|corrupt\w*"
-    r"|vanish\w*|disappear\w*|complain\w*|nonsense|nothing|no longer|takes? (?:\d|too|so|very|over|more)\w*|went from|miscompil\w*|flak\w+"
+    r"|vanish\w*|disappear\w*|complain\w*|nonsense|gets? nothing|died|make \S+ (?:\w+ )?pass|no longer|takes? (?:\d|too|so|very|over|more)\w*|went from|miscompil\w*|flak\w+"
     r"|[45]\d\ds?)\b|\w[!?]{2}",
     re.IGNORECASE,
 )
@@ -42,7 +42,7 @@ _IS_WELL = re.compile(
     re.IGNORECASE,
 )
 _LEAD_IN = re.compile(
-    r"^(?:(?:that's|that is|that was|this is|this was|it's|not an?|here's|(?:I )?learned|the (?:reason|short answer)|what happened|explanation|diagnosis|reason)\b[^:.]{0,60}: "
+    r"^(?:(?:that's|that is|that was|this is|this was|it's|it was|not an?|here's|(?:I )?learned|the (?:reason|short answer)|what happened|explanation|diagnosis|reason)\b[^:.–—]{0,60}(?::| [–—]) "
     r"|as it turns out, )(?=\S)",
     re.IGNORECASE,
 )

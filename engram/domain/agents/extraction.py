@@ -19,6 +19,7 @@ from engram.domain.agents.candidates import (
     section_of,
 )
 from engram.domain.agents.explanations import find_explanation, reports_problem
+from engram.domain.exchange.lesson_sentences import sentences, tells_deed
 from engram.domain.review.anchors import code_names
 from engram.domain.text.stop_words import STOP_WORDS
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -152,7 +153,8 @@ def _candidates_of(
             section, level = None, 0
         one = candidate(paragraph)
         if one is None and section and left and not heading and not paragraph.startswith(_NOT_PROSE):
-            one = make_candidate(paragraph, *section)
+            begun = "".join(sentences(paragraph)[:1])
+            one = None if tells_deed(begun) else make_candidate(paragraph, *section)
             left -= one is not None
         if _TAKEN_BACK.search(paragraph) and one is None:
             yield number, None

@@ -110,6 +110,7 @@ _BARE = (
 _RULES = (
     _rule(r"\b(?:I|we) (?:have )?(?:chose|chosen|picked|settled on|went with|(?:have )?decided|switched|migrated)\b.*\b(?:because|since)\b", CHOICE, of_persons=True),
     _rule(r"\bswitched (?:from [^.]{2,60} )?to [^.]{2,80}\b(?:because|since)\b", CHOICE, of_persons=True),
+    _rule(r"\bwe (?:don't|do not|never|always|only) (?!know|see|need|have)\w+ .*\bbecause\b", CHOICE),
     _rule(r"\bwe (?:have )?decided (?:to|against|on|that)\b", CHOICE, of_persons=True),
     _rule(r"\b(?:as a|the) workaround\b", DETOUR),
     _rule(r"^(?:please )?(?:always|never) \w+ [^.]{10,}(?:: |; | because | since | so | or | otherwise )", RULE, of_persons=True),
@@ -159,7 +160,9 @@ _CONVENTIONS = (
             r"^(?:before|after|when(?:ever)?|if) .*\b(?:run|use|call|ask|set|add|check|update|rebuild|regenerate)\b.*(?:\b(?:otherwise|because|since|or else|always|first)\b| [-–—] )",
             r"^(?:please )?(?:don't|do not) (?:ever )?(?:use|mock|stub|commit|push|edit|call|import|log|hard-?code) \S.*\b(?:in|for|from) (?:the |our )?(?:tests?|prod\w*|code|repo|fixtures?|migrations?|seeds?)\b",
             r"[,;] so (?:please )?(?:don't|do not|never|always|only) \w+",
-            r"^(?!you\b|I\b|it\b|we\b|this\b|that\b).*\b(?:must(?:n't)?|has to|have to|should (?:never|always)) \w+.*\b(?:because|since|otherwise|or else)\b",
+            r"^(?!you\b|I\b|it\b|we\b|this\b|that\b).*\b(?:must(?:n't)?|has to|have to|should (?:never|always)) \w+.*\b(?:because|since|so|otherwise|or else)\b",
+            r"^(?:nothing|nobody|no \w+) \S.*\b(?:may|must|is allowed to)\b",
+            r"^(?!(?:it|this|that|I)\b)(?:\S+ ){1,4}(?:always|never) (?!(?:crash|fail|hang|break|show|return|get|freez|stop|die|say|throw|see)\w*)\w+s\b",
             r"^(?:please )?(?:use|put|keep|write|name|run|add) .*\b(?:not|never|instead of|rather than)\b.*\b(?:because|since|otherwise|or else|always|everywhere|anywhere)\b",
             r"^(?:please )?(?:use|put|keep|write|name|run|add) [^,]+, (?:not|never) [^,]+, (?:in|inside|within|under|for) \S",
             r"^(?:in|for|on) (?:this|our) (?:\w+'s )?(?:repo|repository|project|codebase|team|company)\b,? (?!I\b)",
@@ -204,7 +207,7 @@ _REMARK = re.compile(
 _DEED = re.compile(
     r"^\W*(?i:I|I've|I'm|I'd|we've|you|you'll|your|please|let|next|also|all|both|ready|open|the (?:fix|change|tests?|suite|build|spec))\b"
     r"|^(?!During|Nothing|Something|Everything|Anything|Being|Need|Indeed|Speed|Feed|Shared|Nested|Cached|Unused|Embedded|Generated)[A-Z][a-z]+(?:ed|ing)\b"
-    r"|^[^,;:]*\b[Nn]ow\b|\b\d+ (?:tests?|specs?|passed|runs?|files?)\b|\btests? (?:pass|cover)|\bby a test\b|\bwe (?:can|could|should|may)\b"
+    r"|^There(?:'s| is| are) |^\S+ is (?:in|up|live)\b|^[^,;:]*\b[Nn]ow\b|\b\d+ (?:tests?|specs?|passed|runs?|files?)\b|\btests? (?:pass|cover)|\bby a test\b|\bwe (?:can|could|should|may)\b"
     r"|\bnot (?:yet )?(?:applied|done|deployed|merged|included|touched)\b|\b(?:has|have) been\b|\bwould be\b|\bdon't forget\b"
     r"|\b(?:I|I've|we've) (?:also )?(?:\w+ed|put|set|made|kept|left|ran|moved|wrote|am|have)\b"
 )

@@ -238,7 +238,7 @@ class Bounds(NamedTuple):
 
 
 ON_SUBJECT = 0.5  # evidence of a hit that is about what was asked, whether or not it stands out
-BESIDE = 0.7  # of the best hit's score: what is farther from it is rarely an answer, too
+BESIDE = 0.75  # of the best hit's score: what is farther from it is rarely an answer, too
 BY_BOTH = Bounds(2.18, 0.0, -0.13, 0.1, 4.5, 0.1)
 BY_WORDS = Bounds(0.72, 0.03, 0.02, 0.2, 1.0, 0.02)
 _FEW = 200  # entries
