@@ -65,6 +65,11 @@ def test_about_a_fixed_failure_more_counts_and_of_a_person_only_what_they_decide
         "Nice. Legal requires that names in fixtures are made up",
         "one thing up front: we only ship on Tuesdays, the vendor needs the notice",
         "for anything in the kernel folder: no allocation after boot",
+        "I prefer table-driven checks in Go",
+        "we agreed with the auditors that amounts are rounded at the last step only",
+        "the files are signed elsewhere, so we can't add keys to them",
+        "and please name flags with dashes, not in camelCase",
+        "rule for this repo: no inner markup, the store takes weeks because of it",
         "nothing in the audio path may lock or allocate",
         "whatever leaves the house has to go through the outbox, so the desk can hold it back",
         "the map always uses the colours of the weather office",
@@ -73,7 +78,11 @@ def test_about_a_fixed_failure_more_counts_and_of_a_person_only_what_they_decide
 )
 def test_a_person_lays_down_what_holds_beyond_this_once_in_passing(said: str) -> None:
     (sentence,) = sentences(said, spoken=True)[-1:]
-    assert lesson_in(without_lead(sentence), of_person=True) in ("PREFERENCE", "TESTING_STRATEGY")
+    assert lesson_in(without_lead(sentence), of_person=True) in (
+        "PREFERENCE",
+        "TESTING_STRATEGY",
+        "ARCHITECTURAL_DECISION",
+    )
 
 
 @pytest.mark.parametrize(

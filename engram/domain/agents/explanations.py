@@ -42,7 +42,7 @@ _IS_WELL = re.compile(
     re.IGNORECASE,
 )
 _LEAD_IN = re.compile(
-    r"^(?:(?:that's|that is|that was|this is|this was|it's|it was|not an?|here's|(?:I )?learned|the (?:reason|short answer)|what happened|explanation|diagnosis|reason)\b[^:.–—]{0,60}(?::| [–—]) "
+    r"^(?:(?:that's|that is|that was|this is|this was|it's|it was|sorted|fixed|solved|found it|not an?|here's|(?:I )?learned|the (?:reason|short answer)|what happened|explanation|diagnosis|reason)\b[^:.–—]{0,60}(?::| [–—]) "
     r"|as it turns out, )(?=\S)",
     re.IGNORECASE,
 )

@@ -111,6 +111,8 @@ _RULES = (
     _rule(r"\b(?:I|we) (?:have )?(?:chose|chosen|picked|settled on|went with|(?:have )?decided|switched|migrated)\b.*\b(?:because|since)\b", CHOICE, of_persons=True),
     _rule(r"\bswitched (?:from [^.]{2,60} )?to [^.]{2,80}\b(?:because|since)\b", CHOICE, of_persons=True),
     _rule(r"\bwe (?:don't|do not|never|always|only) (?!know|see|need|have)\w+ .*\bbecause\b", CHOICE),
+    _rule(r"\bwe (?:have )?agreed (?:with (?:the )?\w+ )?(?:that|to|on)\b", CHOICE, of_persons=True),
+    _rule(r"\b(?:I|we) (?:chose|picked|settled on|went with)\b.*\b(?:rather than|over|instead of)\b.*: ", CHOICE),
     _rule(r"\bwe (?:have )?decided (?:to|against|on|that)\b", CHOICE, of_persons=True),
     _rule(r"\b(?:as a|the) workaround\b", DETOUR),
     _rule(r"^(?:please )?(?:always|never) \w+ [^.]{10,}(?:: |; | because | since | so | or | otherwise )", RULE, of_persons=True),
@@ -154,12 +156,14 @@ _CONVENTIONS = (
         for pattern in (
             r"(?:^|[:;,] )(?:please )?(?:always|never) (?!(?:mind|good|nice|been|again|an?|the|with|in|on|at|when|if|for|from|by|to|so)\b)\w+ \S",
             r"(?:^|[:;,] )we (?:never|always|only|usually|generally|don't|do not) (?!see|saw|have|had|know|knew|need|want|think|remember|get|got|care|mind)\w+ \S",
-            r"(?:^|[:;,] )I (?:\w+ly )?prefer (?!(?:the|that|this|these|those|it|an?|your|option)\b)\w+ \S",
+            r"(?:^|[:;,] )I (?:\w+ly )?prefer (?!(?:the|that|this|these|those|it|an?|your|option)\b)[\w-]+ \S",
             r"^(?:\w+ ){1,4}(?:is|are) (?:always|never) \S",
             r"(?:^|[-–—:;] )(?:every|each|any) \S.* (?:goes|must|has|needs|gets|is) \S",
             r"^(?:before|after|when(?:ever)?|if) .*\b(?:run|use|call|ask|set|add|check|update|rebuild|regenerate)\b.*(?:\b(?:otherwise|because|since|or else|always|first)\b| [-–—] )",
             r"^(?:please )?(?:don't|do not) (?:ever )?(?:use|mock|stub|commit|push|edit|call|import|log|hard-?code) \S.*\b(?:in|for|from) (?:the |our )?(?:tests?|prod\w*|code|repo|fixtures?|migrations?|seeds?)\b",
-            r"[,;] so (?:please )?(?:don't|do not|never|always|only) \w+",
+            r"[,;] so (?:please )?(?:(?:we|you) (?:can't|cannot|must|may|have to)|don't|do not|never|always|only) \w+",
+            r"^(?:please )?(?:name|call|prefix|spell|format) \S.*, (?:not|never) \S",
+            r"^(?:house )?rules? (?:for|in|of|here)\b|, ever\b",
             r"^(?!you\b|I\b|it\b|we\b|this\b|that\b).*\b(?:must(?:n't)?|has to|have to|should (?:never|always)) \w+.*\b(?:because|since|so|otherwise|or else)\b",
             r"^(?:nothing|nobody|no \w+) \S.*\b(?:may|must|is allowed to)\b",
             r"^(?!(?:it|this|that|I)\b)(?:\S+ ){1,4}(?:always|never) (?!(?:crash|fail|hang|break|show|return|get|freez|stop|die|say|throw|see)\w*)\w+s\b",
@@ -167,7 +171,7 @@ _CONVENTIONS = (
             r"^(?:please )?(?:use|put|keep|write|name|run|add) [^,]+, (?:not|never) [^,]+, (?:in|inside|within|under|for) \S",
             r"^(?:in|for|on) (?:this|our) (?:\w+'s )?(?:repo|repository|project|codebase|team|company)\b,? (?!I\b)",
             r"^(?:on|at|in|with) our \S",
-            r"^for (?:any|every)(?:thing)? (?:in|under|that) ",
+            r"^for (?:any|every)(?:thing)? (?:in|under|that|touching|about|with) ",
             r"\b(?:legal|compliance|security|our (?:policy|style guide|auditors?)|the (?:auditors?|style guide)) (?:requires?|wants?|insists?|forbids?|says?)\b",
         )
     ),
@@ -182,7 +186,7 @@ _NAMES = re.compile(
 )
 _DIGITS = re.compile(r"\b\d{2,}\b")
 _NO_LESSON = re.compile(
-    r"\b(?:I'll|I will|I'm going to|let me|let's|next,? I|I'd (?:suggest|recommend|rather|like)|I (?:suggest|recommend|suspect|wasn't able|couldn't|misread)"
+    r"\b(?:I'll|I will|I'm going to|let me|let's|next,? I|I'd (?:suggest|recommend|rather|like)|I (?:suggest|recommend|suspect|wasn't able|couldn't|can't|cannot|misread)"
     r"|shall I|should I|do you want|would you|want me to|you could|we could|we should|feel free|let me know|we do this"
     r"|my (?:plan|recommendation)|option [a-d1-4]|this (?:pr|change|commit|diff|branch)|consider|worth (?:discussing|considering)"
     r"|pre-existing|line \d+|lines \d+|looking (?:again|at)|I (?:deliberately|only (?:renamed|changed))|honest answer|nothing to do|I (?:hadn't|forgot|had forgotten|missed|overlooked|mistyped)|my (?:last|earlier|previous|own) (?:edit|change|commit|fix|refactoring|mistake)|typo|turns? out (?:to be )?(?:harmless|fine|unnecessary)|as you (?:asked|said|wanted)|you asked)\b|:\d+-\d+\b|→",
@@ -243,7 +247,7 @@ def lesson_in(sentence: str, *, of_person: bool = False, of_fix: bool = False) -
     if of_person and '"' not in sentence and any(pattern.search(sentence) for pattern in _CONVENTIONS):
         return _refine(sentence, RULE)
     rule = next((one for one in _RULES if (of_fix or one.sure) and one.pattern.search(sentence)), None)
-    if rule is None or (of_person and not rule.of_persons):
+    if rule is None or (of_person and not rule.of_persons) or not (rule.sure or not tells_deed(sentence)):
         return ""
     if (
         rule.category != CHOICE
