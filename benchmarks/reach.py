@@ -83,7 +83,7 @@ def measure(found: RetrievalSet, foreign: RetrievalSet | None, given: argparse.N
                 results["long"] = {"store": foreign.name, "kinds": tables.by_kind(asked)}
         if "names" in parts:
             _say("prompts that name things")
-            outcomes = names.run(os.path.join(folder, "names"), given.together)
+            outcomes = names.run(os.path.join(folder, "names"), given.together, given.names)
             results["names"] = names.figures(outcomes)._asdict()
             log += [hooks.as_dict(one, "names") for one in outcomes]
         if "mcp" in parts:
@@ -167,6 +167,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--set", default=_SET, help="the store and its questions (default: %(default)s)")
+    parser.add_argument(
+        "--names", default=names.SET, help="the set of the part `names` (default: %(default)s)"
+    )
     parser.add_argument("--notes", default=_NOTES, help="a folder of notes that know nothing of the work")
     parser.add_argument("--sample", type=int, default=40, help="events of a kind (default: %(default)s)")
     parser.add_argument("--sizes", default=",".join(map(str, strength.SIZES)), help="of dense stores")

@@ -42,15 +42,17 @@ class Figures(NamedTuple):
     right: int
 
 
-def run(folder: str, together: int) -> list[Outcome]:
-    """Make the store and put every prompt to a hook in a session of its own."""
-    documents = [Document(one["key"], one["text"]) for one in _rows("entries")]
+def run(folder: str, together: int, source: str = SET) -> list[Outcome]:
+    """Make the store of the set in the folder `source` and put every prompt to a hook in a session of its own."""
+    documents = [Document(one["key"], one["text"]) for one in _rows(source, "entries")]
     place = hooks.prepare(retrieval_set.assemble("names_dev", documents, {}, {}, {}), folder)
     with engram.open(folder, background=False) as store:
-        for one in _rows("entities"):
+        for one in _rows(source, "entities"):
             store.link_entity(one["name"], type=one["type"], aliases=one["aliases"])
         store.refresh()
-    drawn = [events.prompt(row["kind"], row["q"], frozenset(row["relevant"])) for row in _rows("prompts")]
+    drawn = [
+        events.prompt(row["kind"], row["q"], frozenset(row["relevant"])) for row in _rows(source, "prompts")
+    ]
     return hooks.run(place, drawn, hooks.FRESH, together)
 
 
@@ -70,6 +72,6 @@ def figures(outcomes: Sequence[Outcome]) -> Figures:
     )  # fmt: skip
 
 
-def _rows(name: str) -> list[dict[str, Any]]:
-    with open(os.path.join(SET, f"{name}.jsonl"), encoding="utf-8") as file:
+def _rows(source: str, name: str) -> list[dict[str, Any]]:
+    with open(os.path.join(source, f"{name}.jsonl"), encoding="utf-8") as file:
         return [json.loads(line) for line in file]
