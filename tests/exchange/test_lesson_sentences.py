@@ -95,6 +95,7 @@ def test_a_person_lays_down_what_holds_beyond_this_once_in_passing(said: str) ->
         'put this into the file: "We never open the gate after dusk, stranger."',
         "please keep the title as it is and go on with the rest",
         "you have to look at it again because the list is empty",
+        "the big job never finishes, the broker drops the connection",
         "thanks, looks good to me",
     ],
 )

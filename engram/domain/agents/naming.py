@@ -102,9 +102,8 @@ def how_surely(word: str, texts: Iterable[str]) -> int:
                 is_first |= not before.strip()
                 is_inside |= not before.strip() and _FULL_NAME.match(text) is not None
                 is_inside |= not _BEFORE_SENTENCE.search(before)
-            elif (
-                fold(spelling) == word or not is_named
-            ):  # `falcon-mirror` is called after the Falcon of its entry
+            # `falcon-mirror` is called after the Falcon of its entry.
+            elif fold(spelling) == word or not is_named:
                 is_lower |= spelling[:1].islower()
             is_odd |= _is_odd(spelling)
     if is_odd or (is_inside and not is_lower):

@@ -166,7 +166,7 @@ _CONVENTIONS = (
             r"^(?:house )?rules? (?:for|in|of|here)\b|, ever\b",
             r"^(?!you\b|I\b|it\b|we\b|this\b|that\b).*\b(?:must(?:n't)?|has to|have to|should (?:never|always)) \w+.*\b(?:because|since|so|otherwise|or else)\b",
             r"^(?:nothing|nobody|no \w+) \S.*\b(?:may|must|is allowed to)\b",
-            r"^(?!(?:it|this|that|I)\b)(?:\S+ ){1,4}(?:always|never) (?!(?:crash|fail|hang|break|show|return|get|freez|stop|die|say|throw|see)\w*)\w+s\b",
+            r"^(?!(?:it|this|that|I)\b)(?:\S+ ){1,4}always (?!(?:crash|fail|hang|break|show|return|get|freez|stop|die|say|throw|see)\w*)\w+s\b",
             r"^(?:please )?(?:use|put|keep|write|name|run|add) .*\b(?:not|never|instead of|rather than)\b.*\b(?:because|since|otherwise|or else|always|everywhere|anywhere)\b",
             r"^(?:please )?(?:use|put|keep|write|name|run|add) [^,]+, (?:not|never) [^,]+, (?:in|inside|within|under|for) \S",
             r"^(?:in|for|on) (?:this|our) (?:\w+'s )?(?:repo|repository|project|codebase|team|company)\b,? (?!I\b)",
@@ -198,9 +198,8 @@ _ANAPHORA = re.compile(
 _SPLIT = re.compile(
     r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!etc\.)(?<!vs\.)[)*_\"”]*\s+(?=[A-Z`\"“(\[*_]|[a-z]\w*(?:['’]s\b|[A-Z_]))"
 )
-_SPOKEN_SPLIT = re.compile(
-    r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!etc\.)(?<!vs\.)\s+"
-)  # many write no capitals
+# Many write no capitals.
+_SPOKEN_SPLIT = re.compile(r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!etc\.)(?<!vs\.)\s+")
 # Of a review, a list of changes or a description of code: `(17) ⚠️ …`, "Issue: …", "`x.py` — new", "Falls back to …".
 _REMARK = re.compile(
     r"^(?:\W*\(\d+\)|[^\w\s`\"'(\[]|(?:issue|problem|result|deduplication|fix)\b ?#?\d*:|`[^`]+`(?: \([^)]*\))? ?(?:[-—–:]|now\b)"

@@ -6,20 +6,8 @@ import unicodedata
 
 # Letters that Unicode does not decompose into a base letter and a mark.
 _LETTERS = str.maketrans(
-    {
-        "ß": "ss",
-        "æ": "ae",
-        "œ": "oe",
-        "ø": "o",
-        "đ": "d",
-        "ð": "d",
-        "ħ": "h",
-        "\u0131": "i",
-        "ł": "l",
-        "þ": "th",
-        "ŧ": "t",
-    }
-)
+    {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ð": "d", "ħ": "h", "\u0131": "i", "ł": "l", "þ": "th", "ŧ": "t"}
+)  # fmt: skip
 
 
 def without_accents(text: str) -> str:
