@@ -80,6 +80,7 @@ def test_what_was_done_is_left_out_below_a_heading_that_announces_lessons() -> N
     )
     told = extract([Turn(AGENT, f"### Key finding\n\n{found}\n\n{done}")])
     assert [one.content for one in told] == [found]
+    assert extract([Turn(AGENT, f"### Findings\n\n{found}")]) == [], "of this once"
 
 
 def test_a_long_prompt_says_what_to_do_this_time_and_lays_nothing_down() -> None:

@@ -51,6 +51,7 @@ def test_a_prompt_that_only_thanks_agrees_or_goes_on_asks_for_nothing(prompt: st
         "search works again, thank you",
         "yep falcon answers in 2 seconds now instead of 9",
         "lindqvist says thanks too",
+        "agreed, lindqvist said the same thing",
         "you were right about the falcon thing btw",
         "leave the falcon part as it is",
         "cheers, will tell lindqvist",

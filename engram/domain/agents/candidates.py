@@ -116,7 +116,12 @@ def section_of(heading: str) -> tuple[str, str] | None:
     """Return the category and label of what stands under a heading such as "Lessons learned" or "Decision"; None for others."""
     words = heading.strip().strip("#*: ").lower()
     for number, (names, category) in enumerate(LABELS):
-        if category != RESULTS and re.fullmatch(rf"(?:the |our |key )?(?:{names})s?", words):
+        # "Findings" are those of this once.
+        if (
+            category != RESULTS
+            and not words.endswith("findings")
+            and re.fullmatch(rf"(?:the |our |key )?(?:{names})s?", words)
+        ):
             return category, _name_of(number)
     return None
 

@@ -38,7 +38,7 @@ _PROBLEM = re.compile(
     re.IGNORECASE,
 )
 _IS_WELL = re.compile(
-    r"\b(?:again|fixed|solved|resolved|gone|green|any ?more|no errors|stopped after|stable|down to|goes? through)\b|→|✅|✔",
+    r"\b(?:again|fixed|solved|resolved|gone|green|any ?more|no (?:errors|failures)|passes|without (?:errors|warnings)|stopped after|stable|down to|goes? through)\b|→|✅|✔",
     re.IGNORECASE,
 )
 _LEAD_IN = re.compile(
@@ -51,7 +51,7 @@ _WELL_LEAD_IN = re.compile(
     re.IGNORECASE,
 )
 _REMARKS = re.compile(
-    r"^\W*(?:and|so|yes|no|given|note|ok(?:ay)?|sure|right|after|could not|error|done|sorted|fixed)\b|^[\"“]|^my first\b|\b(?:please|should|this time|you'll|you don't need|your discretion)\b",
+    r"^\W*(?:and|so|yes|no|given|note|ok(?:ay)?|sure|right|after|could not|error|done|sorted|fixed)\b|^[\"“]|^my first\b|\b(?:please|should|this time|you'll|you don't need|your discretion|(?:is|are) there because)\b",
     re.IGNORECASE,
 )
 _OPEN = re.compile(

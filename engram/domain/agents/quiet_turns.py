@@ -71,7 +71,8 @@ _IS_NOW = (
 )
 _WELL = (
     rf"\b(?:(?:after all|far so good|did the trick|adds? up|likes? it|loves? it|said yes|thumbs up|{_NO_TROUBLE}"
-    r"|(?:happy|pleased) (?:with|about)|says? (?:thanks|thank you|hi|hello|yes|ok|go))\b|(?:makes? sense|it was(?: \w+)?)$)"
+    r"|(?:happy|pleased) (?:with|about)"
+    r"|(?:says?|said) (?:thanks|thank you|hi|hello|yes|ok|go|so|the same))\b|(?:makes? sense|it was(?: \w+)?)$)"
 )
 
 # With a form of "to be", or of "to look", these say that all is well.

@@ -210,7 +210,7 @@ _REMARK = re.compile(
 _DEED = re.compile(
     r"^\W*(?i:I|I've|I'm|I'd|we've|you|you'll|your|please|let|next|also|all|both|ready|open|the (?:fix|change|tests?|suite|build|spec))\b"
     r"|^(?!During|Nothing|Something|Everything|Anything|Being|Need|Indeed|Speed|Feed|Shared|Nested|Cached|Unused|Embedded|Generated)[A-Z][a-z]+(?:ed|ing)\b"
-    r"|^There(?:'s| is| are) |^\S+ is (?:in|up|live)\b|^[^,;:]*\b[Nn]ow\b|\b\d+ (?:tests?|specs?|passed|runs?|files?)\b|\btests? (?:pass|cover)|\bby a test\b|\bwe (?:can|could|should|may)\b"
+    r"|^(?:Ran|Reran|Re-ran|Put|Set|Made|Wrote|Took|Built|Rebuilt|Sent|Cut|Left|Kept|Got|Went|Did|Gave|Split|Bumped)\b|^There(?:'s| is| are) |^\S+ is (?:in|up|live)\b|^[^,;:]*\b[Nn]ow\b|\b\d+ (?:tests?|specs?|passed|runs?|files?)\b|\btests? (?:pass|cover)|\bby a test\b|\bwe (?:can|could|should|may)\b"
     r"|\bnot (?:yet )?(?:applied|done|deployed|merged|included|touched)\b|\b(?:has|have) been\b|\bwould be\b|\bdon't forget\b"
     r"|\b(?:I|I've|we've) (?:also )?(?:\w+ed|put|set|made|kept|left|ran|moved|wrote|am|have)\b"
 )
