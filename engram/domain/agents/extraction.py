@@ -143,6 +143,7 @@ def _candidates_of(
     """Yield the candidates of a text in paragraphs, with their lines; None where what was said before is taken back."""
     section: tuple[str, str] | None = None
     level = left = 0
+    is_order = of_person and sum(len(part) for _, part in parts) > _LONGEST_SAID
     for number, paragraph in parts:
         heading = _HEADING.match(paragraph)
         if heading and (section is None or len(heading[1]) <= level):
@@ -160,7 +161,7 @@ def _candidates_of(
             yield number, None
         elif one is not None:
             yield number, one
-        elif not (of_person and sum(len(part) for _, part in parts) > _LONGEST_SAID):
+        elif not is_order:
             for stated in candidates_in(paragraph, of_person=of_person):
                 yield number, stated
 

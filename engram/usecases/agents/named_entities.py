@@ -119,6 +119,7 @@ def _in_store(store: Store, text: str) -> Mapping[_Name, list[Recalled]]:
         shown = {row_of[hit.lore.id]: hit for hit in as_recalled(store, [*read])}
         candidates = {name: [shown[row] for row in some if row in shown] for name, some in rows.items()}
         things = _things(candidates, {one.slug: one for one in entities}, rare, naming.words_in(text))
+        # What has no answer is no thing besides the others, and a single one needs more evidence.
         things = {name: thing for name, thing in things.items() if _answering(thing, len(things))}
         answering = {name: _answering(thing, len(things)) for name, thing in things.items()}
         return {name: some for name, some in answering.items() if some}
