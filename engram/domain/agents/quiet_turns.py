@@ -23,7 +23,9 @@ _CLAUSES = re.compile(r"[.!;:,()…]+(?=\s|$)|\s[-–—]+\s")
 _SMILEYS = re.compile(r"(?:^|\s)[:;=]-?[()dp](?=\s|$)|<3")
 _NO_TROUBLE = r"no (?:more )?(?:complaint|error|failure|issue|objection|problem|trouble|warning)s?"
 _NO_REQUEST = re.compile(
-    rf"\b(?:{_NO_TROUBLE}|no worries|never ?mind|what (?:i|we)|was the (?:bug|issue|problem)|now instead of \d+)\b"
+    rf"\b(?:{_NO_TROUBLE}|no worries|never ?mind|what (?:i|we)|(?:you|one) who|nothing (?:left|else|more|further)"
+    r"|(?:hasn't|haven't|never) (?:been|looked|felt|run|ran|worked) (?:this|so|that)"
+    r"|was the (?:bug|issue|problem)|now instead of \d+)\b"
     r"|^(?:stop|wait|no)\W+not\b"
     r"|\b(?:error|failure|warning|problem|issue|bug|crash|leak)s?(?:'s| is| are| was| has| have| seems?)"
     r"(?: all| finally| now)* (?:gone|fixed|solved|away)\b"
@@ -38,23 +40,28 @@ _REQUEST = re.compile(
 )
 _THANKS = (
     r"(?:many |much |big )?(?:thanks|thank (?:you|u|god|goodness)|thx|ty|ta|cheers|merci|danke)"
-    r"(?: (?:a (?:lot|bunch|ton|million)|(?:so|very) much|again))*(?: (?:for|to) .*)?|(?:much )?appreciated?(?: it)?"
+    r"(?: (?:a (?:lot|bunch|ton|million)|(?:so|very) much|again))*(?: (?:for|to) .*)?"
+    r"|(?:also )?from \w+(?: and \w+)?$|(?:much )?appreciated?(?: it)?"
 )
 _CLOSING = re.compile(r"\b(?:thanks|thank you|thx|cheers)\W*$")
 _PRAISE = (
     r"(?:great|nice|good|lovely|excellent|brilliant|wonderful|fantastic|amazing|perfect|super)"
-    r" (?:stuff|work|job|one|point|catch|timing|night|news|to (?:hear|know|see))(?: (?:by|on|with|that)\b.*)?"
+    r" (?:\w+$|(?:stuff|work|job|one|point|catch|timing|night|news|to (?:hear|know|see))(?: (?:by|on|with|that)\b.*)?)"
     r"|well done|perfect|great|nice|neat|sweet|cool|awesome|wonderful|excellent|lovely|brilliant|super|gorgeous"
     r"|fantastic|amazing|bravo|congrats|glad|ha(?:h|ha)*|(?:he){2,}|lol|phew|whew|wow|yay|hoo?u?rr?ay|lgtm"
     r"|love it|that (?:did it|was it|works|worked|helps|helped)|you(?:'re| are) (?:the best|great|a star)|you rock"
 )
 _AGREES = (
-    r"ok(?:ay)?|k|yes|y|yep|yeah|yup|sure|right|al(?:l )?right|all good|good|fine|got it|i see|no worries|my bad"
+    r"ok(?:ay)?|k|yes|y|yep|yeah|yup|sure|right|al(?:l )?right|all good|good|fine (?:by|for|with) \w+|fine|got it|i see$"
+    r"|understood|agreed|noted|roger|gotcha|no worries(?: about .*)?|my (?:bad|fault)|(?:it |that )?happens$"
     r"|no problem|never ?mind|seen (?:it|that)"
     r"|(?:sounds|looks) (?:good|great|fine|right|reasonable|like a plan)(?: to me)?"
     r"|you (?:were|are) right(?: about\b.*)?|lgtm|fine by me"
 )
-_FILLS = r"and|so|now|then|well|please|oh|a+h+|aha|hm+|just|also|let'?s|(?:you|we) (?:can|may)"
+_FILLS = (
+    r"and|so|now|then|well|please|oh|a+h+|aha|hm+|just|also|let'?s"
+    r"|(?:you|we) (?:can|may)(?! (?:relax|rest|close|drop|leave|forget|stop|ignore)\b)"
+)
 _GOES_ON = (
     r"continue|go (?:on|ahead|for it)|carry on|proceed|keep (?:going|it)|next (?:step|one|part|file|item|point)(?! is)"
     r"|mov(?:e|ing) on|on we go|resume|as (?:you|we) (?:proposed|said|suggested|discussed|planned)"
@@ -62,6 +69,9 @@ _GOES_ON = (
     r"|that's (?:all|it|exactly|just|what)|call(?:ing)? it a day|your turn|hold on"
     r"|(?:you can )?(?:leave|keep) .*\bas (?:it is|is|they are|before)$"
     r"|(?:i'?ll|(?:i|we) will|will|gonna) (?:pass|tell|let|show|forward|ask|do|check|handle|take|mention|say)\b.*"
+    r"|(?:you|we) can (?:relax|rest|(?:close|drop|leave|forget|stop|ignore) (?:it|that|this|now))$"
+    r"|(?:solved|done|fixed|sorted|merged)$|that's .*\b(?:done|finished|fixed|solved|sorted)$"
+    r"|nothing (?:left|else|more|further)\b.*|(?:the )?\S+ one$|the \S+ (?:variant|option)$"
     r"|(?:poor|lucky|typical|good old) \w+$"
 )
 _ITSELF = re.compile(r"\w+ (?:it|that|this|them|so|the (?:rest|same|others?))\b")
@@ -72,7 +82,8 @@ _IS_NOW = (
 _WELL = (
     rf"\b(?:(?:after all|far so good|did the trick|adds? up|likes? it|loves? it|said yes|thumbs up|{_NO_TROUBLE}"
     r"|(?:happy|pleased) (?:with|about)"
-    r"|(?:says?|said) (?:thanks|thank you|hi|hello|yes|ok|go|so|the same))\b|(?:makes? sense|it was(?: \w+)?)$)"
+    r"|(?:says?|said) (?:thanks|thank you|hi|hello|yes|ok|go|so|the same|well done|great|nice))\b"
+    r"|(?:makes? sense|it was(?: \w+)?)$)"
 )
 
 # With a form of "to be", or of "to look", these say that all is well.
@@ -90,7 +101,7 @@ _BEING_WORDS = """
     are be been came feels felt go goes got is look looks read reads runs seems shows sounds they're was we're were went
 """
 _SAYING_WORDS = """
-    can caught did does found gave had has have heard i'll i'm i've it'll knew likes loves made ran said says sent
+    can caught did does found gave had has have heard i'll i'm i've it'll knew likes loves made ran said says see sent
     she'll he'll they'll told took we'll we've will wrote
 """
 _OBJECTS_WORDS = "a again all an everything fine her him it just me now the them these this those us well"
@@ -113,11 +124,12 @@ _TOLD_WORDS = """
 """
 _ASKING_WORDS = "am are can could did do does has is may was were will would"
 _LINKS_WORDS = "also and just now please then"
-_GOOD, _ACHIEVED, _BEING, _SAYING, _OBJECTS, _POINTING, _TOLD, _ASKING, _LINKS = (
+_PREPOSITIONS_WORDS = "as at for from in into like of on over through to under via with without"
+_GOOD, _ACHIEVED, _BEING, _SAYING, _OBJECTS, _POINTING, _TOLD, _ASKING, _LINKS, _PREPOSITIONS = (
     frozenset(words.split())
     for words in (
         _GOOD_WORDS, _ACHIEVED_WORDS, _BEING_WORDS, _SAYING_WORDS, _OBJECTS_WORDS, _POINTING_WORDS, _TOLD_WORDS,
-        _ASKING_WORDS, _LINKS_WORDS,
+        _ASKING_WORDS, _LINKS_WORDS, _PREPOSITIONS_WORDS,
     )
 )  # fmt: skip
 
@@ -148,7 +160,7 @@ def asks_for_nothing(prompt: str) -> bool:
     statements: list[list[str]] = []
     for clause in _CLAUSES.split(_SMILEYS.sub(" ", text)):
         rest = clause.strip()
-        if _is_told(rest.split(), 1):
+        if tells_to_do(rest.split(), 1):
             return False
         while opening := _opening().match(rest):
             thanks |= opening["thanks"] is not None
@@ -160,12 +172,11 @@ def asks_for_nothing(prompt: str) -> bool:
             is_told |= words[:1] != [] and words[0] in _TOLD
         elif _going_on().match(rest):
             agrees = True
-        elif _is_told(words):
+        elif tells_to_do(words):
             return False
-        elif _is_now().match(rest):
+        elif _is_now().match(rest) or _is_well(words):
             agrees = True
         else:
-            agrees |= _is_well(words)
             statements.append(words)
     if not statements:
         return thanks or agrees or points
@@ -173,7 +184,7 @@ def asks_for_nothing(prompt: str) -> bool:
 
 
 def _only_points(words: Sequence[str]) -> bool:
-    return all(word in STOP_WORDS or word in _POINTING for word in words)
+    return all(word in STOP_WORDS or word in _POINTING or word.isdecimal() for word in words)
 
 
 def _is_about_it(text: str) -> bool:
@@ -182,7 +193,7 @@ def _is_about_it(text: str) -> bool:
     return done is not None and _only_points(text[done.end() :].split())
 
 
-def _is_told(words: Sequence[str], start: int = 0) -> bool:
+def tells_to_do(words: Sequence[str], start: int = 0) -> bool:
     """Return whether a clause has a verb of a new task first, or behind "and", and no noun, as in `search works`.
 
     A question without its mark counts, too: `does search work`.
@@ -190,7 +201,9 @@ def _is_told(words: Sequence[str], start: int = 0) -> bool:
     for at in range(start, len(words)):
         is_first = not at or words[at - 1] in _LINKS
         if is_first and words[at] in _TOLD and not _states(words[at + 1 : at + 2]):
-            return True
+            is_noun = words[at + 1 : at + 2] and words[at + 1] in _PREPOSITIONS and _is_well(words)
+            if not is_noun:  # `upload through the proxy went fine`
+                return True
     return not start and words[0] in _ASKING
 
 
@@ -217,6 +230,11 @@ def _states(words: Sequence[str], loosely: bool = False) -> bool:
             return True
         if word.endswith("ed") and words[at - 1 : at] not in (["the"], ["a"]):
             return True
-        if loosely and at and word.endswith("s") and (not after or after in _OBJECTS):
+        if (
+            loosely
+            and at
+            and word.endswith("s")
+            and (not after or after in _OBJECTS or after in _PREPOSITIONS)
+        ):
             return True
     return False
