@@ -41,6 +41,11 @@ def test_words_that_may_be_names_are_folded_and_the_common_ones_left_out() -> No
         ("pull", ["Pull requests are small.", "A pull-request waits."], naming.NO),
         ("kazmierczak", ["Łucja Kaźmierczak does the listings."], naming.SURE),
         ("lucja", ["Łucja Kaźmierczak does the listings."], naming.SURE),
+        ("ibarra", ["Lucía Ibarra-Koch does the listings."], naming.SURE),
+        ("osprey", ["To sign, run `osprey sign` by hand.", "Ask the Osprey."], naming.SURE),
+        ("osprey", ["To sign, run osprey by hand.", "Ask the Osprey."], naming.NO),
+        ("gadwall", ["Gadwall.Ink draws a mark."], naming.SURE),
+        ("ink", ["Gadwall.Ink draws a mark."], naming.NO),
         ("absent", ["The Falcon service retries."], naming.NO),
     ],
 )
@@ -82,7 +87,15 @@ def test_at_most_two_dozen_words_of_three_letters_or_in_capitals_may_be_names() 
 
 @pytest.mark.parametrize(
     ("name", "tells"),
-    [("docvault", True), ("zod", True), ("Delacroix Logistics", True), ("Go", False), ("the gateway", False)],
+    [
+        ("docvault", True),
+        ("zod", True),
+        ("Delacroix Logistics", True),
+        ("Go", False),
+        ("the gateway", False),
+        ("V&Q", True),
+        ("h7", True),
+    ],
 )
 def test_a_short_or_everyday_name_tells_nothing_in_lower_case(name: str, tells: bool) -> None:
     assert naming.is_telling(name) == tells

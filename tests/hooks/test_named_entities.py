@@ -230,3 +230,20 @@ def test_a_rare_name_needs_no_other_word_nor_its_own_spelling_but_an_ordinary_wo
 
 def test_of_several_names_each_brings_an_entry_of_its_own_where_it_has_one(office: Path) -> None:
     assert sorted(about(office, "who signs the builds, okafor or tanaka")) == sorted([OKAFOR, TANAKA])
+
+
+def test_what_begins_with_one_of_several_names_is_left_to_it_though_it_answers_the_other_best(
+    tmp_path: Path,
+) -> None:
+    backup = "Granaria is copied to skuastore on Sundays, and the copy takes 47 minutes."
+    others = [
+        "Numbers in Granaria keep their zeros.",
+        "Curators of Granaria see last night's figures.",
+    ]
+    snow = "skuastore keeps what it got for 14 days. Its clock does not know summer time."
+    with opened(tmp_path, clock=Clock()) as engram:
+        for text in (backup, *others, snow, MONEY, *COMMON):
+            engram.record(text, category="FACT")
+        engram.refresh()
+        asked = "is granaria on skuastore with the copy of Sunday, 20 days ago"
+        assert sorted(hit.lore.content for hit in about_named(engram.store, asked)) == sorted([backup, snow])

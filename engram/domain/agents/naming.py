@@ -24,7 +24,9 @@ _SHORTEST = 3  # letters
 _WORD = re.compile(r"[^\W_]+(?:[-_.'’][^\W_]+)*")
 _PART = re.compile(r"[^\W_]+")
 _CAPITAL = "[A-ZÀ-ÖØ-ÞĀ-Ž]"  # small letters are among the last; hardly a word begins with them
-_FULL_NAME = re.compile(rf"\s*{_CAPITAL}[^\W\d_]+ {_CAPITAL}[^\W\d_]+[ ,']\W*(?!{_CAPITAL})")
+_FULL_NAME = re.compile(
+    rf"\s*{_CAPITAL}[^\W\d_]+ {_CAPITAL}[^\W\d_]+(?:-{_CAPITAL}[^\W\d_]+)?[ ,']\W*(?!{_CAPITAL})"
+)
 _FIRST_NAME = re.compile(rf"\W*(?:{_CAPITAL}[^\W\d_]+ )?")
 _SENTENCES = re.compile(r"[.!?](?:\s+[A-Z]|\s*$)")
 _OWNED = re.compile(r"['’]s?$|['’](?:ll|re|ve|d|m|t)$")
@@ -74,11 +76,10 @@ def words_in(text: str) -> list[str]:
 
 
 def is_telling(name: str) -> bool:
-    """Return whether a name is recognised in any case: it is not short and has a word that is not everybody's."""
+    """Return whether a name is recognised in any case: it is not short, as `O&P` and `p9` are not, and not all everybody's."""
     words = [part.lower() for part in _PART.findall(name)]
-    return sum(map(len, words)) >= _SHORTEST and not all(
-        word in EVERYDAY_WORDS or word in STOP_WORDS for word in words
-    )
+    is_short = sum(map(len, words)) < _SHORTEST and len(words) < 2 and name.isalpha()
+    return not is_short and not all(word in EVERYDAY_WORDS or word in STOP_WORDS for word in words)
 
 
 def fold(text: str) -> str:
@@ -102,8 +103,8 @@ def how_surely(word: str, texts: Iterable[str]) -> int:
                 is_first |= not before.strip()
                 is_inside |= not before.strip() and _FULL_NAME.match(text) is not None
                 is_inside |= not _BEFORE_SENTENCE.search(before)
-            # `falcon-mirror` is called after the Falcon of its entry.
-            elif fold(spelling) == word or not is_named:
+            # `falcon-mirror` is called after the Falcon of its entry, and its command is `falcon`.
+            elif (fold(spelling) == word or not is_named) and not before.count("`") % 2:
                 is_lower |= spelling[:1].islower()
             is_odd |= _is_odd(spelling)
     if is_odd or (is_inside and not is_lower):
@@ -145,6 +146,9 @@ def _occurrences(word: str, text: str) -> list[tuple[str, str]]:
     found = []
     for match in _WORD.finditer(text):
         spelling = _OWNED.sub("", match[0])
-        if fold(spelling) == word or (word in map(fold, _PART.findall(spelling)) and "-" in spelling):
+        parts = [fold(part) for part in _PART.findall(spelling)]
+        is_part = word in parts and "-" in spelling
+        is_first = spelling[:1].isupper() and word == parts[0] and "." in spelling  # `Aspose.Words`
+        if fold(spelling) == word or is_part or is_first:
             found.append((spelling, text[: match.start()]))
     return found

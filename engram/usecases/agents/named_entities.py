@@ -25,8 +25,8 @@ MOST = 5  # things that one prompt names
 _MOST_ENTRIES = 8  # what more entries have is a subject, of which a name alone says too little
 _SHARE = 0.03  # of a larger store
 # The evidence that an entry needs, unless its name can mean nothing else:
-_RARE = 0.03  # where no ordinary word is its name
-_BESIDE = 0.05  # where the prompt names several things
+_RARE = -0.1  # where no ordinary word is its name
+_BESIDE = 0.0  # where the prompt names several things
 _ALONE = 0.1  # where it names one
 _OF_MANY = 0.4  # where many entries are about it
 _ORDINARY = 0.2  # where an ordinary word is its name
@@ -72,7 +72,10 @@ def about_named(store: Store, text: str) -> list[Recalled]:
     for name, hits in sorted(found.items(), key=lambda each: len(each[1])):
         taken = {hit.lore.id for hit in best.values()}
         others = [hit for hit in hits if hit.lore.id not in taken and _is_its(hit.lore, name)]
-        if hits[0].lore.id not in taken:
+        is_of_another = any(
+            _is_its(hits[0].lore, other) and hits[0] in found[other] for other in found if other != name
+        )
+        if hits[0].lore.id not in taken and (not is_of_another or not others):
             best[name] = hits[0]
         elif others and len(hits) <= _FEW:
             best[name] = others[0]
