@@ -17,6 +17,7 @@ WHY = "`tar` keeps the owner's id, so the files belonged to nobody on the build 
         f"{WHY} I pass `--no-same-owner` to it.",
         f"Builds pass.\n\n## Why\n\n{WHY}\n\n## Changes\n\n- `pack.sh`: `--no-same-owner`",
         f"All 12 checks pass now, as before the upgrade.\n\n{WHY}\n\n**Tests**\n\nNothing but `pack.sh` is covered by them.",
+        f"Solved.\n\n**Reason.** {WHY}",
         f"It works now. That's older than you would think: {WHY[0].lower()}{WHY[1:]}",
     ],
 )
@@ -45,6 +46,7 @@ def test_of_two_sentences_that_explain_the_one_that_says_more_counts() -> None:
         "Fixed. Ran it on the host 40 times, and `tar` never failed.",
         "Fixed. `pack.sh` runs without errors, `make dist` is the only one that warns.",
         "Fixed. The `-p` is there because `tar` drops the mode of each file.",
+        "Fixed. Drop `tar`'s owner before packing, and `pack.sh` reads every file.",
         "Fixed. This is because `tar` keeps the owner's id.",
         "Fixed. You should see it on every host once `make dist` ran.",
         "Fixed.\n\n- `pack.sh`: the owner's id is not kept, so every host can read the files\n\nIs `make dist` all you need?",
@@ -67,3 +69,49 @@ def test_a_prompt_reports_a_problem_itself_or_goes_on_with_one_that_does() -> No
         [f"Write the importer. {'It reads a file and keeps what is new. ' * 12}Stop if it fails."]
     )
     assert not reports_problem([])
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "archives unpack in the wrong order of names",
+        "the build host gets a folder that belongs to nobody",
+        "unpacking returns 0 after ctrl-c, should be 130",
+        "the archive of the nightly job grows by the hour, can you look into it?",
+        "Same input, same seed, and two archives come out. I thought the seed settles that?",
+        "debug the archive of the build host",
+    ],
+)
+def test_who_says_what_happens_reports_a_problem(prompt: str) -> None:
+    assert reports_problem([prompt])
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "rotate the keys of the build hosts",
+        "audit our archives and say what is still missing in them",
+        "walk me through the way from the archive to the host",
+        "what's the difference between the two kinds of archive again",
+        "or does it depend on the host whether they are packed",
+        "we never delete an archive, not even duplicates. now write the finder of duplicates",
+        "is there any host without an archive",
+        "the second archive is fine for me",
+    ],
+)
+def test_who_tells_to_do_asks_agrees_or_lays_down_a_rule_reports_none(prompt: str) -> None:
+    assert not reports_problem([prompt])
+
+
+@pytest.mark.parametrize(
+    "cause",
+    [
+        "`tar` keeps the owner's id of the host, and the build host has no such user.",
+        "The old `tar` keeps the owner's id; the new one drops it.",
+        "To be read on the build host, the archive has to be packed with `--no-same-owner`.",
+    ],
+)
+def test_facts_that_stand_side_by_side_and_what_must_be_are_related_too(cause: str) -> None:
+    found = find_explanation(f"It unpacks again. {cause}")
+    assert found is not None
+    assert found.content == cause

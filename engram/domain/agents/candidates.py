@@ -34,7 +34,8 @@ _LEAD = re.compile(r"^[\s>*+#-]*(?:\d{1,3}[.)]\s+)?[\s*]*")
 # What somebody is not sure of is not lore yet.
 _DOUBT = re.compile(
     r"\b(?:tbd|to be (?:decided|determined|discussed|confirmed)|(?:not|isn't|nothing) (?:yet )?(?:known|clear|decided|sure|found)"
-    r"|unclear|(?:is|are|was|were|still|remains) unknown|no idea|still (?:open|looking|investigating)|might|(?:may|could) be"
+    r"|unclear|(?:is|are|was|were|still|remains) unknown|no idea|still (?:open|looking|investigating)|might"
+    r"|(?:may|could) be\b(?! (?:used|called|read|set|shared|opened|empty))"
     r"|maybe|perhaps|probably|presumably|i (?:think|guess|suspect|assume)|hypothesis"
     r"|(?:possible|potential|suspected|likely) (?:root )?(?:cause|reason|culprit))\b",
     re.IGNORECASE,
@@ -119,7 +120,7 @@ def section_of(heading: str) -> tuple[str, str] | None:
         # "Findings" are those of this once.
         if (
             category != RESULTS
-            and not words.endswith("findings")
+            and not words.endswith(("findings", "explanation", "diagnosis"))
             and re.fullmatch(rf"(?:the |our |key )?(?:{names})s?", words)
         ):
             return category, _name_of(number)

@@ -11,13 +11,16 @@ from __future__ import annotations
 import re
 
 from engram.domain.agents.candidates import Candidate, make_candidate, paragraphs
+from engram.domain.agents.quiet_turns import tells_to_do
 from engram.domain.exchange.lesson_sentences import (
     CAUSE,
     is_remark,
+    lesson_in,
     names_something,
     sentences,
     stated_category,
     tells_deed,
+    without_lead,
 )
 from engram.domain.typed import TYPE_CHECKING
 
@@ -35,6 +38,24 @@ _PROBLEM = re.compile(
     r"|get [\w -]{2,40}\b(?:run|work|build|pass|start)\w*|not (?:work\w*|build\w*|start\w*|show\w*|load\w*|found)|mismatch\w*|corrupt\w*"
     r"|vanish\w*|disappear\w*|complain\w*|nonsense|gets? nothing|died|make \S+ (?:\w+ )?pass|no longer|takes? (?:\d|too|so|very|over|more)\w*|went from|miscompil\w*|flak\w+"
     r"|[45]\d\ds?)\b|\w[!?]{2}",
+    re.IGNORECASE,
+)
+_TROUBLE = re.compile(
+    r"\b(?:fail\w*|errors?|broken?|crash\w*|hang\w*|hung|slow\w*|bugs?|flaky|leak\w*|timeouts?|stuck|wrong\w*|find out|debug|investigate|problems?|can't|cannot|won't|doesn't"
+    r"|not (?:work\w*|build\w*|start\w*|show\w*|load\w*|found)|mismatch\w*|corrupt\w*|vanish\w*|disappear\w*|flak\w+|[45]\d\ds?)\b",
+    re.IGNORECASE,
+)
+_FEWEST = 4  # words of what says what happens
+_NOT_STATED = re.compile(
+    r"^\W*(?:(?:or|and|but|so|then|now|next) )?(?:how|what'?s?|where|which|who|when|(?:can|could|would|will|should|shall|do|does|did|is|are|was|were|has|have|may)\b|please|pls|let|lets|let's|i'd|we'd|quick|i'm new"
+    r"|(?:i|we) (?:want|need|would|will|think|prefer|like|decided|have to|always|never|use|merged?|added|changed|moved|made|pushed)|you|yes|no|ok|okay|thanks|thank|thx|great|good|nice|perfect|cool|agreed|sounds|looks)\b"
+    r"|.*(?:\?|\b(?:is|are|was) (?:there|good|fine|ok|okay|great|nice|perfect)\b)",
+    re.IGNORECASE,
+)
+_FIRST = re.compile(r"(?<=[.?!,;:])\s")
+# "rotate the certificates"
+_TELLS = re.compile(
+    r"\W*(?!(?:after|since|on|in|at|with|when|if|for|from|under|during|once|as|all|only|some|both|half|until|before|by|why|how|what|where|who|does|do|is|are)\b)[a-z]+ (?:the|an?|our|my|your|this|that|these|those|all|me|some|any|every|it|them|with|for|up|out|back)\b",
     re.IGNORECASE,
 )
 _IS_WELL = re.compile(
@@ -62,9 +83,9 @@ _OPEN = re.compile(
 )
 _RELATES = re.compile(
     r"\b(?:because|since|so|but|while|whereas|which|where|unless|until|without|only|as (?:the|its?|they|our|an?|`)|never|always|already"
-    r"|still|even|instead|though|although|however|due to|came from|comes from|caused|as soon as|once|whenever|every|each|any"
+    r"|still|even|instead|though|although|however|due to|came from|comes from|caused|must|ha(?:s|ve) to|differ\w*|as soon as|once|whenever|every|each|any"
     r"|at (?:import|module|load|build|compile|start\w*)|by default|rather than|treats?|ignor\w+|not|no|nothing|cannot"
-    r"|(?:can|do|does|did|is|are|was|were|wo|had|has)n't|can't)\b",
+    r"|(?:can|do|does|did|is|are|was|were|wo|had|has)n't|can't)\b|, and |; ",
     re.IGNORECASE,
 )
 _ELSEWHERE = re.compile(r"^\W*(?:this|that|these|those|they|he|she|it(?! (?:happen|fail|broke|came|only)\w*))\b", re.IGNORECASE)  # fmt: skip
@@ -82,11 +103,23 @@ def reports_problem(prompts: Sequence[str]) -> bool:
     A longer one that says what to build names cases, too, in which something fails.
     """
     for prompt in reversed(prompts[-_ROUNDS:]):
-        if len(prompt) <= _LONGEST_PROMPT and _PROBLEM.search(prompt):
+        if len(prompt) <= _LONGEST_PROMPT and _reports(prompt):
             return True
         if len(prompt) > _SHORT_REPLY:
             break
     return False
+
+
+def _reports(prompt: str) -> bool:
+    """Tell whether a prompt says what happens and should not; none does that lays down how to work."""
+    if any(lesson_in(without_lead(one), of_person=True) for one in sentences(prompt, spoken=True)):
+        return False
+    first = _FIRST.split(prompt.strip(), maxsplit=1)[0].lower()
+    if tells_to_do(first.split()) or _TELLS.match(first):
+        return _TROUBLE.search(prompt) is not None
+    return _PROBLEM.search(prompt) is not None or (
+        len(prompt.split()) >= _FEWEST and _NOT_STATED.match(first) is None
+    )
 
 
 def find_explanation(report: str) -> Candidate | None:
@@ -124,6 +157,7 @@ def _explains(sentence: str) -> bool:
         and not _IS_WELL.search(sentence)
         and not _ELSEWHERE.match(sentence)
         and not is_remark(sentence)
+        and not tells_to_do(sentence.lower().split()[:2])
         and _RELATES.search(sentence) is not None
         and names_something(sentence)
     )

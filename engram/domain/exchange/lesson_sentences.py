@@ -17,7 +17,7 @@ LABELS = (
         "lesson|lessons? learned|learned|learning|takeaway|insight|(?:key )?findings?|(?:for )?next time",
         "PATTERN_OUTCOME",
     ),
-    ("root cause|cause|the cause was", "EDGE_CASE_DISCOVERY"),
+    ("root cause|cause|the cause was|(?:the )?explanation|(?:the )?diagnosis", "EDGE_CASE_DISCOVERY"),
     (
         "gotcha|pitfall|caveat|watch out|what went wrong|(?:one|the|a) (?:surprise|catch)|surprise",
         "EDGE_CASE_DISCOVERY",
@@ -135,7 +135,7 @@ _RULES = (
     _rule(r"\bI (?:found|discovered|noticed|learned) (?:out )?that\b", CAUSE),
     _likely(r"\b(?:real |actual |root |underlying )?(?:reason|problem|issue|cause|culprit|catch|root of the problem)\b[^.?]{0,40}(?:\b(?:was|is)\b(?: that)?|:) (?!(?:fixed|solved|resolved|gone|unclear|still|now|not)\b)", CAUSE),
     _rule(r"\b(?:real|actual|root|underlying) (?:cause|reason|problem)\b[^.?]{0,40}(?:\bwas\b|:)|\broot of the problem was\b", CAUSE),
-    _rule(r"\b(?:reason|problem|issue|culprit|catch)\b[^.?]{0,40}\bwas (?:simply |just )?that\b", CAUSE),
+    _rule(r"\b(?:reason|problem|issue|bug|culprit|catch)\b[^.?]{0,40}\bwas (?:simply |just )?that\b|^the reason is that\b", CAUSE),
     _rule(r"\bwhat (?:tripped|broke|caused|went wrong)\b[^.]{0,40}(?::| was\b| is\b)", CAUSE),
     _likely(r"^" + _NOT_MINE + r"(?=.*\b" + _BROKE + r").*\b(?:because|due to|came from|comes from|stems from|which is why)\b", CAUSE),
     _likely(r"^" + _NOT_MINE + r".*(?:, so|[,;:] (?:any|every|then)) [^.]*\b" + _BROKE, CAUSE),
@@ -163,7 +163,17 @@ _CONVENTIONS = (
             r"^(?:please )?(?:don't|do not) (?:ever )?(?:use|mock|stub|commit|push|edit|call|import|log|hard-?code) \S.*\b(?:in|for|from) (?:the |our )?(?:tests?|prod\w*|code|repo|fixtures?|migrations?|seeds?)\b",
             r"[,;] so (?:please )?(?:(?:we|you) (?:can't|cannot|must|may|have to)|don't|do not|never|always|only) \w+",
             r"^(?:please )?(?:name|call|prefix|spell|format) \S.*, (?:not|never) \S",
-            r"^(?:house )?rules? (?:for|in|of|here)\b|, ever\b",
+            r"^(?:house rules?\b|rules? (?:for|in|of|here)\b)|, ever\b",
+            r"^(?:please )?(?:keep in mind|remember|mind|be aware|bear in mind|note)(?: that\b|:) ",
+            r"^(?:in general|as a rule|generally|from now on)\b",
+            r"\beverywhere please\b|^(?:please )?(?:use|put|keep|write|name) [^,]+, (?:not|never) [^,]+, (?!please\b)\w+ \S",
+            r"^(?:I|we) (?:stay|stick|settled|keep) (?:on|with|to) \S.*\b(?:until|since|because|as|not)\b",
+            r"\b(?:is|are|goes?|exists?|stays?) \S.*\b(?:everywhere|only (?:in|at|on|for|through|via|by))\b.*(?:[,;:]| [-–—]) ",
+            r"(?:^|[,;:] )\S+(?: \w+){0,3} (?:is|are|go|goes|get|gets) never \w+",
+            r"(?:^|[,;:] )(?:\S+ ){1,5}(?:never|always) (?:go|goes|take|takes|have|has|stay|stays|be)\b.*[,;:–—-] ",
+            r"^(?:please )?I (?:\w+ly )?prefer (?:that|it (?:when|if)) ",
+            r"^(?:for|in) all \S.*\b(?:use|put|write|keep|name)\b",
+            r"^(?:I|we) (?:have )?decided (?!to merge|to go ahead)(?:\w+ ){0,2}\w+ .*[,;:] ",
             r"^(?!you\b|I\b|it\b|we\b|this\b|that\b).*\b(?:must(?:n't)?|has to|have to|should (?:never|always)) \w+.*\b(?:because|since|so|otherwise|or else)\b",
             r"^(?:nothing|nobody|no \w+) \S.*\b(?:may|must|is allowed to)\b",
             r"^(?!(?:it|this|that|I)\b)(?:\S+ ){1,4}always (?!(?:crash|fail|hang|break|show|return|get|freez|stop|die|say|throw|see)\w*)\w+s\b",
@@ -172,9 +182,13 @@ _CONVENTIONS = (
             r"^(?:in|for|on) (?:this|our) (?:\w+'s )?(?:repo|repository|project|codebase|team|company)\b,? (?!I\b)",
             r"^(?:on|at|in|with) our \S",
             r"^for (?:any|every)(?:thing)? (?:in|under|that|touching|about|with) ",
-            r"\b(?:legal|compliance|security|our (?:policy|style guide|auditors?)|the (?:auditors?|style guide)) (?:requires?|wants?|insists?|forbids?|says?)\b",
+            r"\b(?:legal|compliance|security|our (?:policy|style guide|auditors?)|the (?:auditors?|style guide)) (?:requires?|wants?(?! to (?:know|see|hear))|insists?|forbids?|says?)\b",
         )
     ),
+)
+_ONCE = re.compile(
+    r"\b(?:for (?:this (?:run|time|one|task|pr|branch|demo)|now|today|once)|this (?:time|once)|today|tonight)\b",
+    re.IGNORECASE,
 )
 _SPOKEN_LEAD = re.compile(
     r"^(?:(?:hm+|no|nope|yes|yep|ok(?:ay)?|btw|by the way|fyi|nice|great|good|perfect|thanks?|thank you|also|and|but|oh|ah|actually|just|one (?:\w+ )?thing(?: up ?front| more)?|background"
@@ -243,7 +257,8 @@ def lesson_in(sentence: str, *, of_person: bool = False, of_fix: bool = False) -
         or (_ANAPHORA.match(sentence) and not (of_person and _PLACE.match(sentence)))
     ):
         return ""
-    if of_person and '"' not in sentence and any(pattern.search(sentence) for pattern in _CONVENTIONS):
+    is_rule = '"' not in sentence and not _ONCE.search(sentence)
+    if of_person and is_rule and any(pattern.search(sentence) for pattern in _CONVENTIONS):
         return _refine(sentence, RULE)
     rule = next((one for one in _RULES if (of_fix or one.sure) and one.pattern.search(sentence)), None)
     if rule is None or (of_person and not rule.of_persons) or not (rule.sure or not tells_deed(sentence)):
