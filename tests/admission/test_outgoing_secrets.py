@@ -1,4 +1,8 @@
-"""The last look before a push: every version of every file that the remote does not have."""
+"""The last look before a push: every version of every file, and every commit, that the remote does not have.
+
+Mutants that make no difference: how many files are read at once, give or take one; a look at the remote's text where nothing
+was found, or where there is no remote.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ import pytest
 from apikit import SECRET, git
 from storekit import opened
 
+from engram.adapters.git.read.differences import differences
 from engram.domain.errors import SecretFoundError
 from engram.usecases.admission import outgoing_secrets
 from engram.usecases.admission.outgoing_secrets import (
@@ -76,6 +81,47 @@ def test_a_remote_without_any_commit_gets_no_secret_either(store: Store) -> None
     tip = commit(store, lore__a=LINE)
     with pytest.raises(SecretFoundError):
         check_outgoing(store, None, tip)
+
+
+def test_a_secret_in_the_message_of_a_commit_is_refused_with_the_commit_and_the_way_back(
+    store: Store,
+) -> None:
+    base = commit(store, lore__a="One.\n")
+    root = Path(store.places.root)
+    git(root, "commit", "-q", "--allow-empty", "-m", f"Try {SECRET}")
+    bad = git(root, "rev-parse", "HEAD")
+    tip = commit(store, lore__b="Two.\n")
+    with pytest.raises(SecretFoundError) as refused:
+        check_outgoing(store, base, tip)
+    assert refused.value.message.startswith(f"The message of commit {bad[:10]} holds")
+    assert f"git reset {bad[:10]}~1" in refused.value.hint
+
+
+def test_a_secret_of_the_first_commit_cannot_be_reset_and_one_of_a_later_one_is_reset_before_it_came(
+    store: Store,
+) -> None:
+    root = Path(store.places.root)
+    git(root, "checkout", "-q", "--orphan", "alone")
+    git(root, "rm", "-q", "-rf", "--cached", ".")
+    tip = commit(store, lore__a=LINE)
+    with pytest.raises(SecretFoundError) as refused:
+        check_outgoing(store, None, tip)
+    assert "write the commit that holds it anew without it. For a false positive" in refused.value.hint
+    base = commit(store, lore__a="One.\n")
+    bad = commit(store, lore__a=LINE)
+    tip = commit(store, lore__b="Two.\n")
+    with pytest.raises(SecretFoundError) as refused:
+        check_outgoing(store, base, tip)
+    assert f"git reset {bad[:10]}~1" in refused.value.hint
+
+
+def test_differences_between_the_ends_stand_for_a_single_commit_and_not_for_several(store: Store) -> None:
+    base = commit(store, lore__a="One.\n")
+    commit(store, lore__b=LINE)
+    tip = commit(store, lore__b=None, lore__c="Three.\n")
+    between = differences(store.repository, base, tip)
+    with pytest.raises(SecretFoundError, match=r"^lore/b\.md"):
+        check_outgoing(store, base, tip, changed=between)
 
 
 def test_a_secret_that_the_remote_holds_in_the_same_file_is_no_reason_to_refuse(store: Store) -> None:
