@@ -58,6 +58,8 @@ def programs(line: str) -> list[str]:
         ("time -p nice -n 5 nohup stdbuf -oL timeout \"$T\" git push", ["git push"]),
         ("flock -n /tmp/x env A=1 git push", ["git push"]),
         ("aws-vault exec shop -- git push", ["git push"]),
+        ("git -C app bisect run uv run pytest -q", ["git -C app bisect run uv run pytest -q", "pytest -q"]),
+        ("git bisect start run make", ["git bisect start run make"]),
         ("infisical run --env=prod -- git push", ["git push"]),
         ("nix develop .#ci -c git push", ["nix develop .#ci -c git push", "git push"]),
         ("nix-shell -p git --run 'cd a && git push'", [

@@ -179,7 +179,7 @@ def test_a_moment_that_another_clone_set_counts_once_it_is_accepted(clones: Clon
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["", "strangers-1", "strangers-2", "strangers-3"])
+@pytest.mark.parametrize("name", ["", "strangers-1", "strangers-2", "strangers-3", "strangers-4"])
 def test_the_development_sets_are_brought_precisely(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:

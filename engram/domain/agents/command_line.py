@@ -161,6 +161,8 @@ def _inner(run: Run, depth: int) -> list[Run]:
     else:
         is_container, options = name in _CONTAINERS, _FINDERS.get(name, ())
         told = [_in_container(run.words)] if is_container else _found(run.words, options)
+        if name == "git":
+            told = [_bisected(run.words)]
         return [one for words in told for one in _with_inner(Run(words, (), run.folder), depth + 1)]
     return _runs_of(line, depth + 1, run.folder)
 
@@ -206,6 +208,12 @@ def _in_container(words: tuple[Word, ...]) -> tuple[Word, ...]:
     if "--" in texts:
         return rest[texts.index("--") + 1 :]
     return _without_options(rest[1:], _IN_CONTAINER.split())[1:]
+
+
+def _bisected(words: tuple[Word, ...]) -> tuple[Word, ...]:
+    """Return what `git bisect run` runs at each commit."""
+    rest = _without_options(words[1:], ("-C", "-c"))
+    return rest[2:] if [word.text for word in rest[:2]] == ["bisect", "run"] else ()
 
 
 class _Place(NamedTuple):
