@@ -35,6 +35,8 @@ def test_what_its_writer_marked_is_a_candidate(text: str, category: str) -> None
     [
         "I fixed the bug and all tests pass. Let me know if you want anything else done here.",
         "Root cause: unknown",
+        "Root cause (to be filled in by whoever is on call that night): ______",
+        "Turns out the ticket of `cron` was closed in May already, so I skipped that.",
         "What is the root cause: is it the broker or is it the client of the broker?",
         "The decision: well, that was discussed by the team at great length and settled by nobody.",
         "```\nRoot cause: this is printed by a program and is not what the agent says\n```",
@@ -51,6 +53,15 @@ def test_a_labelled_cause_ends_where_its_writer_goes_on_with_what_was_done() -> 
     cause = "Cause: the clock of `cron` is that of the host. It ignores the zone of the container."
     (found,) = candidates(f"**Cause:** {cause[7:]} I set `TZ` in the unit. Restarted it, too.")
     assert found.content == cause
+
+
+def test_a_cause_ends_before_the_clause_that_says_what_became_of_it() -> None:
+    (found,) = candidates(
+        "Turns out `cron` ignores the zone of the container; I set `TZ` in `cron.sh` and it passes."
+    )
+    assert found.content == "Turns out `cron` ignores the zone of the container."
+    (kept,) = candidates("Root cause: `cron` may be used by one container at a time, and I can say so.")
+    assert kept.content.endswith("and I can say so.")
 
 
 def test_a_label_within_a_paragraph_begins_a_candidate() -> None:

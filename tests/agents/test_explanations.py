@@ -18,6 +18,7 @@ WHY = "`tar` keeps the owner's id, so the files belonged to nobody on the build 
         f"Builds pass.\n\n## Why\n\n{WHY}\n\n## Changes\n\n- `pack.sh`: `--no-same-owner`",
         f"All 12 checks pass now, as before the upgrade.\n\n{WHY}\n\n**Tests**\n\nNothing but `pack.sh` is covered by them.",
         f"Solved.\n\n**Reason.** {WHY}",
+        f"Solved.\n\n### What happens\n\n1. `make dist` writes the archive.\n2. {WHY}\n\n### Changes\n\n- `pack.sh` drops it",
         f"It works now. That's older than you would think: {WHY[0].lower()}{WHY[1:]}",
     ],
 )
@@ -47,6 +48,7 @@ def test_of_two_sentences_that_explain_the_one_that_says_more_counts() -> None:
         "Fixed. `pack.sh` runs without errors, `make dist` is the only one that warns.",
         "Fixed. The `-p` is there because `tar` drops the mode of each file.",
         "Fixed. Drop `tar`'s owner before packing, and `pack.sh` reads every file.",
+        f"Solved.\n\n### Steps\n\n1. `make dist` writes the archive.\n2. {WHY}",
         "Fixed. This is because `tar` keeps the owner's id.",
         "Fixed. You should see it on every host once `make dist` ran.",
         "Fixed.\n\n- `pack.sh`: the owner's id is not kept, so every host can read the files\n\nIs `make dist` all you need?",
@@ -80,6 +82,7 @@ def test_a_prompt_reports_a_problem_itself_or_goes_on_with_one_that_does() -> No
         "the archive of the nightly job grows by the hour, can you look into it?",
         "Same input, same seed, and two archives come out. I thought the seed settles that?",
         "debug the archive of the build host",
+        "archives for hosts without a name come out with nobody's",
     ],
 )
 def test_who_says_what_happens_reports_a_problem(prompt: str) -> None:
@@ -93,6 +96,7 @@ def test_who_says_what_happens_reports_a_problem(prompt: str) -> None:
         "audit our archives and say what is still missing in them",
         "walk me through the way from the archive to the host",
         "what's the difference between the two kinds of archive again",
+        "I'm new. What is in the archive and why are there two of them?",
         "or does it depend on the host whether they are packed",
         "we never delete an archive, not even duplicates. now write the finder of duplicates",
         "is there any host without an archive",

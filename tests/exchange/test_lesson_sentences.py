@@ -73,6 +73,11 @@ def test_about_a_fixed_failure_more_counts_and_of_a_person_only_what_they_decide
         "nothing in the audio path may lock or allocate",
         "whatever leaves the house has to go through the outbox, so the desk can hold it back",
         "the map always uses the colours of the weather office",
+        "we're on barges here, please don't send trucks, it blocks the quay",
+        "no rush, but please don't commit drawings, it bloats the archive",
+        "nothing gets released between the tides",
+        "use knots, not km/h",
+        "in this tree each patch has a number in front",
         "keep in mind that a berth is never given away twice",
         "and please remember: times go into the log as they came, the pilots read it",
         "in general: no clocks in tests, inject one",
@@ -112,6 +117,7 @@ def test_a_person_lays_down_what_holds_beyond_this_once_in_passing(said: str) ->
         "thanks, looks good to me",
         "use the spare buoy for this run, not the one in the yard, Dana is at it",
         "please use the test harbour for now, not the real one, and stop there",
+        "use the knots, not the other ones",
         "legal wants to know which of the files we may keep",
         "the rows never come out in the test, the real thing is fine",
     ],
@@ -127,6 +133,7 @@ def test_what_was_done_or_is_so_now_is_told_from_what_holds() -> None:
     for deed in (
         "I set `TZ` in the unit.", "Restarted the unit.", "The unit now has a zone.", "You'll see it tonight.",
         "All 40 tests pass.", "The zone has been set.", "The migration is not applied.",
+        "The other zones weren't tried.", "Nothing of it is merged.",
     ):  # fmt: skip
         assert tells_deed(deed), deed
     for held in ("`cron` ignores the zone.", "Nothing reads the zone.", "The unit's zone is the host's."):

@@ -31,6 +31,8 @@ _FENCE = re.compile(r"^\s*(?:```|~~~)")
 _LEAD = re.compile(r"^[\s>*+#-]*(?:\d{1,3}[.)]\s+)?[\s*]*")
 
 
+# "…; I added it" says what became of it.
+_DONE = re.compile(r"(?:;|,? [-–—]|, (?:so|and)) (?:I|I've|I'd) (?!can\b|could\b|think\b)(?:[^.]|\.(?!\s))*$")
 # What somebody is not sure of is not lore yet.
 _DOUBT = re.compile(
     r"\b(?:tbd|to be (?:decided|determined|discussed|confirmed)|(?:not|isn't|nothing) (?:yet )?(?:known|clear|decided|sure|found)"
@@ -99,7 +101,7 @@ def candidate(paragraph: str) -> Candidate | None:
 
 def make_candidate(paragraph: str, category: str, label: str) -> Candidate | None:
     """Return a paragraph of which something else says that it was learned; None for a question, a doubt, a wrong length."""
-    content = _LEAD.sub("", paragraph).replace("**", "").strip()
+    content = _DONE.sub(".", _LEAD.sub("", paragraph).replace("**", "").strip())
     if label:
         content = _without_deeds(content)
     if not SHORTEST <= len(content) <= LONGEST or content.endswith(("?", ":")) or _DOUBT.search(content):

@@ -31,7 +31,7 @@ _SHORTEST, _LONGEST = 40, 500
 _LONGEST_PROMPT, _SHORT_REPLY, _ROUNDS = 400, 90, 3  # characters, characters, prompts
 _LONGEST_REPORT = 2_000  # characters
 _PROBLEM = re.compile(
-    r"\b(?:why|fail\w*|errors?|broken?|breaks?|crash\w*|hang\w*|hung|slow\w*|wrong\w*|bugs?|flaky|leak\w*|tim(?:es|ed|ing) ?outs?"
+    r"\b(?:why(?! (?:(?:are|is) there|(?:do|did|are|were) (?:we|you))\b)|fail\w*|errors?|broken?|breaks?|crash\w*|hang\w*|hung|slow\w*|wrong\w*|bugs?|flaky|leak\w*|tim(?:es|ed|ing) ?outs?"
     r"|timeouts?|stuck|shouldn't|unexpected\w*|weird|find out|missing|blank|empty|garbage|gaps?|lag\w*|off by|null|undefined|red|froze"
     r"|lost|loses?|refus\w*|denied|reject\w*|panic\w*|segfault\w*|killed|stops?|stopped|dies?|freez\w*|frozen|out of (?:memory|nowhere)"
     r"|help|debug|investigate|issues?|problems?|trouble|can't|cannot|couldn't|won't|doesn't|don't work|isn't|never|still|duplicat\w*|twice"
@@ -55,7 +55,7 @@ _NOT_STATED = re.compile(
 _FIRST = re.compile(r"(?<=[.?!,;:])\s")
 # "rotate the certificates"
 _TELLS = re.compile(
-    r"\W*(?!(?:after|since|on|in|at|with|when|if|for|from|under|during|once|as|all|only|some|both|half|until|before|by|why|how|what|where|who|does|do|is|are)\b)[a-z]+ (?:the|an?|our|my|your|this|that|these|those|all|me|some|any|every|it|them|with|for|up|out|back)\b",
+    r"\W*(?!(?:after|since|on|in|at|with|when|if|for|from|under|during|once|as|all|only|some|both|half|until|before|by|why|how|what|where|who|does|do|is|are)\b)[a-z]+(?:[^s\W]|ss) (?:the|an?|our|my|your|this|that|these|those|all|me|some|any|every|it|them|with|for|up|out|back)\b",
     re.IGNORECASE,
 )
 _IS_WELL = re.compile(
@@ -86,6 +86,10 @@ _RELATES = re.compile(
     r"|still|even|instead|though|although|however|due to|came from|comes from|caused|must|ha(?:s|ve) to|differ\w*|as soon as|once|whenever|every|each|any"
     r"|at (?:import|module|load|build|compile|start\w*)|by default|rather than|treats?|ignor\w+|not|no|nothing|cannot"
     r"|(?:can|do|does|did|is|are|was|were|wo|had|has)n't|can't)\b|, and |; ",
+    re.IGNORECASE,
+)
+_CAUSES = re.compile(
+    r"\b(?:causes?|why|what happen\w*|problems?|reasons?|explanation|diagnosis|went wrong|culprits?)\b",
     re.IGNORECASE,
 )
 _ELSEWHERE = re.compile(r"^\W*(?:this|that|these|those|they|he|she|it(?! (?:happen|fail|broke|came|only)\w*))\b", re.IGNORECASE)  # fmt: skip
@@ -127,16 +131,18 @@ def find_explanation(report: str) -> Candidate | None:
     if len(report) > _LONGEST_REPORT or _OPEN.search(report):
         return None
     found: list[str] = []
-    aside = False
+    aside = cause = False
     for _, part in paragraphs(report):
         if _is_heading(part):
             aside = _ASIDE.match(part) is not None
+            cause = _CAUSES.search(part) is not None
             continue
         named = _BOLD.match(part)
         if named:
             aside = _ASIDE.match(named[1]) is not None
         text = part[named.end() :] if named else part
-        if not aside and text[:1] not in "-*+|>#" and not text[:1].isdigit():
+        is_item = text[:1] in "-*+" or text[:1].isdigit()
+        if not aside and text[:1] not in "|>#" and (not is_item or cause):
             stated = [_LEAD_IN.sub("", _WELL_LEAD_IN.sub("", one)) for one in sentences(text)]
             found += [one[:1].upper() + one[1:] for one in stated if _explains(one)]
     # The longest: a second sentence is seldom a lesson of its own.

@@ -165,6 +165,9 @@ _CONVENTIONS = (
             r"^(?:please )?(?:name|call|prefix|spell|format) \S.*, (?:not|never) \S",
             r"^(?:house rules?\b|rules? (?:for|in|of|here)\b)|, ever\b",
             r"^(?:please )?(?:keep in mind|remember|mind|be aware|bear in mind|note)(?: that\b|:) ",
+            r"^we(?:'re| are) on \S+ here\b|(?:^|[,;:] )(?:(?:but|and|so) )?(?:please )?(?:don't|do not) (?:use|run|call|commit|push) [^,]+, (?:it|they|that|this)\b",
+            r"^nothing (?:gets?|is|goes?) (?:deployed|merged|released|pushed|published|committed|installed)\b",
+            r"^(?:please )?use (?!(?:the|that|this|your|my|our|an?)\b)\S+(?: \S+)?, not (?!(?:the|that|this|your|my|our)\b)\S+",
             r"^(?:in general|as a rule|generally|from now on)\b",
             r"\beverywhere please\b|^(?:please )?(?:use|put|keep|write|name) [^,]+, (?:not|never) [^,]+, (?!please\b)\w+ \S",
             r"^(?:I|we) (?:stay|stick|settled|keep) (?:on|with|to) \S.*\b(?:until|since|because|as|not)\b",
@@ -179,7 +182,7 @@ _CONVENTIONS = (
             r"^(?!(?:it|this|that|I)\b)(?:\S+ ){1,4}always (?!(?:crash|fail|hang|break|show|return|get|freez|stop|die|say|throw|see)\w*)\w+s\b",
             r"^(?:please )?(?:use|put|keep|write|name|run|add) .*\b(?:not|never|instead of|rather than)\b.*\b(?:because|since|otherwise|or else|always|everywhere|anywhere)\b",
             r"^(?:please )?(?:use|put|keep|write|name|run|add) [^,]+, (?:not|never) [^,]+, (?:in|inside|within|under|for) \S",
-            r"^(?:in|for|on) (?:this|our) (?:\w+'s )?(?:repo|repository|project|codebase|team|company)\b,? (?!I\b)",
+            r"^(?:in|for|on) (?:this|our) (?:\w+'s )?(?:repo|repository|project|codebase|tree|team|company)\b,? (?!I\b)",
             r"^(?:on|at|in|with) our \S",
             r"^for (?:any|every)(?:thing)? (?:in|under|that|touching|about|with) ",
             r"\b(?:legal|compliance|security|our (?:policy|style guide|auditors?)|the (?:auditors?|style guide)) (?:requires?|wants?(?! to (?:know|see|hear))|insists?|forbids?|says?)\b",
@@ -191,7 +194,7 @@ _ONCE = re.compile(
     re.IGNORECASE,
 )
 _SPOKEN_LEAD = re.compile(
-    r"^(?:(?:hm+|no|nope|yes|yep|ok(?:ay)?|btw|by the way|fyi|nice|great|good|perfect|thanks?|thank you|also|and|but|oh|ah|actually|just|one (?:\w+ )?thing(?: up ?front| more)?|background"
+    r"^(?:(?:hm+|no(?= *[,.:;!–—-])|nope|yes|yep|ok(?:ay)?|btw|by the way|fyi|nice|great|good|perfect|thanks?|thank you|also|and|but|oh|ah|actually|just|one (?:\w+ )?thing(?: up ?front| more)?|background"
     r"|for (?:next time|the future|future reference|the record)|note|reminder|important|remember)\b[\s,.:;!–—-]*)+",
     re.IGNORECASE,
 )
@@ -203,7 +206,7 @@ _NO_LESSON = re.compile(
     r"\b(?:I'll|I will|I'm going to|let me|let's|next,? I|I'd (?:suggest|recommend|rather|like)|I (?:suggest|recommend|suspect|wasn't able|couldn't|can't|cannot|misread)"
     r"|shall I|should I|do you want|would you|want me to|you could|we could|we should|feel free|let me know|we do this"
     r"|my (?:plan|recommendation)|option [a-d1-4]|this (?:pr|change|commit|diff|branch)|consider|worth (?:discussing|considering)"
-    r"|pre-existing|line \d+|lines \d+|looking (?:again|at)|I (?:deliberately|only (?:renamed|changed))|honest answer|nothing to do|I (?:hadn't|forgot|had forgotten|missed|overlooked|mistyped)|my (?:last|earlier|previous|own) (?:edit|change|commit|fix|refactoring|mistake)|typo|turns? out (?:to be )?(?:harmless|fine|unnecessary)|as you (?:asked|said|wanted)|you asked)\b|:\d+-\d+\b|→",
+    r"|pre-existing|line \d+|lines \d+|looking (?:again|at)|I (?:deliberately|only (?:renamed|changed))|honest answer|nothing to do|so I (?:\w+ed|left|kept|put|made|took)|to be filled|_{3,}|I (?:hadn't|forgot|had forgotten|missed|overlooked|mistyped)|my (?:last|earlier|previous|own) (?:edit|change|commit|fix|refactoring|mistake)|typo|turns? out (?:to be )?(?:harmless|fine|unnecessary)|as you (?:asked|said|wanted)|you asked)\b|:\d+-\d+\b|→",
     re.IGNORECASE,
 )
 _ANAPHORA = re.compile(
@@ -225,7 +228,7 @@ _DEED = re.compile(
     r"^\W*(?i:I|I've|I'm|I'd|we've|you|you'll|your|please|let|next|also|all|both|ready|open|the (?:fix|change|tests?|suite|build|spec))\b"
     r"|^(?!During|Nothing|Something|Everything|Anything|Being|Need|Indeed|Speed|Feed|Shared|Nested|Cached|Unused|Embedded|Generated)[A-Z][a-z]+(?:ed|ing)\b"
     r"|^(?:Ran|Reran|Re-ran|Put|Set|Made|Wrote|Took|Built|Rebuilt|Sent|Cut|Left|Kept|Got|Went|Did|Gave|Split|Bumped)\b|^There(?:'s| is| are) |^\S+ is (?:in|up|live)\b|^[^,;:]*\b[Nn]ow\b|\b\d+ (?:tests?|specs?|passed|runs?|files?)\b|\btests? (?:pass|cover)|\bby a test\b|\bwe (?:can|could|should|may)\b"
-    r"|\bnot (?:yet )?(?:applied|done|deployed|merged|included|touched)\b|\b(?:has|have) been\b|\bwould be\b|\bdon't forget\b"
+    r"|\bnot (?:yet )?(?:applied|done|deployed|merged|included|touched)\b|\b(?:has|have) been\b|\b(?:was|were|is|are|has|have)n't (?:yet )?(?:tried|tested|merged|run|deployed|changed|covered|touched|included)\b|^Nothing (?:of (?:it|this)|else|here) (?:is|was|has)\b|\bwould be\b|\bdon't forget\b"
     r"|\b(?:I|I've|we've) (?:also )?(?:\w+ed|put|set|made|kept|left|ran|moved|wrote|am|have)\b"
 )
 _TODO = re.compile(r"^\s*[-*+]\s+\[[ xX]\]|^\s*\|")
