@@ -95,6 +95,7 @@ def test_at_most_two_dozen_words_of_three_letters_or_in_capitals_may_be_names() 
         ("the gateway", False),
         ("V&Q", True),
         ("h7", True),
+        ("xq", False),
     ],
 )
 def test_a_short_or_everyday_name_tells_nothing_in_lower_case(name: str, tells: bool) -> None:

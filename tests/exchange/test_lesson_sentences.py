@@ -77,6 +77,11 @@ def test_about_a_fixed_failure_more_counts_and_of_a_person_only_what_they_decide
         "no rush, but please don't commit drawings, it bloats the archive",
         "nothing gets released between the tides",
         "use knots, not km/h",
+        "in letters please use metres, not yards, and round them",
+        "and never re-record the tides just to please the printer",
+        "no yards in the log from now on, we sort by it",
+        "hands off the old charts, always: they are lent",
+        "everything in the hull is metric, only the flags are not",
         "in this tree each patch has a number in front",
         "keep in mind that a berth is never given away twice",
         "and please remember: times go into the log as they came, the pilots read it",
@@ -118,6 +123,8 @@ def test_a_person_lays_down_what_holds_beyond_this_once_in_passing(said: str) ->
         "use the spare buoy for this run, not the one in the yard, Dana is at it",
         "please use the test harbour for now, not the real one, and stop there",
         "use the knots, not the other ones",
+        "the dome stops at noon, always, since Monday",
+        "the monthly list should go out by mail from now on",
         "legal wants to know which of the files we may keep",
         "the rows never come out in the test, the real thing is fine",
     ],
@@ -134,6 +141,7 @@ def test_what_was_done_or_is_so_now_is_told_from_what_holds() -> None:
         "I set `TZ` in the unit.", "Restarted the unit.", "The unit now has a zone.", "You'll see it tonight.",
         "All 40 tests pass.", "The zone has been set.", "The migration is not applied.",
         "The other zones weren't tried.", "Nothing of it is merged.",
+        "We only added the zone.",
     ):  # fmt: skip
         assert tells_deed(deed), deed
     for held in ("`cron` ignores the zone.", "Nothing reads the zone.", "The unit's zone is the host's."):

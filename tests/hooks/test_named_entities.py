@@ -1,7 +1,8 @@
 """Prompts that name something there is an entry about, by real hooks: what each name needs comes, and quiet turns get nothing.
 
 Mutants that make no difference: how many names and entries there are, give or take one, and a tenth more of a figure that was
-fitted; the weight of a single word.
+fitted; the weight of a single word; names without an entry, which are left out twice; words of an entity that are looked up
+as words, too, and find the same entries; the share of a store of more than 266 entries.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from apikit import opened
 from hookkit import answer, text_of
 
 from engram.usecases.agents.named_entities import MOST, about_named
+from engram.usecases.recording.edit import Edit
 from engram.usecases.store.store import Clock
 
 KESTREL = "Kestrel takes our payments. It retries a declined card twice, four hours apart."
@@ -247,3 +249,44 @@ def test_what_begins_with_one_of_several_names_is_left_to_it_though_it_answers_t
         engram.refresh()
         asked = "is granaria on skuastore with the copy of Sunday, 20 days ago"
         assert sorted(hit.lore.content for hit in about_named(engram.store, asked)) == sorted([backup, snow])
+
+
+# --- how much evidence a name needs besides it, by how many the prompt names
+
+
+MERLIN = "The Merlin office closes at five. Its keys hang behind the door."
+HERON = "The Heron fund pays for tea. It is filled each spring by the members."
+SIGNS = "Osprey signs the releases. Its key lies in the vault of the release team."
+PAINTS = "Osprey paints its boats green. The paint is bought in autumn."
+COPIED = "Granaria is copied to Skuastore on Sundays, and the copy takes 47 minutes."
+CLOCK = "The clock of Skuastore does not know summer time."
+OLD = "The Dotterel press prints labels. It jams in damp weather."
+
+
+@pytest.fixture(scope="module")
+def birds(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("birds")
+    with opened(root, agent="human", clock=Clock()) as engram:
+        for text in (MERLIN, HERON, SIGNS, PAINTS, COPIED, CLOCK, MONEY):
+            engram.record(text, category="FACT")
+        engram.edit(engram.record(OLD, category="FACT").lore.id, Edit(status="archived"))
+        engram.refresh()
+    return root
+
+
+@pytest.mark.parametrize(
+    ("prompt", "wanted"),
+    [
+        ("rename the button to merlin", []),
+        ("rename the buttons to merlin and heron", [MERLIN, HERON]),
+        ("sing about the merlin and the heron", []),  # one of them has no answer, so the other one is single
+        ("is the merlin office still open", [MERLIN]),
+        ("which key signs the releases of osprey", [SIGNS]),
+        ("does the copy of granaria to skuastore take long on Sundays", [COPIED]),
+        ("why does the dotterel press jam", []),
+    ],
+)
+def test_a_single_ordinary_name_needs_more_than_several_and_a_second_entry_as_much_as_the_first(
+    birds: Path, prompt: str, wanted: list[str]
+) -> None:
+    assert about(birds, prompt) == wanted

@@ -59,7 +59,7 @@ _TELLS = re.compile(
     re.IGNORECASE,
 )
 _IS_WELL = re.compile(
-    r"\b(?:again|fixed|solved|resolved|gone|green|any ?more|no (?:errors|failures)|passes|without (?:errors|warnings)|stopped after|stable|down to|goes? through)\b|→|✅|✔",
+    r"\b(?:again|fixed|solved|resolved|gone|green|any ?more|no (?:errors|failures)|passes|without (?:errors|warnings)|stopped after|stable|down to|goes? through|succeeds?|no (?:issues found|changes)|not committed|untouched|(?:is|are|stays?) unchanged|working tree|up to date|(?:is|are) (?:decided|ready|done)|(?:was|were) (?:there|like that) before|(?:has|have|needs?) to be (?:re\w+|deployed|migrated|merged))\b|→|✅|✔",
     re.IGNORECASE,
 )
 _LEAD_IN = re.compile(
@@ -72,7 +72,7 @@ _WELL_LEAD_IN = re.compile(
     re.IGNORECASE,
 )
 _REMARKS = re.compile(
-    r"^\W*(?:and|so|yes|no|given|note|ok(?:ay)?|sure|right|after|could not|error|done|sorted|fixed)\b|^[\"“]|^my first\b|\b(?:please|should|this time|you'll|you don't need|your discretion|(?:is|are) there because)\b",
+    r"^\W*(?:and|so|yes|no|given|note|ok(?:ay)?|sure|right|after|could not|error|done|sorted|fixed|my|what I|nothing (?:to be done|in)|compiles|both|mypy|eslint|ruff|clippy)\b|^[\"“]|^my first\b|\b(?:please|should|this time|you'll|you don't need|your discretion|(?:is|are) there because)\b",
     re.IGNORECASE,
 )
 _OPEN = re.compile(
@@ -157,6 +157,7 @@ def _is_heading(part: str) -> bool:
 def _explains(sentence: str) -> bool:
     return (
         _SHORTEST <= len(sentence) <= _LONGEST
+        and not sentence.count("`") % 2
         and not sentence.endswith(("?", ":"))
         and not tells_deed(sentence)
         and not _REMARKS.search(sentence)

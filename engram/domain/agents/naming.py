@@ -78,7 +78,7 @@ def words_in(text: str) -> list[str]:
 def is_telling(name: str) -> bool:
     """Return whether a name is recognised in any case: it is not short, as `O&P` and `p9` are not, and not all everybody's."""
     words = [part.lower() for part in _PART.findall(name)]
-    is_short = sum(map(len, words)) < _SHORTEST and len(words) < 2 and name.isalpha()
+    is_short = sum(map(len, words)) < _SHORTEST and name.isalpha()
     return not is_short and not all(word in EVERYDAY_WORDS or word in STOP_WORDS for word in words)
 
 

@@ -154,7 +154,7 @@ _CONVENTIONS = (
     *(
         re.compile(pattern, re.IGNORECASE)
         for pattern in (
-            r"(?:^|[:;,] )(?:please )?(?:always|never) (?!(?:mind|good|nice|been|again|an?|the|with|in|on|at|when|if|for|from|by|to|so)\b)\w+ \S",
+            r"(?:^|[:;,] )(?:please )?(?:always|never) (?!(?:mind|good|nice|been|again|an?|the|with|in|on|at|when|if|for|from|by|to|so)\b)[\w-]+ \S",
             r"(?:^|[:;,] )we (?:never|always|only|usually|generally|don't|do not) (?!see|saw|have|had|know|knew|need|want|think|remember|get|got|care|mind)\w+ \S",
             r"(?:^|[:;,] )I (?:\w+ly )?prefer (?!(?:the|that|this|these|those|it|an?|your|option)\b)[\w-]+ \S",
             r"^(?:\w+ ){1,4}(?:is|are) (?:always|never) \S",
@@ -168,7 +168,7 @@ _CONVENTIONS = (
             r"^we(?:'re| are) on \S+ here\b|(?:^|[,;:] )(?:(?:but|and|so) )?(?:please )?(?:don't|do not) (?:use|run|call|commit|push) [^,]+, (?:it|they|that|this)\b",
             r"^nothing (?:gets?|is|goes?) (?:deployed|merged|released|pushed|published|committed|installed)\b",
             r"^(?:please )?use (?!(?:the|that|this|your|my|our|an?)\b)\S+(?: \S+)?, not (?!(?:the|that|this|your|my|our)\b)\S+",
-            r"^(?:in general|as a rule|generally|from now on)\b",
+            r"^(?:in general|as a rule|generally)\b|^(?:no \S.* )?from now on\b|, always: |^everything (?:in|that|under|which) .*[,;:]|\bplease use \S+(?: \S+)?, not \S",
             r"\beverywhere please\b|^(?:please )?(?:use|put|keep|write|name) [^,]+, (?:not|never) [^,]+, (?!please\b)\w+ \S",
             r"^(?:I|we) (?:stay|stick|settled|keep) (?:on|with|to) \S.*\b(?:until|since|because|as|not)\b",
             r"\b(?:is|are|goes?|exists?|stays?) \S.*\b(?:everywhere|only (?:in|at|on|for|through|via|by))\b.*(?:[,;:]| [-–—]) ",
@@ -227,7 +227,7 @@ _REMARK = re.compile(
 _DEED = re.compile(
     r"^\W*(?i:I|I've|I'm|I'd|we've|you|you'll|your|please|let|next|also|all|both|ready|open|the (?:fix|change|tests?|suite|build|spec))\b"
     r"|^(?!During|Nothing|Something|Everything|Anything|Being|Need|Indeed|Speed|Feed|Shared|Nested|Cached|Unused|Embedded|Generated)[A-Z][a-z]+(?:ed|ing)\b"
-    r"|^(?:Ran|Reran|Re-ran|Put|Set|Made|Wrote|Took|Built|Rebuilt|Sent|Cut|Left|Kept|Got|Went|Did|Gave|Split|Bumped)\b|^There(?:'s| is| are) |^\S+ is (?:in|up|live)\b|^[^,;:]*\b[Nn]ow\b|\b\d+ (?:tests?|specs?|passed|runs?|files?)\b|\btests? (?:pass|cover)|\bby a test\b|\bwe (?:can|could|should|may)\b"
+    r"|^(?:Ran|Reran|Re-ran|Put|Set|Made|Wrote|Took|Built|Rebuilt|Sent|Cut|Left|Kept|Got|Went|Did|Gave|Split|Bumped)\b|^(?:Instead, )?[Ww]e (?:only )?(?:added|modified|updated|fixed|removed|renamed|created|implemented)\b|^There(?:'s| is| are) |^\S+ is (?:in|up|live)\b|^[^,;:]*\b[Nn]ow\b|\b\d+ (?:tests?|specs?|passed|runs?|files?)\b|\btests? (?:pass|cover)|\bby a test\b|\bwe (?:can|could|should|may)\b"
     r"|\bnot (?:yet )?(?:applied|done|deployed|merged|included|touched)\b|\b(?:has|have) been\b|\b(?:was|were|is|are|has|have)n't (?:yet )?(?:tried|tested|merged|run|deployed|changed|covered|touched|included)\b|^Nothing (?:of (?:it|this)|else|here) (?:is|was|has)\b|\bwould be\b|\bdon't forget\b"
     r"|\b(?:I|I've|we've) (?:also )?(?:\w+ed|put|set|made|kept|left|ran|moved|wrote|am|have)\b"
 )
