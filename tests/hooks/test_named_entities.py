@@ -1,8 +1,10 @@
 """Prompts that name something there is an entry about, by real hooks: what each name needs comes, and quiet turns get nothing.
 
-Mutants that make no difference: how many names and entries there are, give or take one, and a tenth more of a figure that was
-fitted; the weight of a single word; names without an entry, which are left out twice; words of an entity that are looked up
-as words, too, and find the same entries; the share of a store of more than 266 entries.
+Mutants that make no difference: how many names and entries there are, give or take one, a tenth more of a figure that was
+fitted, and evidence that is exactly as much as is needed; the weight of a single word; names without an entry and rows that
+are not shown, which are left out twice; words of an entity that are looked up as words, too, and find the same entries; the
+share of a store of more than 266 entries; whether an entity is rare, as its entries need no evidence. The way without
+numpy is taken by processes of their own only.
 """
 
 from __future__ import annotations
@@ -260,6 +262,12 @@ SIGNS = "Osprey signs the releases. Its key lies in the vault of the release tea
 PAINTS = "Osprey paints its boats green. The paint is bought in autumn."
 COPIED = "Granaria is copied to Skuastore on Sundays, and the copy takes 47 minutes."
 CLOCK = "The clock of Skuastore does not know summer time."
+BERG = "Anna Berg reviews invoices. She wants them by Friday."
+SETTLEMENT = "Settlement runs at two in the night, an hour after the bank has closed its books."
+KEPT = (
+    "What was scanned is kept for a year and then copied by hand, after somebody has asked the auditors, to the "
+    "Ternstone Vaultkeeper."
+)
 OLD = "The Dotterel press prints labels. It jams in damp weather."
 
 
@@ -267,8 +275,22 @@ OLD = "The Dotterel press prints labels. It jams in damp weather."
 def birds(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("birds")
     with opened(root, agent="human", clock=Clock()) as engram:
-        for text in (MERLIN, HERON, SIGNS, PAINTS, COPIED, CLOCK, MONEY):
+        for text in (
+            MERLIN,
+            HERON,
+            SIGNS,
+            PAINTS,
+            COPIED,
+            CLOCK,
+            LINDQVIST,
+            BERG,
+            POLARS,
+            SETTLEMENT,
+            KEPT,
+            MONEY,
+        ):
             engram.record(text, category="FACT")
+        engram.link_entity("Ternstone Vaultkeeper", type="tool", aliases=["Ternstone"])
         engram.edit(engram.record(OLD, category="FACT").lore.id, Edit(status="archived"))
         engram.refresh()
     return root
@@ -284,9 +306,25 @@ def birds(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("which key signs the releases of osprey", [SIGNS]),
         ("does the copy of granaria to skuastore take long on Sundays", [COPIED]),
         ("why does the dotterel press jam", []),
+        ("draw the merlin in green", [MERLIN]),
+        ("when was the settlement founded", []),
+        ("does Anna Lindqvist review the invoices", [LINDQVIST]),
+        ("bump polars, and write the minutes of the long talk about lamps, doors and the roof", [POLARS]),
+        ("how long are scans kept in the vaultkeeper", [KEPT]),
     ],
 )
 def test_a_single_ordinary_name_needs_more_than_several_and_a_second_entry_as_much_as_the_first(
     birds: Path, prompt: str, wanted: list[str]
 ) -> None:
     assert about(birds, prompt) == wanted
+
+
+def test_without_a_model_no_name_is_rare_and_what_is_named_comes_by_its_words(tmp_path: Path) -> None:
+    (tmp_path / ".engram.toml").write_text('[embedding]\nprovider = "none"\n')
+    with opened(tmp_path, clock=Clock()) as engram:
+        for text in (KESTREL, PLOVER, MONEY):
+            engram.record(text, category="FACT")
+        engram.refresh()
+        asked = "does kestrel take a declined card twice"
+        assert [hit.lore.content for hit in about_named(engram.store, asked)] == [KESTREL]
+        assert about_named(engram.store, "what does plovernt do with alarms") == []
