@@ -40,12 +40,13 @@ _PROBLEM = re.compile(
     r"|[45]\d\ds?)\b|\w[!?]{2}",
     re.IGNORECASE,
 )
+# What counts in a prompt that tells to do something, which may say "never" or "still" of anything.
 _TROUBLE = re.compile(
     r"\b(?:fail\w*|errors?|broken?|crash\w*|hang\w*|hung|slow\w*|bugs?|flaky|leak\w*|timeouts?|stuck|wrong\w*|find out|debug|investigate|problems?|can't|cannot|won't|doesn't"
     r"|not (?:work\w*|build\w*|start\w*|show\w*|load\w*|found)|mismatch\w*|corrupt\w*|vanish\w*|disappear\w*|flak\w+|[45]\d\ds?)\b",
     re.IGNORECASE,
 )
-_FEWEST = 4  # words of what says what happens
+_FEWEST = 4  # words of what says what happens: "replays differ between phone and desk"
 _NOT_STATED = re.compile(
     r"^\W*(?:(?:or|and|but|so|then|now|next) )?(?:how|what'?s?|where|which|who|when|(?:can|could|would|will|should|shall|do|does|did|is|are|was|were|has|have|may)\b|please|pls|let|lets|let's|i'd|we'd|quick|i'm new"
     r"|(?:i|we) (?:want|need|would|will|think|prefer|like|decided|have to|always|never|use|merged?|added|changed|moved|made|pushed)|you|yes|no|ok|okay|thanks|thank|thx|great|good|nice|perfect|cool|agreed|sounds|looks)\b"
