@@ -25,8 +25,8 @@ MOST = 5  # things that one prompt names
 _MOST_ENTRIES = 8  # what more entries have is a subject, of which a name alone says too little
 _SHARE = 0.03  # of a larger store
 # The evidence that an entry needs, unless its name can mean nothing else:
-_RARE = -0.1  # where no ordinary word is its name
-_BESIDE = 0.0  # where the prompt names several things
+_RARE = 0.03  # where no ordinary word is its name
+_BESIDE = 0.05  # where the prompt names several things
 _ALONE = 0.1  # where it names one
 _OF_MANY = 0.4  # where many entries are about it
 _ORDINARY = 0.2  # where an ordinary word is its name
