@@ -23,7 +23,7 @@ _SHORTEST_PROMPT = 12
 _PEOPLE = ("", "user")
 _FORGETFUL = ("compact", "clear")  # after these an agent's context is empty of what it was shown
 # Of what an answer to a question needs: an error names what it is about, and is rarely one that nobody could know of.
-_FOR_ERRORS = 0.48
+_FOR_ERRORS = 0.44
 _FEWEST_WORDS = 3  # of a command: its program and one or two common words are found everywhere
 _MOST_ASKED = 5
 _MOST_FILES = 4
@@ -190,20 +190,20 @@ def _use(payload: Payload) -> Use:
 
 
 def _about_error(store: Store, payload: Payload) -> Reply:
-    from engram.domain.agents.error_lines import identifying_error
+    from engram.domain.agents.error_lines import error_with_details, identifying_error
     from engram.domain.agents.learned_moments import moments_of
     from engram.usecases.agents import auto_recall
     from engram.usecases.agents.captured_notes import with_captured
 
-    text = identifying_error(payload.error or payload.output)
+    output = payload.error or payload.output
     error = f"{payload.error}\n{payload.output}"
     at_moment = _at_moment(store, payload, command_signals.commands_of(payload.command), error)
     found = auto_recall.by_text(
-        store, text, above=True, bar=_FOR_ERRORS, spent=tokens(at_moment),
+        store, error_with_details(output), above=True, bar=_FOR_ERRORS, spent=tokens(at_moment),
         moments=moments_of(payload.command),
     )  # fmt: skip
     said = "\n\n".join(part for part in (at_moment, found) if part)
-    return Reply(with_captured(store, said, text, failures=False))
+    return Reply(with_captured(store, said, identifying_error(output), failures=False))
 
 
 def _at_moment(

@@ -6,7 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.domain.agents.error_lines import LONGEST_ERROR, complains, identifying_error
+from engram.domain.agents.error_lines import (
+    LONGEST_ERROR,
+    complains,
+    error_with_details,
+    identifying_error,
+)
 
 TRACEBACK = """Traceback (most recent call last):
   File "/srv/app/.venv/lib/python3.11/site-packages/sqlalchemy/engine/base.py", line 1967, in _exec_single_context
@@ -84,9 +89,44 @@ def test_the_line_that_names_the_error_comes_first_and_noise_is_gone(output: str
     assert identifying_error(output) == expected
 
 
+@pytest.mark.parametrize(
+    ("output", "expected"),
+    [
+        (
+            "ERROR: cannot drop column berth of table ship\n  Detail: view v_quay depends on it\n  Hint: use CASCADE\n\nbye",
+            "ERROR: cannot drop column berth of table ship Detail: view v_quay depends on it Hint: use CASCADE",
+        ),
+        (
+            "  1) test no ship is lost (Quay.ShipTest)\n     assertion failed: 3 == 2\n       left: 3\n",
+            "assertion failed: 3 == 2 left: 3 1) test no ship is lost (Quay.ShipTest)",
+        ),
+        (
+            "while moving the crane:\nfatal: no such quay\n2026-11-27T09:41:12Z INFO  shutting down\ngoodbye",
+            "fatal: no such quay while moving the crane:",
+        ),
+        (
+            "docking\nfatal: no such quay\n    at Quay.find (/srv/quay.js:3:1)\nmake: *** [run] Error 1\nsee berth 7",
+            "fatal: no such quay see berth 7",
+        ),
+        ("INFO: all quiet\n  fatal: no such quay", "fatal: no such quay"),
+        (TRACEBACK, identifying_error(TRACEBACK)),
+        ("error: b\nnote: x\n\nerror: a\nnote: y\n\nerror: b\nnote: z", "error: b error: a note: z note: y"),
+        ("fatal: no such quay" + "\nberth" * 3 + "".join(f"\nberth {n}" for n in "abcdefghij"),
+         "fatal: no such quay berth berth a berth b berth c berth d berth e"),
+        ("Exit code 1", ""),
+        ("nothing to see\nhere", "nothing to see here"),
+    ],
+)  # fmt: skip
+def test_details_are_what_follows_until_a_line_is_empty_and_what_the_error_is_indented_under(
+    output: str, expected: str
+) -> None:
+    assert error_with_details(output) == expected
+
+
 @given(st.text(max_size=3000))
 def test_any_output_is_read_within_the_limit(output: str) -> None:
     assert len(identifying_error(output)) <= LONGEST_ERROR
+    assert len(error_with_details(output)) <= LONGEST_ERROR
     complains(output)
 
 

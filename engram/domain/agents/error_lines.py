@@ -8,9 +8,14 @@ from __future__ import annotations
 import re
 
 from engram.domain.text.whole_words import first_words
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
 
 LONGEST_ERROR = 400  # characters
 _MOST_LINES = 3
+_MOST_DETAILS = 8  # lines behind one that says what went wrong
 _LONGEST_LINE = 300
 
 # Lines, the most telling first: an exception or a compiler's error at the beginning, an error of a tool, a complaint.
@@ -28,6 +33,7 @@ _COMPLAINT = re.compile(
 _CODE = r"-?(?!1(?:2[6-9]|[3-5]\d)\b)\d+"
 _MARKED = re.compile(r"E {2,}\S|error(?:\[\w+\])?: \S|fatal: \S")  # by pytest, compilers, git
 _LEVEL = re.compile(r"^.{0,60}?(?<![\w-])(?:ERROR|FATAL|CRITICAL|PANIC)(?![\w-])[\]:]?\s+(?=\S)")
+_CALM = re.compile(r".{0,60}?(?<![\w-])(?:INFO|DEBUG|TRACE|NOTICE)(?![\w-])")
 _FRAME = re.compile(r"\s+at \S+.*[:(]")
 _PYTHON_FRAME = re.compile(r"\s+File \"")
 # What says only that something went wrong.
@@ -63,20 +69,68 @@ def identifying_error(output: str) -> str:
     At most 400 characters; "" where the output says nothing.
     """
     lines = _last_states(output)
+    cleaned = [*map(_clean, lines)]
+    return _joined(cleaned, _telling(lines, cleaned))
+
+
+def error_with_details(output: str) -> str:
+    """Return the lines that identify what went wrong, and then what the output says of them, at most 400 characters.
+
+    That is what follows a line until one is empty ("DETAIL: …", what was expected, a hint), and the line that it is
+    indented under (the name of the test).
+    """
+    lines = _last_states(output)
+    cleaned = [*map(_clean, lines)]
+    telling = _telling(lines, cleaned)
+    details = [at for number in telling for at in _details(lines, cleaned, number)]
+    return _joined(cleaned, [*telling, *details])
+
+
+def _joined(cleaned: Sequence[str], numbers: Iterable[int]) -> str:
+    return first_words(" ".join(dict.fromkeys(cleaned[number] for number in numbers)), LONGEST_ERROR)
+
+
+def _telling(lines: Sequence[str], cleaned: Sequence[str]) -> list[int]:
+    """Return the numbers of the few lines that identify what went wrong, each line once, the most telling first."""
     ranked = [
-        (rank, number, line)
-        for number, line in enumerate(map(_clean, lines))
+        (_rank_of(lines, number, line), number)
+        for number, line in enumerate(cleaned)
         if line and not _EMPTY.match(line)
-        for rank in [_rank_of(lines, number, line)]
     ]
-    best = max((rank for rank, _, _ in ranked), default=0)
+    best = max((rank for rank, _ in ranked), default=0)
     if not best:
-        return first_words(" ".join(line for _, _, line in ranked[-2:]), LONGEST_ERROR)
-    telling = [(number, line) for rank, number, line in ranked if rank == best]
+        return [number for _, number in ranked[-2:]]
+    telling = [number for rank, number in ranked if rank == best]
     if best > 1:  # the last of several exceptions is the one that ended the program
         telling.reverse()
-    chosen = list(dict.fromkeys(line for _, line in telling))[:_MOST_LINES]
-    return first_words(" ".join(chosen), LONGEST_ERROR)
+    firsts: dict[str, int] = {}
+    for number in telling:
+        firsts.setdefault(cleaned[number], number)
+    return [*firsts.values()][:_MOST_LINES]
+
+
+def _details(lines: Sequence[str], cleaned: Sequence[str], number: int) -> Iterator[int]:
+    """Yield the numbers of the lines behind a line that belong to it, and of the one that it is indented under."""
+    for at in range(number + 1, min(number + 1 + _MOST_DETAILS, len(lines))):
+        if not cleaned[at] or _CALM.match(lines[at]):
+            break
+        if _is_detail(lines, cleaned, at):
+            yield at
+    above = number - 1
+    is_under = number and (
+        _indent(lines[number]) > _indent(lines[above]) or lines[above].rstrip().endswith(":")
+    )
+    if is_under and _is_detail(lines, cleaned, above):
+        yield above
+
+
+def _is_detail(lines: Sequence[str], cleaned: Sequence[str], number: int) -> bool:
+    line = cleaned[number]
+    return bool(line) and not (_EMPTY.match(line) or _CALM.match(lines[number]) or _is_frame(lines, number))
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
 
 
 def complains(output: str) -> bool:
@@ -101,7 +155,14 @@ def _clean(line: str) -> str:
     return " ".join(line.split()).strip("|>│-=*#_! \t").removeprefix("E ")
 
 
-def _rank_of(lines: list[str], number: int, line: str) -> int:
+def _is_frame(lines: Sequence[str], number: int) -> bool:
+    """Return whether a line is of a stack, or the code of one of its frames."""
+    raw = lines[number]
+    is_code = raw[:4].isspace() and any(map(_PYTHON_FRAME.match, lines[max(0, number - 2) : number]))
+    return bool(is_code or _PYTHON_FRAME.match(raw) or _FRAME.match(raw))
+
+
+def _rank_of(lines: Sequence[str], number: int, line: str) -> int:
     """Return how surely a line is the error: 3 by its place, 2 by its form, 1 where it complains, 0 for others.
 
     The place is that of pytest's own mark, of a log's level, of the end of a stack (Python) or of its head (JavaScript,
@@ -109,8 +170,7 @@ def _rank_of(lines: list[str], number: int, line: str) -> int:
     """
     raw, before = lines[number], lines[max(0, number - 2) : number]
     after = lines[number + 1] if number + 1 < len(lines) else ""
-    is_code = raw[:4].isspace() and any(map(_PYTHON_FRAME.match, before))
-    if is_code or _PYTHON_FRAME.match(raw) or _FRAME.match(raw):
+    if _is_frame(lines, number):
         return 0
     ends_stack = not raw[:1].isspace() and any(map(_PYTHON_FRAME.match, before))
     if ends_stack or _MARKED.match(raw) or _LEVEL.search(raw) or _FRAME.match(after):
