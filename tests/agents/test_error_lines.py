@@ -108,6 +108,14 @@ def test_the_line_that_names_the_error_comes_first_and_noise_is_gone(output: str
             "docking\nfatal: no such quay\n    at Quay.find (/srv/quay.js:3:1)\nmake: *** [run] Error 1\nsee berth 7",
             "fatal: no such quay see berth 7",
         ),
+        (
+            "see quay.md\nassertion `left == right` failed\n  left: 3\n right: 2\n    at Quay.find (/srv/quay.js:3:1)",
+            "right: 2 assertion `left == right` failed left: 3",
+        ),
+        (
+            "  2) test a big ship (Quay.ShipTest)\n     quay/ship_test.exs\n     match (=) failed\n\nbye",
+            "match (=) failed 2) test a big ship (Quay.ShipTest)",
+        ),
         ("INFO: all quiet\n  fatal: no such quay", "fatal: no such quay"),
         (TRACEBACK, identifying_error(TRACEBACK)),
         ("error: b\nnote: x\n\nerror: a\nnote: y\n\nerror: b\nnote: z", "error: b error: a note: z note: y"),

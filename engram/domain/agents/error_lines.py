@@ -76,8 +76,8 @@ def identifying_error(output: str) -> str:
 def error_with_details(output: str) -> str:
     """Return the lines that identify what went wrong, and then what the output says of them, at most 400 characters.
 
-    That is what follows a line until one is empty ("DETAIL: …", what was expected, a hint), and the line that it is
-    indented under (the name of the test).
+    That is what follows a line until one is empty ("DETAIL: …", what was expected, a hint), what stands before it from
+    the first complaint on, and the line that it is indented under (the name of the test).
     """
     lines = _last_states(output)
     cleaned = [*map(_clean, lines)]
@@ -110,18 +110,28 @@ def _telling(lines: Sequence[str], cleaned: Sequence[str]) -> list[int]:
 
 
 def _details(lines: Sequence[str], cleaned: Sequence[str], number: int) -> Iterator[int]:
-    """Yield the numbers of the lines behind a line that belong to it, and of the one that it is indented under."""
+    """Yield the numbers of the lines that belong to a line, those behind it first; see `error_with_details`."""
     for at in range(number + 1, min(number + 1 + _MOST_DETAILS, len(lines))):
         if not cleaned[at] or _CALM.match(lines[at]):
             break
         if _is_detail(lines, cleaned, at):
             yield at
-    above = number - 1
-    is_under = number and (
-        _indent(lines[number]) > _indent(lines[above]) or lines[above].rstrip().endswith(":")
-    )
-    if is_under and _is_detail(lines, cleaned, above):
-        yield above
+    above = [*_above(lines, cleaned, number)]
+    complaint = next((at for at in reversed(above) if _complains(cleaned[at])), number)
+    yield from (at for at in reversed(above) if at >= complaint)
+    under = (at for at in above if _indent(lines[at]) < _indent(lines[number]))
+    heading = next(under, number - 1 if lines[number - 1].rstrip().endswith(":") else -1)
+    if heading in above:
+        yield heading
+
+
+def _above(lines: Sequence[str], cleaned: Sequence[str], number: int) -> Iterator[int]:
+    """Yield the numbers of the lines before a line that may belong to it, the nearest first."""
+    for at in range(number - 1, max(-1, number - 1 - _MOST_DETAILS), -1):
+        if not cleaned[at] or _CALM.match(lines[at]):
+            break
+        if _is_detail(lines, cleaned, at):
+            yield at
 
 
 def _is_detail(lines: Sequence[str], cleaned: Sequence[str], number: int) -> bool:
@@ -135,10 +145,13 @@ def _indent(line: str) -> int:
 
 def complains(output: str) -> bool:
     """Return whether any line of an output says that something went wrong."""
-    lines = map(_clean, _last_states(output))
-    return any(
-        not _EMPTY.match(line) and (_EXCEPTION.match(line) or _COMPLAINT.search(line)) for line in lines
-    )
+    return any(map(_complains, map(_clean, _last_states(output))))
+
+
+def _complains(line: str) -> bool:
+    """Return whether a cleaned line says that something went wrong."""
+    says = _EXCEPTION.match(line) or _COMPLAINT.search(line)
+    return says is not None and not _EMPTY.match(line)
 
 
 def _last_states(output: str) -> list[str]:
