@@ -1,4 +1,8 @@
-"""The lines of an output that identify what went wrong, without noise."""
+"""The lines of an output that identify what went wrong, without noise, and the details with them.
+
+Mutants that make no difference: how long a line or all of them may be, give or take one; numbers of ranks that keep their
+order; one line more or fewer in which the frame of a stack is looked for.
+"""
 
 from __future__ import annotations
 
@@ -81,6 +85,11 @@ Exit code 1"""
             "The name org.freedesktop.secrets was not provided",
         ),
         ("[3/4] RUN npm ci failed: EINTEGRITY", "[3/4] RUN npm ci failed: EINTEGRITY"),
+        ("could not dock\nno such quay", "could not dock no such quay"),
+        (
+            "no quay found: not found\n" * 2 + "unknown a\nunknown b\nunknown c",
+            "no quay found: not found unknown a unknown b",
+        ),
         ("\n \n", ""),
         ("Exit code 1", ""),
     ],
@@ -136,6 +145,11 @@ def test_any_output_is_read_within_the_limit(output: str) -> None:
     assert len(identifying_error(output)) <= LONGEST_ERROR
     assert len(error_with_details(output)) <= LONGEST_ERROR
     complains(output)
+
+
+def test_an_output_complains_if_one_of_its_lines_does_that_says_more_than_a_code() -> None:
+    assert complains("docking\nno such quay")
+    assert not complains("docking\nExit code 1")
 
 
 @pytest.mark.parametrize("length", range(250, 310, 10))
