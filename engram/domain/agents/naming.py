@@ -148,7 +148,8 @@ def _occurrences(word: str, text: str) -> list[tuple[str, str]]:
         spelling = _OWNED.sub("", match[0])
         parts = [fold(part) for part in _PART.findall(spelling)]
         is_part = word in parts and "-" in spelling
-        is_first = spelling[:1].isupper() and word == parts[0] and "." in spelling  # `Aspose.Words`
-        if fold(spelling) == word or is_part or is_first:
+        if fold(spelling) == word or is_part:
             found.append((spelling, text[: match.start()]))
+        elif spelling[:1].isupper() and word == parts[0] and "." in spelling:  # `Aspose.Words`
+            found.append((spelling.partition(".")[0], text[: match.start()]))
     return found
