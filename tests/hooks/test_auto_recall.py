@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from itertools import cycle
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from apikit import ok, opened
@@ -28,6 +29,11 @@ from engram.domain.agents import fence
 from engram.usecases.agents import auto_recall
 from engram.usecases.recording.edit import Edit
 from engram.usecases.store.store import Clock
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from engram.app import Engram
 
 
 @pytest.fixture
@@ -376,3 +382,65 @@ def test_files_that_lore_cannot_name_are_no_trouble(root: Path) -> None:
     with opened(root) as engram:
         assert auto_recall.by_files(engram.store, []) == ""
         assert auto_recall.by_files(engram.store, ["x' OR 1=1 --", "%", "\n"]) == ""
+
+
+# --- which entries are about a file
+
+
+@pytest.fixture
+def quay(tmp_path: Path) -> Iterator[Engram]:
+    with opened(tmp_path, session="s1", agent="human", clock=Clock()) as engram:
+        for text, file in (
+            ("Cranes are counted twice at the turn of the tide.", "port/crane.py"),
+            ("Berths are numbered from the sea.", "berth.py"),
+            ("The manual of the yard is printed in spring.", "yard/README.md"),
+            ("The manual of the whole port is printed in autumn.", "README.md"),
+        ):
+            engram.record(text, category="FACT", files=[file])
+        engram.record("Ropes are weighed wet.", category="FACT", files=["rope.py"], confidence=0.4)
+        engram.refresh()
+        yield engram
+
+
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [
+        ("port/crane.py", ["Cranes"]),
+        ("src/port/crane.py", ["Cranes"]),  # the entry has the end of the path
+        ("crane.py", ["Cranes"]),  # and here the file is the end of the entry's
+        ("crane.pyi", []),
+        ("src/berth.py", ["Berths"]),
+        ("README.md", ["The manual of the whole"]),  # every folder has one
+        ("yard/README.md", ["The manual of the yard"]),
+        ("big/yard/README.md", ["The manual of the yard"]),
+        ("other/README.md", []),
+        ("rope.py", []),  # too little is thought of it
+    ],
+)
+def test_an_entry_about_a_file_is_found_by_any_end_of_its_path_that_says_something(
+    asked: str, found: list[str], quay: Engram
+) -> None:
+    text = auto_recall.by_files(quay.store, [asked])
+    starts = ("Cranes", "Berths", "The manual of the yard", "The manual of the whole", "Ropes")
+    assert [start for start in starts if start in text] == found
+
+
+@pytest.mark.parametrize(
+    ("naming", "comes"),
+    [(["crane.py"], True), (["CRANE.py"], True), (["berth.py"], False), (["README.md"], False)],
+)
+def test_of_what_answers_only_what_mentions_a_telling_file_comes_for_it(
+    naming: list[str], comes: bool, quay: Engram
+) -> None:
+    asked = "cranes are counted twice at the turn of the tide"
+    assert ("Cranes" in auto_recall.by_text(quay.store, asked, naming=naming)) == comes
+
+
+def test_the_activity_log_says_what_came_and_what_was_withheld_and_why(quay: Engram) -> None:
+    auto_recall.by_files(quay.store, ["crane.py"])
+    auto_recall.by_files(quay.store, ["crane.py"])
+    auto_recall.by_text(quay.store, "how are the cranes of the yard painted in spring")
+    lines = [one for one in quay.live() if one.action == "query"]
+    assert [(one.query, len(one.ids)) for one in lines][:2] == [("crane.py", 1), ("crane.py", 0)]
+    assert [held.why for held in lines[1].withheld] == [auto_recall.SHOWN_BEFORE]
+    assert "not strong" in [held.why for held in lines[2].withheld]
