@@ -190,20 +190,20 @@ def _use(payload: Payload) -> Use:
 
 
 def _about_error(store: Store, payload: Payload) -> Reply:
-    from engram.domain.agents.error_lines import error_with_details, identifying_error
+    from engram.domain.agents.error_lines import error_and_details
     from engram.domain.agents.learned_moments import moments_of
     from engram.usecases.agents import auto_recall
     from engram.usecases.agents.captured_notes import with_captured
 
-    output = payload.error or payload.output
+    named, detailed = error_and_details(payload.error or payload.output)
     error = f"{payload.error}\n{payload.output}"
     at_moment = _at_moment(store, payload, command_signals.commands_of(payload.command), error)
     found = auto_recall.by_text(
-        store, error_with_details(output), above=True, bar=_FOR_ERRORS, spent=tokens(at_moment),
+        store, detailed, above=True, bar=_FOR_ERRORS, spent=tokens(at_moment),
         moments=moments_of(payload.command),
     )  # fmt: skip
     said = "\n\n".join(part for part in (at_moment, found) if part)
-    return Reply(with_captured(store, said, identifying_error(output), failures=False))
+    return Reply(with_captured(store, said, named, failures=False))
 
 
 def _at_moment(

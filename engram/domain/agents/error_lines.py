@@ -68,22 +68,21 @@ def identifying_error(output: str) -> str:
 
     At most 400 characters; "" where the output says nothing.
     """
-    lines = _last_states(output)
-    cleaned = [*map(_clean, lines)]
-    return _joined(cleaned, _telling(lines, cleaned))
+    return error_and_details(output)[0]
 
 
-def error_with_details(output: str) -> str:
-    """Return the lines that identify what went wrong, and then what the output says of them, at most 400 characters.
+def error_and_details(output: str) -> tuple[str, str]:
+    """Return the lines that identify what went wrong, and these together with their details.
 
-    That is what follows a line until one is empty ("DETAIL: …", what was expected, a hint), what stands before it from
-    the first complaint on, and the line that it is indented under (the name of the test).
+    Each is at most 400 characters. Details are what follows a line until one is empty ("DETAIL: …", what was expected,
+    a hint), what stands before it from the first complaint on, and the line that it is indented under (the name of the
+    test).
     """
     lines = _last_states(output)
     cleaned = [*map(_clean, lines)]
     telling = _telling(lines, cleaned)
     details = [at for number in telling for at in _details(lines, cleaned, number)]
-    return _joined(cleaned, [*telling, *details])
+    return _joined(cleaned, telling), _joined(cleaned, [*telling, *details])
 
 
 def _joined(cleaned: Sequence[str], numbers: Iterable[int]) -> str:
@@ -110,7 +109,7 @@ def _telling(lines: Sequence[str], cleaned: Sequence[str]) -> list[int]:
 
 
 def _details(lines: Sequence[str], cleaned: Sequence[str], number: int) -> Iterator[int]:
-    """Yield the numbers of the lines that belong to a line, those behind it first; see `error_with_details`."""
+    """Yield the numbers of the lines that belong to a line, those behind it first; see `error_and_details`."""
     for at in range(number + 1, min(number + 1 + _MOST_DETAILS, len(lines))):
         if not cleaned[at] or _CALM.match(lines[at]):
             break
