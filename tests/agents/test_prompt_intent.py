@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from engram.domain.agents.prompt_intent import TOLD, TOLD_AT_LENGTH, asked_in, bar_of, sentences_of
+from engram.domain.agents.prompt_intent import INSTRUCTION, LONG_INSTRUCTION, asked_in, bar_of, sentences_of
 
 
 @pytest.mark.parametrize(
@@ -40,18 +40,20 @@ def test_a_question_needs_all_of_a_strong_answer(prompt: str) -> None:
     ],
 )
 def test_who_says_what_to_do_or_what_happens_needs_less(prompt: str) -> None:
-    assert bar_of(prompt) == TOLD
+    assert bar_of(prompt) == INSTRUCTION
 
 
 def test_the_longer_a_prompt_the_less_of_it_is_enough_unless_text_was_pasted() -> None:
     words = "add a retry to the upload of large photos and keep the difference small because " * 5
     bars = [bar_of(" ".join(words.split()[:length])) for length in (20, 25, 30, 60, 61)]
-    assert bars == pytest.approx([TOLD, (TOLD + TOLD_AT_LENGTH) / 2, TOLD_AT_LENGTH, TOLD_AT_LENGTH, TOLD])
+    assert bars == pytest.approx(
+        [INSTRUCTION, (INSTRUCTION + LONG_INSTRUCTION) / 2, LONG_INSTRUCTION, LONG_INSTRUCTION, INSTRUCTION]
+    )
 
 
 def test_a_few_telling_words_need_all_of_it_however_many_small_ones_there_are() -> None:
     assert bar_of("upload retry proxy timeout") == bar_of("make it a little shorter please") == 1.0
-    assert bar_of("upload retry proxy timeout photos") == TOLD
+    assert bar_of("upload retry proxy timeout photos") == INSTRUCTION
 
 
 def test_of_several_sentences_the_first_five_that_say_something_are_asked() -> None:

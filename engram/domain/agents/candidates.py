@@ -1,8 +1,8 @@
-"""The few sentences of a text that say what was learned, by conservative rules.
+"""Find the few sentences of a text that state a lesson, by conservative rules.
 
-A candidate begins with a label ("Root cause: …", "Decision: …") or one of a few fixed phrases, or is a plain sentence
-that states a lesson (see `sentences`). Everything else, however true, is left to whoever records on purpose: a memory
-full of chatter is worse than an empty one.
+A candidate begins with a label ("Root cause: …", "Decision: …") or a fixed phrase, or is a plain sentence that states a
+lesson (`engram.domain.exchange.lesson_sentences`). Everything else is left out: a memory full of chatter is worse than
+an empty one.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from engram.domain.typed import NamedTuple
 
 SHORTEST = 40
 MOST = 3
-CHANGE = "workaround"  # the label of what was changed, "Fix:", or of how to do without
+CHANGE = "workaround"  # the label for "Fix:" and for workarounds
 
 _BEGINS = re.compile(r"\s*(?:[-*+]|\d{1,3}[.)]|#{1,6})\s")
 _FENCE = re.compile(r"^\s*(?:```|~~~)")
 _LEAD = re.compile(r"^[\s>*+#-]*(?:\d{1,3}[.)]\s+)?[\s*]*")
 
 
-# "…; I added it" says what became of it.
+# "…; I added it" only reports what was done about it.
 _DONE = re.compile(r"(?:;|,? [-–—]|, (?:so|and)) (?:I|I've|I'd) (?!can\b|could\b|think\b)(?:[^.]|\.(?!\s))*$")
-# What somebody is not sure of is not lore yet.
+# A statement in doubt is no lesson yet.
 _DOUBT = re.compile(
     r"\b(?:tbd|to be (?:decided|determined|discussed|confirmed)|(?:not|isn't|nothing) (?:yet )?(?:known|clear|decided|sure|found)"
     r"|unclear|(?:is|are|was|were|still|remains) unknown|no idea|still (?:open|looking|investigating)|might"
@@ -45,7 +45,7 @@ _DOUBT = re.compile(
 
 
 class Candidate(NamedTuple):
-    """What a text may have taught: the sentence or paragraph, the category that its label suggests, that label."""
+    """A sentence or paragraph that may be a lesson, the category that its label suggests, and the label."""
 
     content: str
     category: str
@@ -53,9 +53,9 @@ class Candidate(NamedTuple):
 
 
 def candidates(text: str, most: int = MOST, *, of_fix: bool = False) -> list[Candidate]:
-    """At most `most` candidates, in the order of the text, each said once. Code blocks and questions are none.
+    """Return at most `most` candidates, in the order of the text, without repetitions, code blocks and questions.
 
-    With `of_fix` the text was said about a failure that was fixed.
+    `of_fix` says that the text is about a failure that was fixed.
     """
     found: dict[str, Candidate] = {}
     for _, paragraph in paragraphs(text):
@@ -65,9 +65,9 @@ def candidates(text: str, most: int = MOST, *, of_fix: bool = False) -> list[Can
 
 
 def candidates_in(paragraph: str, *, of_person: bool = False, of_fix: bool = False) -> list[Candidate]:
-    """Return the candidates of a paragraph: the whole of it by its label, else the sentences that state a lesson.
+    """Return the candidates of a paragraph: all of it if it has a label, else the sentences that state a lesson.
 
-    With `of_person` sentences count only for what a person decides, wants or prescribes.
+    With `of_person` only sentences count in which a person decides, wants or prescribes something.
     """
     labelled = candidate(paragraph)
     if labelled is not None:
@@ -80,16 +80,16 @@ def candidates_in(paragraph: str, *, of_person: bool = False, of_fix: bool = Fal
         if labelled is not None:
             found.append(labelled)
             continue
-        said = without_lead(sentence) if of_person else sentence
-        category = lesson_in(said, of_person=of_person, of_fix=of_fix)
-        one = make_candidate(said, category, "") if category else None
+        text = without_lead(sentence) if of_person else sentence
+        category = lesson_in(text, of_person=of_person, of_fix=of_fix)
+        one = make_candidate(text, category, "") if category else None
         if one is not None:
             found.append(one)
     return found
 
 
 def candidate(paragraph: str) -> Candidate | None:
-    """Return the candidate that a paragraph is, by its first words; None for any other."""
+    """Return a paragraph as a candidate if it begins with a label, else None."""
     category = labelled_category(paragraph)
     if not category:
         return None
@@ -100,7 +100,7 @@ def candidate(paragraph: str) -> Candidate | None:
 
 
 def make_candidate(paragraph: str, category: str, label: str) -> Candidate | None:
-    """Return a paragraph of which something else says that it was learned; None for a question, a doubt, a wrong length."""
+    """Return a paragraph that is known to state a lesson as a candidate; None for a question, a doubt, or a wrong length."""
     content = _DONE.sub(".", _LEAD.sub("", paragraph).replace("**", "").strip())
     if label:
         content = _without_deeds(content)
@@ -110,16 +110,16 @@ def make_candidate(paragraph: str, category: str, label: str) -> Candidate | Non
 
 
 def _without_deeds(text: str) -> str:
-    """Return a text up to the sentence that goes on with what somebody did about it."""
+    """Return a text up to the first sentence that tells what somebody did about it."""
     deed = next((one for one in sentences(text)[1:] if tells_deed(one)), "")
     return text[: text.index(deed)].strip() if deed else text
 
 
 def section_of(heading: str) -> tuple[str, str] | None:
-    """Return the category and label of what stands under a heading such as "Lessons learned" or "Decision"; None for others."""
+    """Return the category and label for text under a heading such as "Lessons learned" or "Decision"; None for others."""
     words = heading.strip().strip("#*: ").lower()
     for number, (names, category) in enumerate(LABELS):
-        # "Findings" are those of this once.
+        # Findings are often about this one occasion only.
         if (
             category != RESULTS
             and not words.endswith(("findings", "explanation", "diagnosis"))
@@ -130,7 +130,10 @@ def section_of(heading: str) -> tuple[str, str] | None:
 
 
 def paragraphs(text: str) -> list[tuple[int, str]]:
-    """Paragraphs, headings and list items, each as one line with the number of its first, without code blocks."""
+    """Return paragraphs, headings and list items, each joined into one line, with the number of its first line.
+
+    Code blocks are left out.
+    """
     parts: list[tuple[int, str]] = []
     open_part, in_code = False, False
     for number, line in enumerate(text.splitlines(), 1):
@@ -147,10 +150,10 @@ def paragraphs(text: str) -> list[tuple[int, str]]:
 
 
 def _is_labelled(line: str) -> bool:
-    """Return whether a line begins with a label, in capitals: within a sentence it is none."""
+    """Return whether a line begins with a capitalized label; a lower-case one continues a sentence."""
     return line.lstrip("*_ ")[:1].isupper() and bool(LABEL.match(line))
 
 
 def _name_of(number: int) -> str:
-    """Return what a label is called as a tag: `root-cause`."""
+    """Return the tag for a label: `root-cause`."""
     return LABELS[number][0].partition("|")[0].replace(" ", "-")

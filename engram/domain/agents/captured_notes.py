@@ -1,4 +1,4 @@
-"""How captured entries stand before a model: fenced, whole, each marked as confirmed by nobody."""
+"""Render captured entries for a model: fenced, whole, each marked as not confirmed."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def heading_of(note: CapturedNote) -> str:
 
 
 def as_lines(note: CapturedNote, prefix: str = INDENT) -> list[str]:
-    """Return a captured entry in lines: Engram's own, then its text, neutralized, each line behind a prefix."""
+    """Render a captured entry: Engram's heading, then the neutralized text, each line after `prefix`."""
     text = neutralize(note.content.strip("\n"), lines=True, is_checked=False)
     return [neutralize(heading_of(note)), *(f"{prefix}{line}" for line in text.split("\n") if line.strip())]
 
 
 def fence(notes: Sequence[CapturedNote]) -> str:
-    """Return the notes in a fence of their own; "" for none."""
+    """Fence the notes; "" for none."""
     lines = [line for note in notes for line in as_lines(note)]
     return "\n".join([f"<{FRAME}>", NOTICE, LEAD, *lines, f"</{FRAME}>"]) if lines else ""

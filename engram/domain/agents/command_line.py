@@ -1,7 +1,7 @@
-"""The programs that a command line runs: quotes, here documents and comments are read as a POSIX shell reads them.
+"""Parse a command line into the programs that it runs, with the quoting, here documents and comments of a POSIX shell.
 
-What is only mentioned (in quotes, in a here document, in a comment) is no program; what a substitution, `bash -c`, `sudo`,
-`uv run`, `find -exec`, `docker exec` or `ssh` runs is one. Each has the folder that `cd` led to.
+Text in quotes, here documents and comments is no program; what a substitution, `bash -c`, `sudo`, `uv run`, `find -exec`,
+`docker exec` or `ssh` runs is one. Each program has the folder to which `cd` led.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _PARAMETER = re.compile(r"\$\{[^}\n]*\}")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
 _MODULE = re.compile(r"-[A-Za-z]*m")  # of Python, also with other letters before it: -Im
 
-# Words before a program, and programs that run another one: which of their options take a word of their own.
+# Keywords, and programs that run another program, each with its options that take a value.
 _KEYWORDS = frozenset(["then", "do", "else", "elif", "if", "while", "until", "!", "{"])
 _WRAPPERS = {
     "sudo": "-u -g -C -h -p -r -t -U -D --user --group", "doas": "-u -C", "env": "-u -C -S --unset --chdir", "exec": "-a",
@@ -35,7 +35,7 @@ _WRAPPERS = {
     "uvx": "--from --with --python -p", "dotenv": "-f -e",
     **dict.fromkeys(("nohup", "command", "bunx", "pnpx", "setsid", "chronic"), ""),
 }  # fmt: skip
-# A time, a file, a folder, a profile: before the program.
+# Wrappers with an operand before the program: a duration, a file, a folder, a profile.
 _WITH_OPERAND = frozenset(["timeout", "flock", "direnv", "aws-vault", "chamber"])
 _RUNNERS = {
     "uv": ("run", "--with --python -p --extra --group --project --directory --package --env-file"),
@@ -49,7 +49,7 @@ _RUNNERS = {
 _SHELLS = frozenset(["bash", "sh", "zsh", "dash", "ksh", "fish"])
 _CONTAINERS = frozenset(["docker", "podman", "docker-compose", "kubectl"])
 _IN_CONTAINER = "-e -u -w -f -n -p -c -H -v --env --user --workdir --index --file --project-name --namespace --container --context"
-_LINES = {  # what is behind their options is a command line of its own
+_LINE_RUNNERS = {  # their arguments are a command line
     "eval": "", "watch": "-n --interval",
     "parallel": "-j -P -n -N -L -a -I -S -C --jobs --max-args --arg-file --colsep --delay --joblog --retries --timeout",
 }  # fmt: skip
@@ -57,7 +57,7 @@ _FINDERS = {
     "find": ("-exec", "-execdir", "-ok", "-okdir"),
     **dict.fromkeys(("fd", "fdfind"), ("-x", "-X", "--exec", "--exec-batch")), "nix": ("-c", "--command"),
 }  # fmt: skip
-_TOP = ["git", "rev-parse", "--show-toplevel"]
+_TOPLEVEL = ["git", "rev-parse", "--show-toplevel"]
 _SSH = "-b -c -D -E -e -F -I -i -J -L -l -m -O -o -p -Q -R -S -W -w"
 
 
@@ -69,9 +69,9 @@ class Word(NamedTuple):
 
 
 class Run(NamedTuple):
-    """One program that is run: its words, the program first, and the files that its input and output are redirected to.
+    """One program that is run: its words, the program first, and the files to which its input and output are redirected.
 
-    `folder` is where it runs: from where the command line began, "" for there.
+    `folder` is where it runs, relative to the folder in which the command line began.
     """
 
     words: tuple[Word, ...]
@@ -80,7 +80,7 @@ class Run(NamedTuple):
 
 
 def runs_of(line: str) -> list[Run]:
-    """Return the programs that a command line runs, those behind `sudo`, variables and the like as themselves."""
+    """Return the programs that a command line runs; wrappers such as `sudo` are replaced by the wrapped program."""
     return _runs_of(line[:LONGEST], 0, "")
 
 
@@ -91,7 +91,7 @@ def _runs_of(line: str, depth: int, folder: str) -> list[Run]:
 
 
 def _with_inner(run: Run, depth: int) -> list[Run]:
-    """Return a command as itself, and those that it is told to run."""
+    """Return a command without wrappers, and the commands in its arguments."""
     run = run._replace(words=_unwrap(run.words))
     if run.words:
         return [run, *_inner(run, depth)]
@@ -99,17 +99,17 @@ def _with_inner(run: Run, depth: int) -> list[Run]:
 
 
 def _unwrap(words: tuple[Word, ...]) -> tuple[Word, ...]:
-    """Return a command without variables and the programs that only run it."""
+    """Strip variables and wrappers from a command."""
     while words:
-        rest = _behind_runner(words)
+        rest = _after_wrapper(words)
         if rest is None:
             break
         words = rest
     return words
 
 
-def _behind_runner(words: tuple[Word, ...]) -> tuple[Word, ...] | None:
-    """Return what a variable, a keyword or a program that only runs another one stands before; None for anything else."""
+def _after_wrapper(words: tuple[Word, ...]) -> tuple[Word, ...] | None:
+    """Return the command after a variable, a keyword or a wrapper; None if it begins with none of these."""
     first, rest = words[0].text.rpartition("/")[2], words[1:]
     if _ASSIGNMENT.match(words[0].text) or first in _KEYWORDS:
         return rest
@@ -122,7 +122,7 @@ def _behind_runner(words: tuple[Word, ...]) -> tuple[Word, ...] | None:
             rest = _without_options(rest[1:], ())
         return rest if is_runner else None
     if first in _WRAPPERS and not words[0].is_quoted:
-        if first == "command" and rest and rest[0].text in ("-v", "-V"):  # only asks where it is
+        if first == "command" and rest and rest[0].text in ("-v", "-V"):  # only looks up a program
             return None
         rest = _without_options(rest, _WRAPPERS[first].split())
         return rest[1:] if first in _WITH_OPERAND else rest
@@ -134,7 +134,7 @@ def _behind_runner(words: tuple[Word, ...]) -> tuple[Word, ...] | None:
 
 
 def _without_options(words: tuple[Word, ...], valued: Sequence[str]) -> tuple[Word, ...]:
-    """Return the words behind the options at the beginning; those in `valued` take the next word along."""
+    """Return the words after the leading options; an option in `valued` takes the next word as its value."""
     at = 0
     while at < len(words) and words[at].text.startswith("-"):
         if words[at].text == "--":
@@ -144,7 +144,7 @@ def _without_options(words: tuple[Word, ...], valued: Sequence[str]) -> tuple[Wo
 
 
 def _inner(run: Run, depth: int) -> list[Run]:
-    """Return what a shell, a container, another machine, an environment or a program that finds files is told to run."""
+    """Return the commands in the arguments of a shell, a container, `ssh`, an environment or a program that finds files."""
     if depth >= _DEEPEST:
         return []
     name = run.words[0].text.rpartition("/")[2]
@@ -154,21 +154,21 @@ def _inner(run: Run, depth: int) -> list[Run]:
         line = next(
             (word.text for option, word in pairwise(run.words) if option.text in ("--run", "--command")), ""
         )
-    elif name in _LINES:
-        line = _joined(_without_options(run.words[1:], _LINES[name].split()))
+    elif name in _LINE_RUNNERS:
+        line = _joined(_without_options(run.words[1:], _LINE_RUNNERS[name].split()))
     elif name == "ssh":
         line = _joined(_without_options(run.words[1:], _SSH.split())[1:])
     else:
         is_container, options = name in _CONTAINERS, _FINDERS.get(name, ())
-        told = [_in_container(run.words)] if is_container else _found(run.words, options)
+        inner = [_in_container(run.words)] if is_container else _after_each(run.words, options)
         if name == "git":
-            told = [_bisected(run.words)]
-        return [one for words in told for one in _with_inner(Run(words, (), run.folder), depth + 1)]
+            inner = [_bisected(run.words)]
+        return [one for words in inner for one in _with_inner(Run(words, (), run.folder), depth + 1)]
     return _runs_of(line, depth + 1, run.folder)
 
 
 def _line_of_shell(words: tuple[Word, ...]) -> str:
-    """Return the command line that a shell is given with `-c`; "" for none."""
+    """Return the argument of a shell's `-c`; "" for none."""
     is_value = False
     for at, word in enumerate(words[1:-1], 1):
         if re.fullmatch(r"-[a-z]*c", word.text):
@@ -180,22 +180,22 @@ def _line_of_shell(words: tuple[Word, ...]) -> str:
 
 
 def _joined(words: tuple[Word, ...]) -> str:
-    """Return words as a line, without the values that `parallel` puts in."""
+    """Join words into a line, without the values for `parallel` after `:::`."""
     texts = [word.text for word in words]
     return " ".join(texts[: next((at for at, text in enumerate(texts) if text.startswith(":::")), None)])
 
 
-def _found(words: tuple[Word, ...], options: Sequence[str]) -> list[tuple[Word, ...]]:
-    """Return what is run behind these options, for each file that is found or in an environment that is made."""
-    told, at = list[tuple[Word, ...]](), 0
+def _after_each(words: tuple[Word, ...], options: Sequence[str]) -> list[tuple[Word, ...]]:
+    """Return the command after each of these options, such as `-exec`."""
+    commands, at = list[tuple[Word, ...]](), 0
     while at < len(words):
         if words[at].text in options:
             start = at + 1
             while at < len(words) and words[at].text not in (";", "+"):
                 at += 1
-            told.append(words[start:at])
+            commands.append(words[start:at])
         at += 1
-    return told
+    return commands
 
 
 def _in_container(words: tuple[Word, ...]) -> tuple[Word, ...]:
@@ -211,33 +211,33 @@ def _in_container(words: tuple[Word, ...]) -> tuple[Word, ...]:
 
 
 def _bisected(words: tuple[Word, ...]) -> tuple[Word, ...]:
-    """Return what `git bisect run` runs at each commit."""
+    """Return the command of `git bisect run`."""
     rest = _without_options(words[1:], ("-C", "-c"))
     return rest[2:] if [word.text for word in rest[:2]] == ["bisect", "run"] else ()
 
 
 class _Place(NamedTuple):
-    """The folder that `cd` led to, the one before it, and those that `popd` goes back to."""
+    """The current folder, the previous one (`cd -`), and the stack of `pushd`."""
 
     folder: str
     previous: str = ""
     pushed: tuple[str, ...] = ()
 
     def after(self, words: tuple[Word, ...]) -> _Place:
-        """Return where a command leads. The name of an unknown folder (`$x`) stands for itself."""
+        """Return the place after a command. An unknown folder (`$x`) is kept by its name."""
         name = words[0].text if words else ""
         if name == "popd" and self.pushed:
             return _Place(self.pushed[-1], self.folder, self.pushed[:-1])
         if name not in ("cd", "pushd"):
             return self
-        told = [word.text for word in words[1:] if word.text == "-" or not word.text.startswith("-")]
-        to = self.previous if told == ["-"] else told[0] if told else "~"
-        if told != ["-"] and not to.startswith("~"):
+        operands = [word.text for word in words[1:] if word.text == "-" or not word.text.startswith("-")]
+        to = self.previous if operands == ["-"] else operands[0] if operands else "~"
+        if operands != ["-"] and not to.startswith("~"):
             to = posixpath.join(self.folder, to)
         return _Place(to, self.folder, (*self.pushed, self.folder) if name == "pushd" else self.pushed)
 
 
-_FILE, _TEXT = "file", "text"  # what the next word is, behind a redirection
+_FILE, _TEXT = "file", "text"  # what a redirection expects as the next word
 
 
 class _Draft:
@@ -247,13 +247,13 @@ class _Draft:
         self.clear()
 
     def clear(self) -> None:
-        """Begin another one."""
+        """Start the next command."""
         self.words: list[Word] = []
         self.redirected: list[str] = []
         self.awaits = ""
 
     def add(self, word: Word) -> None:
-        """Take a word, or what a redirection asked for."""
+        """Add a word, or the operand that a redirection expects."""
         if self.awaits == _FILE:
             self.redirected.append(word.text)
         elif not self.awaits:
@@ -271,29 +271,29 @@ class _Lexer:
         self._heredocs: list[tuple[str, bool]] = []
 
     def read(self, closing: str) -> None:
-        """Read commands up to an unquoted `closing` (`)` or a backtick), or to the end; their `cd` ends there, too."""
+        """Read commands up to an unquoted `closing` (`)` or a backtick), or to the end, and restore the folder."""
         self._depth += 1
-        made, outer = _Draft(), self._place
+        draft, outer = _Draft(), self._place
         while self._at < len(self._text):
             if self._text[self._at] == closing:
                 self._at += 1
                 break
-            if not (self._blank(made) or self._redirection(made) or self._separator(made)):
-                made.add(self._word(closing))
-        self._end(made)
+            if not (self._blank(draft) or self._redirection(draft) or self._separator(draft)):
+                draft.add(self._word(closing))
+        self._end(draft)
         self._depth, self._place = self._depth - 1, outer
 
-    def _end(self, made: _Draft) -> None:
-        if made.words or made.redirected:
-            self.runs.append(Run(tuple(made.words), tuple(made.redirected), self._place.folder))
-            self._place = self._place.after(_unwrap(tuple(made.words)))
-        made.clear()
+    def _end(self, draft: _Draft) -> None:
+        if draft.words or draft.redirected:
+            self.runs.append(Run(tuple(draft.words), tuple(draft.redirected), self._place.folder))
+            self._place = self._place.after(_unwrap(tuple(draft.words)))
+        draft.clear()
 
-    def _blank(self, made: _Draft) -> bool:
-        """Read white space or a comment, and the here documents that begin on the next line."""
+    def _blank(self, draft: _Draft) -> bool:
+        """Skip white space or a comment, and here documents after a line end."""
         text, char = self._text, self._text[self._at]
         if char == "\n":
-            self._end(made)
+            self._end(draft)
             self._at += 1
             self._skip_heredocs()
         elif char.isspace():
@@ -307,7 +307,7 @@ class _Lexer:
             return False
         return True
 
-    def _redirection(self, made: _Draft) -> bool:
+    def _redirection(self, draft: _Draft) -> bool:
         match = _HEREDOC.match(self._text, self._at)
         if match:
             self._heredocs.append((match[2] or match[3] or match[4], bool(match[1])))
@@ -315,15 +315,15 @@ class _Lexer:
             match = _REDIRECTION.match(self._text, self._at)
             if not match:
                 return False
-            made.awaits = "" if match[0][-1] not in "<>|&" else _TEXT if match[0] == "<<<" else _FILE
+            draft.awaits = "" if match[0][-1] not in "<>|&" else _TEXT if match[0] == "<<<" else _FILE
         self._at = match.end()
         return True
 
-    def _separator(self, made: _Draft) -> bool:
+    def _separator(self, draft: _Draft) -> bool:
         char = self._text[self._at]
         if char not in ";&|()":
             return False
-        self._end(made)
+        self._end(draft)
         self._at += 1
         if char == "(" and self._depth < _DEEPEST:
             self.read(")")
@@ -353,7 +353,7 @@ class _Lexer:
                 parts.append(self._double())
             elif char == "\\":
                 after = text[self._at + 1 : self._at + 2]
-                is_path = after.isalnum() or after in (".", "_")  # of Windows
+                is_path = after.isalnum() or after in (".", "_")  # on Windows
                 parts.append(f"\\{after}" if is_path else after.replace("\n", ""))
                 self._at += 2
             elif char in "$`" and char != closing:
@@ -390,7 +390,7 @@ class _Lexer:
         return "".join(parts)
 
     def _substitution(self) -> str:
-        """Read `$(…)` or a backtick's command, which is run; anything else that begins with `$` is only text."""
+        """Read `$(…)` or a backtick's command, whose programs are run; anything else that begins with `$` is text."""
         text = self._text
         if text.startswith("$((", self._at):
             end = text.find("))", self._at)
@@ -401,8 +401,8 @@ class _Lexer:
             outer, self._heredocs = self._heredocs, []
             self.read(closing)
             self._heredocs = outer
-            if self.runs and [word.text for word in self.runs[-1].words] == _TOP:
-                return "."  # where most command lines begin
+            if self.runs and [word.text for word in self.runs[-1].words] == _TOPLEVEL:
+                return "."  # most command lines begin there
         elif match := _PARAMETER.match(text, self._at):
             self._at = match.end()
             return match[0]

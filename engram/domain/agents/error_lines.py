@@ -1,6 +1,6 @@
-"""The lines of a tool's output that identify what went wrong, for a question to memory.
+"""Find the lines of a tool's output that identify an error, to query lore with them.
 
-An output is mostly noise: progress, times, paths of this machine. What identifies the problem is a line or two.
+Most of an output is noise: progress, times, local paths. One or two lines identify the problem.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 LONGEST_ERROR = 400  # characters
 _MOST_LINES = 3
-_MOST_DETAILS = 8  # lines behind one that says what went wrong
+_MOST_DETAILS = 8  # lines before or after an error
 _LONGEST_LINE = 300
 
-# Lines, the most telling first: an exception or a compiler's error at the beginning, an error of a tool, a complaint.
+# An exception, or an error message of a compiler or tool, at the beginning of a line.
 _EXCEPTION = re.compile(
     r"(?:E\s+)?(?:[\w$]+(?:\.|::))*[A-Z]\w*(?:Error|Exception|Fault|Failure|Panic|Warning|Interrupt|Exit)\b"
     r"|error\[\w+\]|(?:\w[\w.-]*: )?(?:fatal|panic|error|FATAL|ERROR|FAILED|PANIC)\b ?(?:error|ERROR)?:"
@@ -29,15 +29,15 @@ _COMPLAINT = re.compile(
     r"|not allowed|not supported|conflict|mismatch|violates|exceeded|out of memory|aborted|unsupported)\b",
     re.IGNORECASE,
 )
-# 126 to 159 says that a program could not run, or was killed; any other number means what the program says besides.
+# Exit codes from 126 to 159 mean that a program could not run or was killed; others mean nothing without the program.
 _CODE = r"-?(?!1(?:2[6-9]|[3-5]\d)\b)\d+"
 _MARKED = re.compile(r"E {2,}\S|error(?:\[\w+\])?: \S|fatal: \S")  # by pytest, compilers, git
 _LEVEL = re.compile(r"^.{0,60}?(?<![\w-])(?:ERROR|FATAL|CRITICAL|PANIC)(?![\w-])[\]:]?\s+(?=\S)")
-_CALM = re.compile(r".{0,60}?(?<![\w-])(?:INFO|DEBUG|TRACE|NOTICE)(?![\w-])")
+_QUIET_LEVEL = re.compile(r".{0,60}?(?<![\w-])(?:INFO|DEBUG|TRACE|NOTICE)(?![\w-])")
 _FRAME = re.compile(r"\s+at \S+.*[:(]")
 _PYTHON_FRAME = re.compile(r"\s+File \"")
-# What says only that something went wrong.
-_EMPTY = re.compile(
+# Lines that only say that something went wrong.
+_GENERIC = re.compile(
     rf"(?:exit(?:ed)?(?: with)?(?: exit)?(?: code| status)?:? ?{_CODE}|command failed.*|make: \*\*\*.*"
     r"|(?:error: )?aborting due to .*|traceback \(most recent call last\):?"
     r"|.*\b(?:ended|exited|failed|finished|terminated) with (?:exit )?(?:code|status|error)\b.{0,30}|.* failed with error:?"
@@ -64,58 +64,57 @@ _NOISE = (
 
 
 def identifying_error(output: str) -> str:
-    """Return the lines of a tool's output that identify what went wrong, the most telling first, without noise.
+    """Return the lines of a tool's output that identify the error, the most specific first, without noise.
 
-    At most 400 characters; "" where the output says nothing.
+    At most 400 characters; "" if there are none.
     """
     return error_and_details(output)[0]
 
 
 def error_and_details(output: str) -> tuple[str, str]:
-    """Return the lines that identify what went wrong, and these together with their details.
+    """Return the lines that identify the error, and these lines together with their details.
 
-    Each is at most 400 characters. Details are what follows a line until one is empty ("DETAIL: …", what was expected,
-    a hint), what stands before it from the first complaint on, and the line that it is indented under (the name of the
-    test).
+    Each is at most 400 characters. Details are the lines up to the next empty one ("DETAIL: …", expected values, a hint),
+    the lines before, from the first complaint on, and the line above the error's indentation (the name of a test).
     """
     lines = _last_states(output)
     cleaned = [*map(_clean, lines)]
-    telling = _telling(lines, cleaned)
-    details = [at for number in telling for at in _details(lines, cleaned, number)]
-    return _joined(cleaned, telling), _joined(cleaned, [*telling, *details])
+    errors = _find_errors(lines, cleaned)
+    details = [at for number in errors for at in _find_details(lines, cleaned, number)]
+    return _joined(cleaned, errors), _joined(cleaned, [*errors, *details])
 
 
 def _joined(cleaned: Sequence[str], numbers: Iterable[int]) -> str:
     return first_words(" ".join(dict.fromkeys(cleaned[number] for number in numbers)), LONGEST_ERROR)
 
 
-def _telling(lines: Sequence[str], cleaned: Sequence[str]) -> list[int]:
-    """Return the numbers of the few lines that identify what went wrong, each line once, the most telling first."""
+def _find_errors(lines: Sequence[str], cleaned: Sequence[str]) -> list[int]:
+    """Return the numbers of the few lines that identify the error, the most specific first, without repetitions."""
     ranked = [
         (_rank_of(lines, number, line), number)
         for number, line in enumerate(cleaned)
-        if line and not _EMPTY.match(line)
+        if line and not _GENERIC.match(line)
     ]
     best = max((rank for rank, _ in ranked), default=0)
     if not best:
         return [number for _, number in ranked[-2:]]
-    telling = [number for rank, number in ranked if rank == best]
-    if best > 1:  # the last of several exceptions is the one that ended the program
-        telling.reverse()
+    errors = [number for rank, number in ranked if rank == best]
+    if best > 1:  # the last of several exceptions ended the program
+        errors.reverse()
     firsts: dict[str, int] = {}
-    for number in telling:
+    for number in errors:
         firsts.setdefault(cleaned[number], number)
     return [*firsts.values()][:_MOST_LINES]
 
 
-def _details(lines: Sequence[str], cleaned: Sequence[str], number: int) -> Iterator[int]:
-    """Yield the numbers of the lines that belong to a line, those behind it first; see `error_and_details`."""
+def _find_details(lines: Sequence[str], cleaned: Sequence[str], number: int) -> Iterator[int]:
+    """Yield the numbers of the detail lines of an error, those after it first; see `error_and_details`."""
     for at in range(number + 1, min(number + 1 + _MOST_DETAILS, len(lines))):
-        if not cleaned[at] or _CALM.match(lines[at]):
+        if not cleaned[at] or _QUIET_LEVEL.match(lines[at]):
             break
         if _is_detail(lines, cleaned, at):
             yield at
-    above = [*_above(lines, cleaned, number)]
+    above = [*_lines_before(lines, cleaned, number)]
     complaint = next((at for at in reversed(above) if _complains(cleaned[at])), number)
     yield from (at for at in reversed(above) if at >= complaint)
     under = (at for at in above if _indent(lines[at]) < _indent(lines[number]))
@@ -124,10 +123,10 @@ def _details(lines: Sequence[str], cleaned: Sequence[str], number: int) -> Itera
         yield heading
 
 
-def _above(lines: Sequence[str], cleaned: Sequence[str], number: int) -> Iterator[int]:
-    """Yield the numbers of the lines before a line that may belong to it, the nearest first."""
+def _lines_before(lines: Sequence[str], cleaned: Sequence[str], number: int) -> Iterator[int]:
+    """Yield the numbers of possible detail lines before an error, the nearest first."""
     for at in range(number - 1, max(-1, number - 1 - _MOST_DETAILS), -1):
-        if not cleaned[at] or _CALM.match(lines[at]):
+        if not cleaned[at] or _QUIET_LEVEL.match(lines[at]):
             break
         if _is_detail(lines, cleaned, at):
             yield at
@@ -135,7 +134,9 @@ def _above(lines: Sequence[str], cleaned: Sequence[str], number: int) -> Iterato
 
 def _is_detail(lines: Sequence[str], cleaned: Sequence[str], number: int) -> bool:
     line = cleaned[number]
-    return bool(line) and not (_EMPTY.match(line) or _CALM.match(lines[number]) or _is_frame(lines, number))
+    return bool(line) and not (
+        _GENERIC.match(line) or _QUIET_LEVEL.match(lines[number]) or _is_frame(lines, number)
+    )
 
 
 def _indent(line: str) -> int:
@@ -143,18 +144,18 @@ def _indent(line: str) -> int:
 
 
 def complains(output: str) -> bool:
-    """Return whether any line of an output says that something went wrong."""
+    """Return whether any line of an output reports an error."""
     return any(map(_complains, map(_clean, _last_states(output))))
 
 
 def _complains(line: str) -> bool:
-    """Return whether a cleaned line says that something went wrong."""
-    says = _EXCEPTION.match(line) or _COMPLAINT.search(line)
-    return says is not None and not _EMPTY.match(line)
+    """Return whether a cleaned line reports an error."""
+    match = _EXCEPTION.match(line) or _COMPLAINT.search(line)
+    return match is not None and not _GENERIC.match(line)
 
 
 def _last_states(output: str) -> list[str]:
-    """Return the lines of an output as a terminal shows them at the end: what a carriage return overwrote is gone."""
+    """Return the lines of an output as a terminal finally shows them: without text that a carriage return overwrote."""
     lines = _ANSI.sub("", output).replace("\r\n", "\n").split("\n")
     return [first_words(line.rstrip("\r").rpartition("\r")[2], _LONGEST_LINE) for line in lines]
 
@@ -168,17 +169,17 @@ def _clean(line: str) -> str:
 
 
 def _is_frame(lines: Sequence[str], number: int) -> bool:
-    """Return whether a line is of a stack, or the code of one of its frames."""
+    """Return whether a line is a stack frame, or the source line of one."""
     raw = lines[number]
     is_code = raw[:4].isspace() and any(map(_PYTHON_FRAME.match, lines[max(0, number - 2) : number]))
     return bool(is_code or _PYTHON_FRAME.match(raw) or _FRAME.match(raw))
 
 
 def _rank_of(lines: Sequence[str], number: int, line: str) -> int:
-    """Return how surely a line is the error: 3 by its place, 2 by its form, 1 where it complains, 0 for others.
+    """Rate how likely a line is the error: 3 by its position, 2 by its form, 1 by a word of complaint, 0 for others.
 
-    The place is that of pytest's own mark, of a log's level, of the end of a stack (Python) or of its head (JavaScript,
-    Java). `line` is the cleaned one.
+    Positions that count: after pytest's mark or a log level, at the end of a stack trace (Python) or at its head
+    (JavaScript, Java). `line` is the cleaned one.
     """
     raw, before = lines[number], lines[max(0, number - 2) : number]
     after = lines[number + 1] if number + 1 < len(lines) else ""

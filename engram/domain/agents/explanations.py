@@ -1,9 +1,10 @@
 # ruff: noqa: E501 - patterns are read best in groups
-"""What an agent's report on a problem says was wrong.
+"""Find the sentence of an agent's report that explains a problem.
 
-Such a report says whether it works, why it did not, and what was changed, and the why seldom has a label. So where a
-prompt reported a problem, a sentence of the answer explains it if it names something, relates facts (because, but, so,
-only, whereas, …), and tells neither what somebody did nor how things are now. Doubt anywhere in the report rules it out.
+A report says whether something works now, why it did not, and what was changed; the cause seldom has a label. So if the
+prompt reported a problem, a sentence of the answer counts as the explanation if it names something, relates facts
+(because, but, so, only, whereas, …), and tells neither what somebody did nor the present state. A report that
+expresses doubt has no explanation.
 """
 
 from __future__ import annotations
@@ -40,26 +41,26 @@ _PROBLEM = re.compile(
     r"|[45]\d\ds?)\b|\w[!?]{2}",
     re.IGNORECASE,
 )
-# What counts in a prompt that tells to do something, which may say "never" or "still" of anything.
+# The narrower list for instructions, which say "never" or "still" of anything.
 _TROUBLE = re.compile(
     r"\b(?:fail\w*|errors?|broken?|crash\w*|hang\w*|hung|slow\w*|bugs?|flaky|leak\w*|timeouts?|stuck|wrong\w*|find out|debug|investigate|problems?|can't|cannot|won't|doesn't"
     r"|not (?:work\w*|build\w*|start\w*|show\w*|load\w*|found)|mismatch\w*|corrupt\w*|vanish\w*|disappear\w*|flak\w+|[45]\d\ds?)\b",
     re.IGNORECASE,
 )
-_FEWEST = 4  # words of what says what happens: "replays differ between phone and desk"
-_NOT_STATED = re.compile(
+_FEWEST = 4  # words of a prompt that describes a symptom: "replays differ between phone and desk"
+_NO_SYMPTOM = re.compile(
     r"^\W*(?:(?:or|and|but|so|then|now|next) )?(?:how|what'?s?|where|which|who|when|(?:can|could|would|will|should|shall|do|does|did|is|are|was|were|has|have|may)\b|please|pls|let|lets|let's|i'd|we'd|quick|i'm new"
     r"|(?:i|we) (?:want|need|would|will|think|prefer|like|decided|have to|always|never|use|merged?|added|changed|moved|made|pushed)|you|yes|no|ok|okay|thanks|thank|thx|great|good|nice|perfect|cool|agreed|sounds|looks)\b"
     r"|.*(?:\?|\b(?:is|are|was) (?:there|good|fine|ok|okay|great|nice|perfect)\b)",
     re.IGNORECASE,
 )
-_FIRST = re.compile(r"(?<=[.?!,;:])\s")
+_CLAUSE_END = re.compile(r"(?<=[.?!,;:])\s")
 # "rotate the certificates"
-_TELLS = re.compile(
+_INSTRUCTS = re.compile(
     r"\W*(?!(?:after|since|on|in|at|with|when|if|for|from|under|during|once|as|all|only|some|both|half|until|before|by|why|how|what|where|who|does|do|is|are)\b)[a-z]+(?:[^s\W]|ss) (?:the|an?|our|my|your|this|that|these|those|all|me|some|any|every|it|them|with|for|up|out|back)\b",
     re.IGNORECASE,
 )
-_IS_WELL = re.compile(
+_IS_FIXED = re.compile(
     r"\b(?:again|fixed|solved|resolved|gone|green|any ?more|no (?:errors|failures)|passes|without (?:errors|warnings)|stopped after|stable|down to|goes? through|succeeds?|no (?:issues found|changes)|not committed|untouched|(?:is|are|stays?) unchanged|working tree|up to date|(?:is|are) (?:decided|ready|done)|(?:was|were) (?:there|like that) before|(?:has|have|needs?) to be (?:re\w+|deployed|migrated|merged))\b|→|✅|✔",
     re.IGNORECASE,
 )
@@ -68,7 +69,7 @@ _LEAD_IN = re.compile(
     r"|as it turns out, )(?=\S)",
     re.IGNORECASE,
 )
-_WELL_LEAD_IN = re.compile(
+_FIXED_LEAD_IN = re.compile(
     r"^[^:.]{5,80}\b(?:again|any ?more|no longer|works?|passe?s?|green|fixed)\b[^:.]{0,40}: (?=\S)",
     re.IGNORECASE,
 )
@@ -76,7 +77,7 @@ _REMARKS = re.compile(
     r"^\W*(?:and|so|yes|no|given|note|ok(?:ay)?|sure|right|after|could not|error|done|sorted|fixed|my|what I|nothing (?:to be done|in)|compiles|both|mypy|eslint|ruff|clippy)\b|^[\"“]|^my first\b|\b(?:please|should|this time|you'll|you don't need|your discretion|(?:is|are) there because)\b",
     re.IGNORECASE,
 )
-_OPEN = re.compile(
+_IN_DOUBT = re.compile(
     r"\b(?:not (?:yet )?(?:solved|confirmed|sure|certain)|I suspect|suspected\W|my (?:guess|theory)|hypothes[ie]s|narrowed it down"
     r"|possibly|(?:haven't|have not|couldn't|can't|wasn't able to|not been able to) (?:yet )?(?:been able|reproduce|confirm|find|fix)\w*"
     r"|I think I see|could be either)\b",
@@ -89,13 +90,13 @@ _RELATES = re.compile(
     r"|(?:can|do|does|did|is|are|was|were|wo|had|has)n't|can't)\b|, and |; ",
     re.IGNORECASE,
 )
-_CAUSES = re.compile(
+_CAUSE_HEADING = re.compile(
     r"\b(?:causes?|why|what happen\w*|problems?|reasons?|explanation|diagnosis|went wrong|culprits?)\b",
     re.IGNORECASE,
 )
-_ELSEWHERE = re.compile(r"^\W*(?:this|that|these|those|they|he|she|it(?! (?:happen|fail|broke|came|only)\w*))\b", re.IGNORECASE)  # fmt: skip
+_REFERS_BACK = re.compile(r"^\W*(?:this|that|these|those|they|he|she|it(?! (?:happen|fail|broke|came|only)\w*))\b", re.IGNORECASE)  # fmt: skip
 _BOLD = re.compile(r"\*\*([^*]{2,40}?):?\*\*:?\s+")  # a heading on the same line
-_ASIDE = re.compile(
+_OTHER_SECTION = re.compile(
     r"^\W*(?:(?:what )?(?:changed?|changes|did|i did)|(?:the )?fix|files?(?: (?:touched|changed))?|verif\w+|tests?|testing|next(?: steps)?"
     r"|follow-?ups?|not done|todo|open|results?|before|after|status|summary|done)\b\W*(?:\w+\W*){0,3}$",
     re.IGNORECASE,
@@ -103,9 +104,9 @@ _ASIDE = re.compile(
 
 
 def reports_problem(prompts: Sequence[str]) -> bool:
-    """Tell whether the last prompt, or one of which it is the rest, reports something that does not work.
+    """Return whether the last prompt, or one that it continues, reports something that does not work.
 
-    A longer one that says what to build names cases, too, in which something fails.
+    Long prompts do not count: a specification also names cases in which something fails.
     """
     for prompt in reversed(prompts[-_ROUNDS:]):
         if len(prompt) <= _LONGEST_PROMPT and _reports(prompt):
@@ -116,37 +117,37 @@ def reports_problem(prompts: Sequence[str]) -> bool:
 
 
 def _reports(prompt: str) -> bool:
-    """Tell whether a prompt says what happens and should not; none does that lays down how to work."""
+    """Return whether a prompt describes a problem; one that states a rule for the work does not."""
     if any(lesson_in(without_lead(one), of_person=True) for one in sentences(prompt, spoken=True)):
         return False
-    first = _FIRST.split(prompt.strip(), maxsplit=1)[0].lower()
-    if tells_to_do(first.split()) or _TELLS.match(first):
+    first = _CLAUSE_END.split(prompt.strip(), maxsplit=1)[0].lower()
+    if tells_to_do(first.split()) or _INSTRUCTS.match(first):
         return _TROUBLE.search(prompt) is not None
     return _PROBLEM.search(prompt) is not None or (
-        len(prompt.split()) >= _FEWEST and _NOT_STATED.match(first) is None
+        len(prompt.split()) >= _FEWEST and _NO_SYMPTOM.match(first) is None
     )
 
 
 def find_explanation(report: str) -> Candidate | None:
-    """Return the sentence of a report that says most of what was wrong; none of one whose writer does not know yet."""
-    if len(report) > _LONGEST_REPORT or _OPEN.search(report):
+    """Return the sentence of a report that explains the problem best; None if the report expresses doubt."""
+    if len(report) > _LONGEST_REPORT or _IN_DOUBT.search(report):
         return None
     found: list[str] = []
-    aside = cause = False
+    is_other = is_cause = False
     for _, part in paragraphs(report):
         if _is_heading(part):
-            aside = _ASIDE.match(part) is not None
-            cause = _CAUSES.search(part) is not None
+            is_other = _OTHER_SECTION.match(part) is not None
+            is_cause = _CAUSE_HEADING.search(part) is not None
             continue
         named = _BOLD.match(part)
         if named:
-            aside = _ASIDE.match(named[1]) is not None
+            is_other = _OTHER_SECTION.match(named[1]) is not None
         text = part[named.end() :] if named else part
         is_item = text[:1] in "-*+" or text[:1].isdigit()
-        if not aside and text[:1] not in "|>#" and (not is_item or cause):
-            stated = [_LEAD_IN.sub("", _WELL_LEAD_IN.sub("", one)) for one in sentences(text)]
+        if not is_other and text[:1] not in "|>#" and (not is_item or is_cause):
+            stated = [_LEAD_IN.sub("", _FIXED_LEAD_IN.sub("", one)) for one in sentences(text)]
             found += [one[:1].upper() + one[1:] for one in stated if _explains(one)]
-    # The longest: a second sentence is seldom a lesson of its own.
+    # Only the longest, since a second sentence is seldom a lesson of its own.
     longest = max(found, key=len, default="")
     return make_candidate(longest, stated_category(longest) or CAUSE, "")
 
@@ -162,8 +163,8 @@ def _explains(sentence: str) -> bool:
         and not sentence.endswith(("?", ":"))
         and not tells_deed(sentence)
         and not _REMARKS.search(sentence)
-        and not _IS_WELL.search(sentence)
-        and not _ELSEWHERE.match(sentence)
+        and not _IS_FIXED.search(sentence)
+        and not _REFERS_BACK.match(sentence)
         and not is_remark(sentence)
         and not tells_to_do(sentence.lower().split()[:2])
         and _RELATES.search(sentence) is not None

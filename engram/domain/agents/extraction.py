@@ -1,7 +1,7 @@
-"""From a transcript or a document to few candidates: what its writers marked as learned, and did not take back.
+"""Extract a few candidates from a transcript or document: lessons that were stated and not retracted.
 
-Speakers weigh differently: an agent says what it found; a person's word counts for what was decided, what is wanted
-and what is to be remembered; tools and systems say nothing that is lore.
+It depends on the speaker what counts: findings of an agent; decisions, wishes and rules of a person; nothing of tools and
+systems.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
 MOST = 10
 AGENT, PERSON, DOCUMENT = "agent", "person", "document"
-_OF_PERSONS = ("decision", "convention", "remember")
+_LABELS_OF_PERSONS = ("decision", "convention", "remember")
 _MOST_OF_SECTION = 4
 _MOST_NAMES = 8
-_LONGEST_SAID = 1_000  # characters of a prompt; a longer one says in detail what to do this time
-_ALIKE = 0.8  # of the words of two candidates, from which they count as one
+_LONGEST_PROMPT = 1_000  # characters; a longer one specifies the task at hand
+_ALIKE = 0.8  # the share of common words from which two candidates count as one
 _ROLES = {
     **dict.fromkeys(
         ("assistant", "agent", "claude", "codex", "ai", "gemini", "cursor", "copilot", "model"), AGENT
@@ -42,19 +42,19 @@ _ROLES = {
     **dict.fromkeys(("tool", "system", "output", "function", "result", "tool result"), ""),
 }
 _SPEAKER = re.compile(rf"^(?:\*\*|#{{1,3}} )?({'|'.join(_ROLES)})(?:\*\*)?:(?:\*\*)?(?:\s+|$)", re.IGNORECASE)
-_TAKEN_BACK = re.compile(
+_RETRACTED = re.compile(
     r"\b(?:(?:that|this|it|i) (?:was|is) (?:wrong|not it|incorrect)|scratch that|correction:|not the (?:root )?cause(?: after all)?"
     r"|i was mistaken|ruled (?:it|that|this) out|false alarm)\b",
     re.IGNORECASE,
 )
 _HEADING = re.compile(r"^(#{1,6})\s+(?:\d{1,3}[.)]\s*)?(.*)$")
-# "Two lessons from this one:" before a list, which ends with the list.
+# "Two lessons from this one:" introduces a list.
 _INTRODUCES = re.compile(
     r"\b(?:lessons?|gotchas?|pitfalls?|learned|worth (?:knowing|remembering)|for next time)\b[^.?]{0,60}:\W*$",
     re.IGNORECASE,
 )
 _ITEM = re.compile(r"\s*(?:[-*+]|\d{1,3}[.)])\s")
-_DEEPEST = 7  # below any heading
+_DEEPEST = 7  # a level below every heading, for such a list
 _NOT_PROSE = ("|", "<", "![", "[", "$ ", ">")
 _PATH = re.compile(r"(?<![\w/:.@-])(?:\./)?((?:[\w.@-]+/)*[\w@-][\w.@-]*\.[A-Za-z][A-Za-z0-9]{0,7})(?![\w/])")
 _CODE_ENDINGS = re.compile(
@@ -65,7 +65,7 @@ _WIKI = re.compile(r"\[\[([^\]|\n]{2,60})(?:\|[^\]\n]*)?\]\]")
 
 
 class Turn(NamedTuple):
-    """Something said by one speaker (`AGENT`, `PERSON`, or `DOCUMENT` for no speaker), and where: `message 3`, `line`."""
+    """A text of one speaker (`AGENT`, `PERSON`, or `DOCUMENT` for none), and where it is: as `message 3`, or by its line."""
 
     speaker: str
     text: str
@@ -74,7 +74,7 @@ class Turn(NamedTuple):
 
 
 class Extracted(NamedTuple):
-    """A candidate with where it was said and what it is about."""
+    """A candidate, where it was found, and what it is about."""
 
     content: str
     category: str
@@ -85,12 +85,12 @@ class Extracted(NamedTuple):
 
 
 def speaker_of(role: str) -> str:
-    """Return whose words those of a role are; "" for tools, systems and unknown ones."""
+    """Return the speaker for the name of a role; "" for tools, systems and unknown roles."""
     return _ROLES.get(role.lower(), "")
 
 
 def turns_of_text(text: str) -> list[Turn]:
-    """Return a plain text in its turns: as a transcript where two speakers or more begin a line, else as one document."""
+    """Split a plain text into turns: a transcript if lines begin with two or more different speakers, else one document."""
     lines = text.splitlines()
     starts = [(at, match) for at, line in enumerate(lines) if (match := _SPEAKER.match(line))]
     if len({match[1].lower() for _, match in starts}) < 2:
@@ -103,16 +103,16 @@ def turns_of_text(text: str) -> list[Turn]:
 
 
 def extract(turns: Iterable[Turn], most: int = MOST) -> list[Extracted]:
-    """At most `most` candidates of these turns, in order; of two that are alike the first."""
+    """Return at most `most` candidates of these turns, in order, without repetitions."""
     found: list[tuple[str, Candidate]] = []
     prompts: list[str] = []
-    said = [turn for turn in turns if turn.speaker]
-    for turn, following in zip_longest(said, said[1:]):
+    spoken = [turn for turn in turns if turn.speaker]
+    for turn, following in zip_longest(spoken, spoken[1:]):
         known = len(found)
         _collect(turn, found)
         if turn.speaker == PERSON:
             prompts.append(turn.text)
-        # What an agent says between its steps is not its report.
+        # Only the agent's last text before the next prompt is a report.
         elif (
             len(found) == known
             and (following is None or following.speaker == PERSON)
@@ -133,17 +133,17 @@ def _collect(turn: Turn, found: list[tuple[str, Candidate]]) -> None:
         if one is None:
             if found:
                 found.pop()
-        elif not (of_person and one.label) or one.label in _OF_PERSONS:
+        elif not (of_person and one.label) or one.label in _LABELS_OF_PERSONS:
             found.append((turn.where or f"line {turn.line + number}", one))
 
 
 def _candidates_of(
     parts: Sequence[tuple[int, str]], *, of_person: bool = False
 ) -> Iterator[tuple[int, Candidate | None]]:
-    """Yield the candidates of a text in paragraphs, with their lines; None where what was said before is taken back."""
+    """Yield the candidates of a text with their lines; None where the candidate before is retracted."""
     section: tuple[str, str] | None = None
     level = left = 0
-    is_order = of_person and sum(len(part) for _, part in parts) > _LONGEST_SAID
+    is_task = of_person and sum(len(part) for _, part in parts) > _LONGEST_PROMPT
     for number, paragraph in parts:
         heading = _HEADING.match(paragraph)
         if heading and (section is None or len(heading[1]) <= level):
@@ -154,20 +154,20 @@ def _candidates_of(
             section, level = None, 0
         one = candidate(paragraph)
         if one is None and section and left and not heading and not paragraph.startswith(_NOT_PROSE):
-            begun = "".join(sentences(paragraph)[:1])
-            one = None if tells_deed(begun) else make_candidate(paragraph, *section)
+            first = "".join(sentences(paragraph)[:1])
+            one = None if tells_deed(first) else make_candidate(paragraph, *section)
             left -= one is not None
-        if _TAKEN_BACK.search(paragraph) and one is None:
+        if _RETRACTED.search(paragraph) and one is None:
             yield number, None
         elif one is not None:
             yield number, one
-        elif not is_order:
+        elif not is_task:
             for stated in candidates_in(paragraph, of_person=of_person):
                 yield number, stated
 
 
 def _add_references(one: Candidate, where: str) -> Extracted:
-    """Return a candidate with its tags, files and entities, as far as its own words name them."""
+    """Add the tags, files and entities that the text of a candidate names."""
     files = [path for path in _PATH.findall(one.content) if "/" in path or _CODE_ENDINGS.search(path)]
     in_files = " ".join(files)
     names = [name for name in code_names(one.content) if name not in in_files]
@@ -184,12 +184,12 @@ def _add_references(one: Candidate, where: str) -> Extracted:
 
 
 def is_a_change(one: Extracted) -> bool:
-    """Tell whether a text under "Fix:" says what was changed, which is in git, and not how to work around something."""
+    """Return whether a candidate labelled "Fix:" describes a change, which is in git anyway, rather than a workaround."""
     return CHANGE in one.tags and CHANGE not in one.content.casefold()
 
 
 def say_alike(one: str, other: str) -> bool:
-    """Return whether the words of the shorter of two texts are nearly all in the other."""
+    """Return whether nearly all words of the shorter of two texts occur in the other."""
     first, second = _words(one), _words(other)
     return len(first & second) >= _ALIKE * max(1, min(len(first), len(second)))
 

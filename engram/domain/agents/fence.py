@@ -1,7 +1,7 @@
-"""How hooks add entries to a prompt: as data inside a fence, below a line that says where each is from.
+"""Render entries for a prompt of a hook: as data inside a fence, each below a line that states its origin.
 
-The content is indented, so that no line of it looks like one of Engram's, and whatever could close the fence is
-neutralized. Fences are removed from what is captured: a memory must not learn from its own output.
+The content is indented, so that none of its lines looks like Engram's own, and anything that could close the fence is
+neutralized. Fences are removed from captured text: a memory must not learn from its own output.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ def frame(
     also: Sequence[tuple[str, str]] = (),
     above: Sequence[tuple[str, str]] = (),
 ) -> str:
-    """Fence entries; "" for none. `lead` says why they are recalled, where the event does not.
+    """Fence entries; "" for none. `lead` states why they are recalled, where the event does not show it.
 
-    `also` are the refs and titles of those that did not fit, `above` of those that answer but were shown before.
+    `also` are the refs and titles of entries that did not fit, `above` of matching ones that were shown before.
     """
     if not shown and not above:
         return ""
@@ -48,7 +48,7 @@ def frame(
 
 
 def room(budget: int, lead: str = "") -> int:
-    """Return how many of `budget` tokens are left for entries."""
+    """Return how many of `budget` tokens the fence leaves for entries."""
     return max(0, budget - -(-len(f"<{FRAME}>\n{NOTICE}\n{lead}\n</{FRAME}>") // CHARACTERS_PER_TOKEN))
 
 
@@ -71,7 +71,7 @@ def frame_titles(named: Sequence[tuple[str, str]]) -> str:
 
 
 def remove_frames(text: str) -> str:
-    """Remove everything that Engram had added to a text, also where an agent escaped the fence as HTML entities."""
+    """Remove everything that Engram had added to a text, even if an agent escaped the fence as HTML entities."""
     return _FENCED.sub("", text) if FRAME in text.lower() else text
 
 

@@ -1,6 +1,6 @@
-"""Failures and their fixes, paired by command: it failed, files were changed, and the same command passed.
+"""Pair failures with their fixes, by command: it failed, files were changed, and it passed.
 
-Without a sentence in which the agent explains what was wrong there is no fix worth keeping.
+A fix is kept only if the agent explained in a sentence what was wrong.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 ASKED, SAID, FAILED, PASSED, CHANGED = "asked", "said", "failed", "passed", "changed"
-_NEAR = 3  # texts of the agent after the command passed, of which one may explain
+_MOST_REPLIES = 3  # replies after the command passed that may explain the fix
 _MOST_FILES = 8
 _LONGEST_COMMAND = 80
 _EXPLAINING = frozenset(
@@ -30,7 +30,10 @@ _EXPLAINING = frozenset(
 
 
 class Step(NamedTuple):
-    """Something that happened: `asked`, `said`, `failed` (with `output`), `passed` (`text` is the command), `changed` (a file)."""
+    """A step of a session. `text` is a prompt (`asked`), a reply (`said`), a command (`failed`, `passed`) or a file (`changed`).
+
+    `output` is that of a command that failed.
+    """
 
     kind: str
     text: str
@@ -40,7 +43,7 @@ class Step(NamedTuple):
 class Fix(NamedTuple):
     """A failure that was fixed: the sentence that explains it, its category, the command, its error, the files changed.
 
-    `asked` is what the prompts before it asked.
+    `asked` is the topic of the prompts before it.
     """
 
     explanation: str
@@ -63,7 +66,7 @@ class _Failure(NamedTuple):
 
 
 def describe_failure(command: str, error: str) -> str:
-    """Return in words that a command failed with an error."""
+    """Describe a command and the error with which it failed."""
     return f"`{command}` failing with: {error}"
 
 
@@ -73,13 +76,13 @@ def fixes(steps: Sequence[Step]) -> list[Fix]:
     found: dict[str, Fix] = {}
     for at, step in enumerate(steps):
         if step.kind == FAILED:
-            error = identifying_error(step.output).removeprefix("E ")  # pytest's mark of a line
+            error = identifying_error(step.output).removeprefix("E ")  # pytest marks lines of an error so
             for key, command in keys_of(step.text).items():
-                if error:  # the first failure stands for those that follow it
+                if error:  # repeated failures count as the first
                     open_failures.setdefault(key, _Failure(command, error, at))
         elif step.kind == PASSED:
-            ended = [open_failures.pop(key) for key in keys_of(step.text) if key in open_failures]
-            for failure in ended[:1]:
+            closed = [open_failures.pop(key) for key in keys_of(step.text) if key in open_failures]
+            for failure in closed[:1]:
                 fix = _fix(steps, failure, at)
                 if fix is not None:
                     found.setdefault(fix.explanation.casefold(), fix)
@@ -87,7 +90,7 @@ def fixes(steps: Sequence[Step]) -> list[Fix]:
 
 
 def keys_of(line: str) -> dict[tuple[str, str], str]:
-    """Return what identifies the commands of a line, and each as it is named: program and subcommand, else program and file."""
+    """Return the keys by which commands of a line are paired (program and subcommand, or program and file), with their names."""
     keys = {}
     for one in commands_of(line):
         if not one.is_everyday:
@@ -101,12 +104,12 @@ def keys_of(line: str) -> dict[tuple[str, str], str]:
 
 
 def _fix(steps: Sequence[Step], failure: _Failure, passed: int) -> Fix | None:
-    """Return the fix of a failure; None where nothing was changed in between, or nobody explains it."""
+    """Return the fix of a failure; None if no file was changed in between, or the agent did not explain it."""
     between = steps[failure.at : passed]
     files = tuple(dict.fromkeys(step.text for step in between if step.kind == CHANGED))[:_MOST_FILES]
     if not files:
         return None
-    after = [step for step in steps[passed:] if step.kind == SAID][:_NEAR]
+    after = [step for step in steps[passed:] if step.kind == SAID][:_MOST_REPLIES]
     texts = [step.text for step in between if step.kind == SAID] + [step.text for step in after]
     stated = [
         one
@@ -120,11 +123,9 @@ def _fix(steps: Sequence[Step], failure: _Failure, passed: int) -> Fix | None:
     if not stated:
         return None
     about = _words(f"{failure.error} {failure.command} {' '.join(files)}")
-    # What is said last is known best, unless an earlier sentence is nearer to the error.
-    number, best = max(enumerate(stated), key=lambda one: (len(_words(one[1].content) & about), one[0]))
-    return Fix(
-        stated[number].content, best.category, failure.command, failure.error, files, asked_in(prompts)
-    )
+    # The last explanation is usually the right one, unless an earlier one shares more words with the error.
+    _, best = max(enumerate(stated), key=lambda one: (len(_words(one[1].content) & about), one[0]))
+    return Fix(best.content, best.category, failure.command, failure.error, files, asked_in(prompts))
 
 
 def _words(text: str) -> set[str]:

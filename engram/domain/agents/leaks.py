@@ -1,6 +1,6 @@
-"""Checks of text for a prompt, whatever lore is in it, written independently of the code that makes the text safe.
+"""Check text for a prompt for leaks, independently of the code that makes it safe.
 
-`engram doctor --poison` and the tests apply them to every way by which lore reaches a model.
+`engram doctor --poison` and the tests apply this to every path by which lore reaches a model.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from engram.domain.typed import NamedTuple
 RAW, BROKEN, LINK, UNFRAMED, QUARANTINED, NOT_SHOWN = LEAKS = (
     "raw escape", "broken frame", "active link", "unframed text", "quarantined lore", "not shown",
 )  # fmt: skip
-# A name is in it, and cannot look like anything but a name.
+# The name in it cannot look like anything but a name.
 _BY = r"(?: by [^\W_][\w .'-]{0,39}| here)?(?: today| \d+ \w+ ago)?"
 _EARNED = rf"(?:{'|'.join(credit.TIERS)})(?: \d+×)?(?:, confirmed \d+×)?(?:, last{_BY})?"
 _WHO = rf"(?:({'|'.join(TIERS)})(?:: [\w@.+, -]+)?|[\w@.+, -]+) · (?:today|\d+ \w+ ago)"
@@ -38,7 +38,7 @@ _ACTIVE = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _ADDRESS = re.compile(r"[a-z0-9][a-z0-9+.-]*://|(?<!\S)www\.|(?<![\w:/\]])//\w+\.\w", re.IGNORECASE)
-_NEARLY = 8  # letters in their places
+_FEWEST_ALIKE = 8  # letters in the same position as in the name
 _INDENT = "    "
 _BLANK = "\u115f\u1160\u3164\uffa0\u2800"
 _OPENING = ("LESS-THAN", "ANGLE BRACKET", "ANGLE QUOTATION", "ARROWHEAD", "PRECEDES", "CANADIAN SYLLABICS PA")
@@ -52,7 +52,7 @@ class Leak(NamedTuple):
 
 
 def leaks_of_fence(text: str) -> list[Leak]:
-    """Find what got through in a text that hooks add to a prompt; "" is no text and has no leaks."""
+    """Find leaks in a text that hooks add to a prompt; "" has none."""
     if not text:
         return []
     first, *inside, last = text.split("\n")
@@ -63,7 +63,7 @@ def leaks_of_fence(text: str) -> list[Leak]:
 
 
 def leaks_of_quotes(text: str) -> list[Leak]:
-    """Find what got through in the text of a tool, which may have notices, lines of facts, quoted and blank lines."""
+    """Find leaks in the text of a tool, which consists of notices, lines of facts, quoted and blank lines."""
     return _lines(
         [line for line in text.split("\n") if line],
         ">",
@@ -73,7 +73,7 @@ def leaks_of_quotes(text: str) -> list[Leak]:
 
 
 def leaks_of_context(text: str) -> list[Leak]:
-    """Find what got through in a context, which also has headings and entities."""
+    """Find leaks in a context, which also has headings and entities."""
     return _lines(
         [line for line in text.split("\n") if line],
         ">",
@@ -83,12 +83,12 @@ def leaks_of_context(text: str) -> list[Leak]:
 
 
 def leaks_of_data(text: str, *, is_checked: bool) -> list[Leak]:
-    """Find what got through in a text of structured data, which a program frames."""
+    """Find leaks in a text of structured data, which a program frames."""
     return [leak for line in text.split("\n") for leak in _in_line(line, is_checked=is_checked)]
 
 
 def _lines(
-    lines: list[str], prefix: str, own: tuple[re.Pattern[str], ...], said: tuple[str, ...]
+    lines: list[str], prefix: str, own: tuple[re.Pattern[str], ...], notices: tuple[str, ...]
 ) -> list[Leak]:
     found, tier = [], ""
     for number, line in enumerate(lines):
@@ -96,7 +96,7 @@ def _lines(
         if match:
             tier = next(filter(None, match.groups()), AGENT) if match.re.groups else FOREIGN
             found += [Leak(QUARANTINED, line)] if tier == TIERS[-1] else []
-        elif not line.startswith(prefix) and line not in said and not (number == 1 and line.endswith(":")):
+        elif not line.startswith(prefix) and line not in notices and not (number == 1 and line.endswith(":")):
             found.append(Leak(UNFRAMED, line[:200]))
         found += _in_line(line, is_checked=tier not in (FOREIGN, IMPORT))
     return found
@@ -122,13 +122,13 @@ def _is_raw(letter: str) -> bool:
 
 
 def _imitates_frame(line: str) -> bool:
-    """Return whether a character like an angle bracket precedes text that is nearly the name of the frame."""
+    """Return whether a character like an angle bracket precedes a text that resembles the name of the frame."""
     for at, letter in enumerate(line):
         if letter == "<" or (ord(letter) > 127 and any(n in unicodedata.name(letter, "") for n in _OPENING)):
             rest = unicodedata.normalize("NFKD", line[at + 1 : at + 60]).casefold()
             name = "".join(c for c in rest if not unicodedata.combining(c)).lstrip(" /\u2044\u2215\t")[
                 : len(FRAME)
             ]
-            if sum(one == other for one, other in zip(name, FRAME, strict=False)) >= _NEARLY:
+            if sum(one == other for one, other in zip(name, FRAME, strict=False)) >= _FEWEST_ALIKE:
                 return True
     return False

@@ -1,4 +1,4 @@
-"""Which moments an entry is learned to have from what an agent did when it was captured or found helpful."""
+"""Learn the moments of an entry from the commands and files of the session in which it was captured or found helpful."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_MOST_FILES = 3  # a change of more is about none of them
-# Every session runs these, whatever it is about: no lesson is needed each time.
+_MOST_FILES = 3  # a change of more files is about none of them in particular
+# Subcommands that every session runs, whatever it is about.
 _ROUTINE = frozenset(
     """
     add branch build check checkout ci clean clone commit compile config describe dev diff doc exec export fetch fmt
@@ -25,19 +25,19 @@ _PLAIN = re.compile(r"[a-z][\w:.-]*")
 
 
 def moments_of(command: str = "", files: Sequence[str] = ()) -> list[str]:
-    """Return the moments that are worth learning from a command line and from files (paths from the repository's top).
+    """Return the moments worth learning from a command line and from files (paths from the repository's top).
 
-    That is a program with what it was told to do, such as `command: alembic upgrade`, unless every session does that.
+    A command's moment is its program and subcommand, such as `command: alembic upgrade`, unless every session runs it.
     """
-    found = [
+    programs = [
         f"{one.program} {one.subcommand}"
         for one in commands_of(command)
         if one.subcommand
         and not one.is_everyday
-        and _is_telling(one.subcommand)
+        and _is_distinctive(one.subcommand)
         and _PLAIN.fullmatch(one.program)
     ]
-    lines = [str(Moment(COMMAND, name)) for name in found]
+    lines = [str(Moment(COMMAND, name)) for name in programs]
     if len(files) <= _MOST_FILES:
         lines += [
             str(Moment(FILE, f"/{file}"))
@@ -47,6 +47,6 @@ def moments_of(command: str = "", files: Sequence[str] = ()) -> list[str]:
     return [line for line in dict.fromkeys(lines) if len(line) <= LONGEST]
 
 
-def _is_telling(subcommand: str) -> bool:
-    """Return whether not every session runs it: `test:unit` is `test`."""
+def _is_distinctive(subcommand: str) -> bool:
+    """Return whether few sessions run a subcommand; `test:unit` counts as `test`."""
     return not _ROUTINE & set(re.split(r"[:_.-]", subcommand)[:1])

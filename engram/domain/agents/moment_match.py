@@ -1,4 +1,4 @@
-"""Which moments of entries an event of an agent fits: the commands it runs, its files, its tool, its error."""
+"""Match an event of an agent (commands, files, tool, error) against the moments of entries."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _INTERPRETERS = frozenset(
 )
 
 
-# Each of their plain words is something to be done: `gradle clean assemble`.
+# Each plain argument of theirs is a task: `gradle clean assemble`.
 _TASK_RUNNERS = frozenset(
     ["make", "gmake", "ninja", "rake", "just", "task", "invoke", "gradle", "gradlew", "mvn", "mvnw", "ant"]
 )
 
 
 class Event(NamedTuple):
-    """What an agent does: commands, files (from the repository's top, `/`), its tool, what a failing tool said."""
+    """An event of an agent: its commands, files (from the repository's top, with `/`), tool, and the error of a failed tool."""
 
     commands: tuple[Command, ...] = ()
     files: tuple[str, ...] = ()
@@ -39,12 +39,12 @@ class Event(NamedTuple):
 
 
 def fitting(event: Event, lines: Iterable[str]) -> list[str]:
-    """Return those of an entry's moments that an event fits."""
+    """Return the moments that match an event."""
     return [line for line in lines if _fits(event, line)]
 
 
 def parse_event(text: str) -> Event:
-    """Return the event that somebody describes in a line: a command, or the name of a file or tool, or an error."""
+    """Return the event that a line describes: a command, the name of a file or tool, or an error."""
     name = (text.strip(),) if len(text.split()) == 1 else ()
     commands = tuple(commands_of(text))
     files = tuple(path for command in commands for path in command.paths)
@@ -81,11 +81,11 @@ _FITS: dict[str, Callable[[Event, str], bool]] = {
 }  # fmt: skip
 
 
-# Commands: a pattern is read as a command line itself, so that `uv run alembic upgrade` is `alembic upgrade`.
+# Commands: a pattern is parsed as a command line, so that `uv run alembic upgrade` means `alembic upgrade`.
 
 
 class _Wanted(NamedTuple):
-    """A pattern: its program, the plain words that have to follow, the options and variables that have to be there."""
+    """A parsed pattern: its program, the plain words that have to follow, the required options and variables."""
 
     program: str
     words: tuple[str, ...]
@@ -102,7 +102,7 @@ def _parse_pattern(pattern: str) -> _Wanted:
 
 
 def _runs(command: Command, wanted: _Wanted) -> bool:
-    """Return whether a program and the plain words of a pattern begin a command that has its options."""
+    """Return whether a command begins with the program and plain words of a pattern, and has its options."""
     arguments = command.arguments
     if command.program != wanted.program:
         at = next((at for at, word in enumerate(arguments) if not word.startswith("-")), None)
@@ -119,28 +119,28 @@ def _runs(command: Command, wanted: _Wanted) -> bool:
 
 
 def _follow(arguments: Sequence[str], words: Sequence[str]) -> bool:
-    """Return whether these words come first, with options between them, each of which may take a word of its own."""
-    reached = {0}  # how many of the words may have been met
-    after_option: set[int] = set()  # the same, where this word may be the value of the option before it
+    """Return whether these words come first, apart from options, each of which may take a value."""
+    reached = {0}  # possible numbers of matched words
+    after_option: set[int] = set()  # the same, if this argument is the value of the option before it
     for argument in arguments:
         if len(words) in reached:
             return True
-        # The toolchain of cargo and others; a variable of make and others, unless it is an option's value.
+        # A toolchain (cargo +nightly) or a variable (make X=1), unless it is the value of an option.
         if argument.startswith("+") or (_VARIABLE.match(argument) and not after_option):
             continue
         if argument.startswith("-") and argument != "-":
-            takes = "=" not in argument and not argument.startswith("--no-")
-            after_option = set(reached) if takes else set()
+            may_take_value = "=" not in argument and not argument.startswith("--no-")
+            after_option = set(reached) if may_take_value else set()
             continue
-        met = {count + 1 for count in reached if _is_word(argument, words[count])}
-        reached, after_option = met | after_option, set()
+        matched = {count + 1 for count in reached if _is_word(argument, words[count])}
+        reached, after_option = matched | after_option, set()
         if not reached:
             return False
     return len(words) in reached
 
 
 def _is_word(argument: str, word: str) -> bool:
-    """Return whether an argument is a word of a pattern; a path may begin with `./` and end with `/`."""
+    """Return whether an argument matches a word of a pattern; a path may begin with `./` and end with `/`."""
     if argument == word:
         return True
     if "*" in word:
@@ -157,11 +157,11 @@ def _has_option(arguments: Sequence[str], option: str) -> bool:
     return set(option[1:]) <= letters
 
 
-# Files: patterns as in `.gitignore`, but one with a slash inside matches below any folder unless it begins with `/`.
+# Files: patterns as in `.gitignore`, except that one with an inner slash matches below any folder unless it begins with `/`.
 
 
 def matches_path(path: str, pattern: str) -> bool:
-    """Return whether a path (with `/`) fits a glob; takes time in the product of their numbers of parts."""
+    """Return whether a path (with `/`) matches a glob, in time proportional to the product of their numbers of parts."""
     parts = [part for part in path.replace("\\", "/").split("/") if part not in ("", ".")]
     wanted = [part for part in pattern.removeprefix("./").split("/") if part]
     if not parts or not wanted:
@@ -174,10 +174,10 @@ def matches_path(path: str, pattern: str) -> bool:
 
 
 def _parts_match(parts: Sequence[str], wanted: Sequence[str]) -> bool:
-    reached = {0}  # how many parts of the path the pattern so far may stand for
+    reached = {0}  # possible numbers of path parts that the pattern has matched so far
     for number, part in enumerate(wanted):
         if part == "**":
-            # Behind the last folder of a pattern there has to be something.
+            # A pattern that ends with a folder matches what is inside, not the folder itself.
             lowest = min(reached) + (number == len(wanted) - 1 and number > 0)
             reached = set(range(lowest, len(parts) + 1))
         else:
@@ -187,7 +187,7 @@ def _parts_match(parts: Sequence[str], wanted: Sequence[str]) -> bool:
     return len(parts) in reached
 
 
-# Errors: pieces of text in order, each found by one look along a line.
+# Errors: pieces of text in order, found in one pass along a line.
 
 
 def _contains(line: str, pieces: Sequence[str]) -> bool:
@@ -201,7 +201,7 @@ def _contains(line: str, pieces: Sequence[str]) -> bool:
 
 
 def _find(line: str, piece: str, at: int, *, is_first: bool, is_last: bool) -> int:
-    """Return where a piece is found as whole words at the ends of the pattern; -1 where it is not."""
+    """Return where a piece occurs, at the ends of the pattern only as whole words; -1 if it does not."""
     while (at := line.find(piece, at)) >= 0:
         end = at + len(piece)
         begins = not (is_first and piece[0].isalnum() and line[at - 1 : at].isalnum())

@@ -1,11 +1,11 @@
-"""Neutralization of untrusted text before it goes into a prompt: no frame, speaker mark or active link survives it.
+"""Neutralize untrusted text for a prompt: no frame, speaker mark or active link survives.
 
-Text for a prompt is made safe in two steps: this module changes the text, and a frame around it says that it is data
-(`framing` for answers of tools, `fence` for what hooks add). `leaks` checks the result.
+Text for a prompt is made safe in two steps: this module changes the text, and a frame around it declares it data
+(`framing` for answers of tools, `fence` for hooks). `leaks` checks the result.
 
-Terminal control characters go first (`engram.domain.text.safe_text`). Then the marks by which agent programs tell a
-model who speaks are broken, and those that a client follows by itself: fetching an image sends away whatever its
-address contains. Words stay as they are; the frame says that they are no instructions.
+Terminal control characters are removed first (`engram.domain.text.safe_text`). Then two kinds of marks are broken: those
+by which agent programs tell a model who speaks, and those that a client follows by itself, since fetching an image sends
+away whatever its address contains. Words stay as they are; the frame declares that they are no instructions.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from engram.domain.text.safe_text import safe_text
 FRAME = "engram-lore"
 UNCHECKED = "[unchecked link] "
 _ESCAPED = "&lt;"
-# Names of tags that agent programs use, and of HTML elements that are fetched, followed or run.
+# Tags of agent programs, and HTML elements that are fetched, followed or run.
 _SPEAKING = r"engram[\s_-]*[l1i|]ore|system|antml|tool|function|invoke|parameter|im_(?:start|end)|assistant|human|instruction"
 _ACTING = (
     r"img|image|iframe|script|style|svg|object|embed|video|audio|picture|meta|base|form|input|link|a|source"
@@ -28,7 +28,7 @@ _MARKS = re.compile(
     r"|<(?=\s*/?\s*(?:user|prompt|important)\b)|<(?=\s*(?:[^\s<>:/]+:[^:\s]|//|www\.))",
     re.IGNORECASE | re.MULTILINE,
 )
-_STRANGE = re.compile(r"[^\0-\x7f]")
+_NON_ASCII = re.compile(r"[^\0-\x7f]")
 _TURNS = re.compile(r"\[(?=/?(?:INST|SYSTEM|SYS)\b)")
 _LINK = re.compile(r"\](?=[(:])")
 _SCHEME = re.compile(r"(?:javascript|vbscript)(?=:)|data(?=:[a-z]+/)|file(?=:/)", re.IGNORECASE)
@@ -38,8 +38,8 @@ _ADDRESS = re.compile(
     re.IGNORECASE,
 )
 _PASSES = 8
-_REMEMBERED = 200  # texts: to fit an answer into its room each is rendered some ten times
-_NEARLY = 7  # letters in their places, from which a name is taken for that of the frame
+_CACHED = 200  # texts: fitting an answer into its budget renders each about ten times
+_FEWEST_ALIKE = 7  # letters in the same position as in the frame's name, from which a name passes for it
 _ANGLES = "\uff1c\ufe64\u2039\u3008\u27e8\u2329\u276e\u276c\u02c2\u1438\u227a\u29fc\u00ab\u300a\u27ea"
 _LOOKALIKES = {
     "a": "\u0430\u03b1\u0251\uff41", "e": "\u0435\u0454\u03b5\u212e\uff45", "g": "\u0261\u0581\uff47",
@@ -52,14 +52,14 @@ _LOOKALIKES = {
 }  # fmt: skip
 
 
-@lru_cache(maxsize=_REMEMBERED)
+@lru_cache(maxsize=_CACHED)
 def neutralize(text: str, *, lines: bool = False, is_checked: bool = True) -> str:
-    """Return the text as it may stand inside a frame; `lines` keeps line ends. A second pass changes nothing.
+    """Make a text safe inside a frame; `lines` keeps line ends. Idempotent.
 
-    `is_checked` is False for lore that nobody here has confirmed: every address in it is marked as unchecked.
+    `is_checked` is False for lore that nobody has confirmed in this clone: every address in it is marked as unchecked.
     """
     text = safe_text(text, lines=lines)
-    for _ in range(_PASSES):  # a broken mark may have hidden another one
+    for _ in range(_PASSES):  # breaking a mark may reveal another one
         before, text = text, _break_marks(text, is_checked=is_checked)
         if text == before:
             break
@@ -78,10 +78,10 @@ def neutralize_data(value: object, *, is_checked: bool) -> object:
 
 
 def _break_marks(text: str, *, is_checked: bool) -> str:
-    """Break each mark that is visible now."""
+    """Break each mark that the text shows."""
     plain, places = (text, None) if text.isascii() else _plain(text)
     edits = [(found.start(), 1, _ESCAPED) for found in _MARKS.finditer(plain)]
-    edits += [(at, 1, _ESCAPED) for at in _nearly_frames(plain)]
+    edits += [(at, 1, _ESCAPED) for at in _imitated_frames(plain)]
     edits += [(found.start(), 1, "[ ") for found in _TURNS.finditer(plain)]
     edits += [(found.end(), 0, " ") for found in _LINK.finditer(plain)]
     edits += [(found.end(), 0, " ") for found in _SCHEME.finditer(plain)]
@@ -89,28 +89,28 @@ def _break_marks(text: str, *, is_checked: bool) -> str:
         edits += [(found.start(), 0, UNCHECKED) for found in _ADDRESS.finditer(plain)]
     if not edits:
         return text
-    return _apply_edits(text, [(places[at], gone, new) for at, gone, new in edits] if places else edits)
+    return _apply_edits(text, [(places[at], length, new) for at, length, new in edits] if places else edits)
 
 
-def _nearly_frames(plain: str) -> list[int]:
-    """Find brackets that open a misspelt or lookalike name of the frame."""
+def _imitated_frames(plain: str) -> list[int]:
+    """Find brackets before a misspelt or lookalike name of the frame."""
     found = []
     at = plain.find("<")
     while at >= 0:
         name = plain[at + 1 : at + 40].lstrip(" /\t")[: len(FRAME)].lower()
-        if sum(one == other for one, other in zip(name, FRAME, strict=False)) >= _NEARLY:
+        if sum(one == other for one, other in zip(name, FRAME, strict=False)) >= _FEWEST_ALIKE:
             found.append(at)
         at = plain.find("<", at + 1)
     return found
 
 
 def _plain(text: str) -> tuple[str, list[int]]:
-    """Replace lookalike letters by the ones that they look like; also return the place in the text of each letter."""
+    """Replace lookalike letters by the ASCII ones; also return the place in the text of each letter."""
     import unicodedata
 
     table = _plain_letters()
     parts, places, after = list[str](), list[int](), 0
-    for found in _STRANGE.finditer(text):
+    for found in _NON_ASCII.finditer(text):
         at, letter = found.start(), found[0]
         parts.append(text[after:at])
         places += range(after, at)
@@ -124,14 +124,14 @@ def _plain(text: str) -> tuple[str, list[int]]:
 def _apply_edits(text: str, edits: list[tuple[int, int, str]]) -> str:
     """Replace parts of a text; each edit is (start, number of characters removed, replacement)."""
     parts, at = [], 0
-    for start, gone, new in sorted(set(edits)):
+    for start, length, new in sorted(set(edits)):
         parts += [text[at:start], new]
-        at = start + gone
+        at = start + length
     return "".join([*parts, text[at:]])
 
 
 @cache
 def _plain_letters() -> dict[int, str]:
     """Map letters of other scripts to the ASCII letters that they look like."""
-    table = {ord(strange): plain for plain, strangers in _LOOKALIKES.items() for strange in strangers}
+    table = {ord(letter): plain for plain, letters in _LOOKALIKES.items() for letter in letters}
     return table | dict.fromkeys(map(ord, _ANGLES), "<") | {ord("\uff1e"): ">"}

@@ -1,8 +1,8 @@
-"""What a prompt asks of memory: whether it asks at all or tells, and its sentences; what several asked, for later.
+"""How a prompt is matched against lore: the threshold for its kind, its sentences, and the topic of several prompts.
 
-A question wants one fact, and what is about the same thing without that fact is no answer. Somebody who says what to do, or
-what happens, wants what is known of it: less is enough. In a prompt of several sentences one may say it all, among
-others about how to work.
+A question wants one fact, and an entry about the same subject without that fact is no answer. An instruction or a report
+is served by whatever is known about its subject, so a weaker match is enough. In a prompt of several sentences, one
+may state the subject while the others say how to work.
 """
 
 from __future__ import annotations
@@ -17,15 +17,16 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-QUESTION, TOLD, TOLD_AT_LENGTH = 1.0, 0.77, 0.58  # the share of what a strong answer needs that is enough
-# Words of a prompt: from so many on less of it is in any one entry, to so many; beyond the last, text was pasted.
-_LONGER, _LONG, _PASTED = 20, 30, 60
-_FEWEST = 5  # words besides "the" and "it" of what tells something; fewer are keywords, or a turn that asks for nothing new
-_SHORTEST = 6  # words of a sentence
-_MOST = 5  # sentences
-_FEWEST_ASKED = 3  # words besides "the" of a prompt that says what the work is about
-_LATEST = 2  # prompts that say what it is about
-_LONGEST = 300  # characters of each
+# Thresholds, as a share of the evidence that makes an answer strong.
+QUESTION, INSTRUCTION, LONG_INSTRUCTION = 1.0, 0.77, 0.58
+# Words: the threshold falls between the first two, since no single entry covers a long prompt; beyond the third, text was pasted.
+_LONG_FROM, _LONG_TO, _PASTED_FROM = 20, 30, 60
+_FEWEST_WORDS = 5  # words other than stop words in an instruction; fewer are keywords, or a turn that asks for nothing new
+_SHORTEST_SENTENCE = 6  # words
+_MOST_SENTENCES = 5
+_FEWEST_TOPIC_WORDS = 3  # words other than stop words in a prompt that names its topic
+_LATEST_PROMPTS = 2  # that name a topic
+_LONGEST_PROMPT = 300  # characters
 _SENTENCES = re.compile(r"(?<=[.!?;])\s+|\n+")
 _BEGINS_AS_QUESTION = re.compile(
     r"\W*(?:(?:and|but|so|now|then|hi|hey|ok|okay)\b\W*)*"
@@ -37,30 +38,30 @@ _REQUEST = re.compile(r"\W*(?:please|(?:can|could|would|will) (?:you|we|I))\b", 
 
 
 def bar_of(prompt: str) -> float:
-    """Return the share of what a strong answer needs that is enough for a prompt."""
+    """Return the threshold for a prompt, as a share of the evidence that makes an answer strong (0 to 1)."""
     words = prompt.lower().split()
-    if len(without_stop_words(words)) < _FEWEST or any(map(_is_question, _SENTENCES.split(prompt))):
+    if len(without_stop_words(words)) < _FEWEST_WORDS or any(map(_is_question, _SENTENCES.split(prompt))):
         return QUESTION
-    if len(words) > _PASTED:
-        return TOLD
-    longer = min(1.0, max(0.0, (len(words) - _LONGER) / (_LONG - _LONGER)))
-    return TOLD - (TOLD - TOLD_AT_LENGTH) * longer
+    if len(words) > _PASTED_FROM:
+        return INSTRUCTION
+    length = min(1.0, max(0.0, (len(words) - _LONG_FROM) / (_LONG_TO - _LONG_FROM)))
+    return INSTRUCTION - (INSTRUCTION - LONG_INSTRUCTION) * length
 
 
 def sentences_of(prompt: str) -> list[str]:
-    """Return the first sentences of a prompt that say something; none of a prompt that is a single one."""
+    """Return the first sentences of a prompt that are long enough to be matched alone; none if it is a single sentence."""
     found = [sentence for sentence in _SENTENCES.split(prompt) if sentence.strip()]
-    telling = [sentence.strip() for sentence in found if len(sentence.split()) >= _SHORTEST]
-    return telling[:_MOST] if len(found) > 1 else []
+    long_enough = [sentence.strip() for sentence in found if len(sentence.split()) >= _SHORTEST_SENTENCE]
+    return long_enough[:_MOST_SENTENCES] if len(found) > 1 else []
 
 
 def asked_in(prompts: Sequence[str]) -> str:
-    """Return what the last of some prompts asked, in a line of a few hundred characters; "" where they say nothing."""
-    lines = (first_words(" ".join(prompt.split()), _LONGEST) for prompt in reversed(prompts))
-    telling = (line for line in lines if len(set(line.lower().split()) - STOP_WORDS) >= _FEWEST_ASKED)
-    return " / ".join(reversed([*islice(telling, _LATEST)]))
+    """Return the latest prompts that name a topic, in one line of a few hundred characters; "" if none does."""
+    lines = (first_words(" ".join(prompt.split()), _LONGEST_PROMPT) for prompt in reversed(prompts))
+    topics = (line for line in lines if len(set(line.lower().split()) - STOP_WORDS) >= _FEWEST_TOPIC_WORDS)
+    return " / ".join(reversed([*islice(topics, _LATEST_PROMPTS)]))
 
 
 def _is_question(sentence: str) -> bool:
-    ends_so = sentence.rstrip().endswith("?") and not _REQUEST.match(sentence)
-    return ends_so or _BEGINS_AS_QUESTION.match(sentence) is not None
+    has_mark = sentence.rstrip().endswith("?") and not _REQUEST.match(sentence)
+    return has_mark or _BEGINS_AS_QUESTION.match(sentence) is not None

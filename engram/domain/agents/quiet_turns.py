@@ -1,7 +1,7 @@
-"""Prompts that ask for nothing: they thank, agree, go on, or remark on what was just done, whatever they name meanwhile.
+"""Recognize prompts that ask for nothing: thanks, agreement, a sign to continue, or a remark on finished work.
 
-Each clause has to be quiet by itself: a word of thanks, a sign to go on, or a statement that all is well. One that tells to do
-something, wants something or speaks of trouble makes the prompt a request. What is neither is taken for one, too.
+Each clause has to be quiet: thanks, a sign to continue, or a statement that all is well. A clause that gives an
+instruction, states a wish or reports trouble makes the prompt a request, and so does one that fits neither description.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _LONGEST = 16  # words
-_NEAR = 4  # words from "is" to "fine"
+_MOST_BETWEEN = 4  # words from "is" to "fine"
 _CLAUSES = re.compile(r"[.!;:,()…]+(?=\s|$)|\s[-–—]+\s")
 _SMILEYS = re.compile(r"(?:^|\s)[:;=]-?[()dp](?=\s|$)|<3")
 _NO_TROUBLE = r"no (?:more )?(?:complaint|error|failure|issue|objection|problem|trouble|warning)s?"
@@ -74,7 +74,7 @@ _GOES_ON = (
     r"|nothing (?:left|else|more|further)\b.*|(?:the )?\S+ one$|the \S+ (?:variant|option)$"
     r"|(?:poor|lucky|typical|good old) \w+$"
 )
-_ITSELF = re.compile(r"\w+ (?:it|that|this|them|so|the (?:rest|same|others?))\b")
+_DOES_IT = re.compile(r"\w+ (?:it|that|this|them|so|the (?:rest|same|others?))\b")
 _IS_NOW = (
     r"(?:\S+ ){1,3}?(?:starts?|answers?|loads?|runs?|builds?|match(?:es)?|shows?|returns?|finds?|opens?|responds?|connects?"
     r"|compiles?|renders?|behaves?|fits?|agrees?|comes?|gets?|takes?) (?:\S+ ){0,4}now\b"
@@ -86,13 +86,13 @@ _WELL = (
     r"|(?:makes? sense|it was(?: \w+)?)$)"
 )
 
-# With a form of "to be", or of "to look", these say that all is well.
+# These say that all is well after a form of "to be" or "to look".
 _GOOD_WORDS = """
     back beautiful better clean clear complete correct delivered done excellent fast faster fine finished fixed glad
     good great green happy healthy in lively live lovely merged nice ok okay online out perfect pleased quick quicker
     quiet ready resolved right settled solved sorted stable through up wonderful
 """
-# These do by themselves.
+# These do so on their own.
 _ACHIEVED_WORDS = """
     accepted agreed answered approved arrived confirmed finished helped landed paid pass passed passes replied signed
     succeeded thanked work worked working works
@@ -105,14 +105,14 @@ _SAYING_WORDS = """
     she'll he'll they'll told took we'll we've will wrote
 """
 _OBJECTS_WORDS = "a again all an everything fine her him it just me now the them these this those us well"
-# Words that only point at what was talked about, and what is done with it.
+# Words that only refer to the conversation.
 _POINTING_WORDS = """
     again already another back before better everyone exactly expected finally fine first guys here it last later
     latter left like long lot man mate minute moment more morning much next night now ok okay one ones option other others please
     previous quite rest right same second side still step then third those thing things three time today tonight too
     tomorrow two wait way well whole yes yesterday no hm hmm oh let lets let's that's i'll we'll it's
 """
-_TOLD_WORDS = """
+_INSTRUCTING_WORDS = """
     add adapt adjust apply ask assign bill book build bump call change check clean clear close compare configure
     convert copy create debug define delete deploy describe document download draft drop edit embed enable ensure
     explain export extend extract feed fetch find fix format generate get give group have help hook implement import
@@ -125,16 +125,16 @@ _TOLD_WORDS = """
 _ASKING_WORDS = "am are can could did do does has is may was were will would"
 _LINKS_WORDS = "also and just now please then"
 _PREPOSITIONS_WORDS = "as at for from in into like of on over through to under via with without"
-_GOOD, _ACHIEVED, _BEING, _SAYING, _OBJECTS, _POINTING, _TOLD, _ASKING, _LINKS, _PREPOSITIONS = (
+_GOOD, _ACHIEVED, _BEING, _SAYING, _OBJECTS, _POINTING, _INSTRUCTING, _ASKING, _LINKS, _PREPOSITIONS = (
     frozenset(words.split())
     for words in (
-        _GOOD_WORDS, _ACHIEVED_WORDS, _BEING_WORDS, _SAYING_WORDS, _OBJECTS_WORDS, _POINTING_WORDS, _TOLD_WORDS,
+        _GOOD_WORDS, _ACHIEVED_WORDS, _BEING_WORDS, _SAYING_WORDS, _OBJECTS_WORDS, _POINTING_WORDS, _INSTRUCTING_WORDS,
         _ASKING_WORDS, _LINKS_WORDS, _PREPOSITIONS_WORDS,
     )
 )  # fmt: skip
 
 
-# Compiled on first use, which takes some milliseconds: most prompts ask.
+# Compiled on first use, since that takes some milliseconds and most prompts are requests.
 @cache
 def _opening() -> re.Pattern[str]:
     return re.compile(rf"(?:(?P<thanks>{_THANKS}|{_PRAISE})|(?P<agrees>{_AGREES})|{_FILLS})(?![\w'-])\s*")
@@ -151,12 +151,12 @@ def _is_now() -> re.Pattern[str]:
 
 
 def asks_for_nothing(prompt: str) -> bool:
-    """Return whether a prompt merely thanks, agrees, tells to go on, or remarks that all is well, whatever it names."""
+    """Return whether a prompt merely thanks, agrees, says to continue, or remarks that all is well, whatever it names."""
     text = " ".join(without_accents(prompt).replace("’", "'").split())
     if len(text.split()) > _LONGEST or _REQUEST.search(_NO_REQUEST.sub("", text)):
         return False
     thanks = _CLOSING.search(text) is not None
-    agrees = points = is_told = False
+    agrees = points = is_instruction = False
     statements: list[list[str]] = []
     for clause in _CLAUSES.split(_SMILEYS.sub(" ", text)):
         rest = clause.strip()
@@ -169,7 +169,7 @@ def asks_for_nothing(prompt: str) -> bool:
         words = rest.split()
         if _only_points(words) or _is_about_it(rest):
             points |= bool(words)
-            is_told |= words[:1] != [] and words[0] in _TOLD
+            is_instruction |= words[:1] != [] and words[0] in _INSTRUCTING
         elif _going_on().match(rest):
             agrees = True
         elif tells_to_do(words):
@@ -180,7 +180,7 @@ def asks_for_nothing(prompt: str) -> bool:
             statements.append(words)
     if not statements:
         return thanks or agrees or points
-    return (thanks or agrees) and not is_told and all(_states(words, thanks) for words in statements)
+    return (thanks or agrees) and not is_instruction and all(_states(words, thanks) for words in statements)
 
 
 def _only_points(words: Sequence[str]) -> bool:
@@ -188,19 +188,19 @@ def _only_points(words: Sequence[str]) -> bool:
 
 
 def _is_about_it(text: str) -> bool:
-    """Return whether a clause says what to do with "it", and nothing besides: `commit it like that`."""
-    done = _ITSELF.match(text)
-    return done is not None and _only_points(text[done.end() :].split())
+    """Return whether the object of a clause is "it" or the like, without further words: `commit it like that`."""
+    match = _DOES_IT.match(text)
+    return match is not None and _only_points(text[match.end() :].split())
 
 
 def tells_to_do(words: Sequence[str], start: int = 0) -> bool:
-    """Return whether a clause has a verb of a new task first, or behind "and", and no noun, as in `search works`.
+    """Return whether a clause is an instruction: a verb comes first, or after "and", and is no noun, as in `search works`.
 
     A question without its mark counts, too: `does search work`.
     """
     for at in range(start, len(words)):
         is_first = not at or words[at - 1] in _LINKS
-        if is_first and words[at] in _TOLD and not _states(words[at + 1 : at + 2]):
+        if is_first and words[at] in _INSTRUCTING and not _states(words[at + 1 : at + 2]):
             is_noun = words[at + 1 : at + 2] and words[at + 1] in _PREPOSITIONS and _is_well(words)
             if not is_noun:  # `upload through the proxy went fine`
                 return True
@@ -208,10 +208,13 @@ def tells_to_do(words: Sequence[str], start: int = 0) -> bool:
 
 
 def _is_well(words: Sequence[str]) -> bool:
-    """Return whether a clause ends by saying that all is well."""
+    """Return whether a clause ends with a statement that all is well."""
     return any(
         _only_points(words[at + 1 :])
-        and (word in _ACHIEVED or (word in _GOOD and any(map(_is_being, words[max(0, at - _NEAR) : at]))))
+        and (
+            word in _ACHIEVED
+            or (word in _GOOD and any(map(_is_being, words[max(0, at - _MOST_BETWEEN) : at])))
+        )
         for at, word in enumerate(words)
         if at
     )
@@ -222,7 +225,7 @@ def _is_being(word: str) -> bool:
 
 
 def _states(words: Sequence[str], loosely: bool = False) -> bool:
-    """Return whether a clause is a statement, by its verb; `loosely` by what may be one: `saffron finds them`."""
+    """Return whether a clause is a statement, by its verb; `loosely` also by a word that may be one: `saffron finds them`."""
     for at, (word, after) in enumerate(itertools.zip_longest(words, words[1:], fillvalue="")):
         if word in _BEING or word in _ACHIEVED or word in _SAYING or (word.endswith("'s") and after in _GOOD):
             return True

@@ -1,4 +1,4 @@
-"""Skills: procedural entries that say how to do a thing, some with a query that can be run, and how well they did so far."""
+"""Skills: procedural entries, some with a query that can be run, and their record of success."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ _FENCE = re.compile(
     r"^(?P<marks>`{3,}|~{3,})[ \t]*(?:sql|surql|surrealql)\b[^\n]*\n(?P<sql>.*?)^(?P=marks)",
     re.MULTILINE | re.DOTALL | re.IGNORECASE,
 )
-_SWAY = 0.25  # so much of its score a skill can win or lose by how its runs ended
-_DOUBT = 2  # runs that are as good as none
+_LARGEST_EFFECT = 0.25  # the share of its score that a skill can gain or lose by its record
+_PRIOR_RUNS = 2  # neutral runs assumed before the first one
 
 
 class Record(NamedTuple):
-    """How often a skill was run on this machine, and how often that went well."""
+    """How often a skill was run on this machine, and how often it succeeded."""
 
     runs: int = 0
     successes: int = 0
 
     @property
     def factor(self) -> float:
-        """What its score is multiplied with: 1 for one that was never run, more the oftener it went well."""
-        return 1 + _SWAY * (2 * self.successes - self.runs) / (self.runs + _DOUBT)
+        """The factor of the skill's score: 1 before the first run, then higher the more often it succeeded."""
+        return 1 + _LARGEST_EFFECT * (2 * self.successes - self.runs) / (self.runs + _PRIOR_RUNS)
 
 
 NEVER = Record()
@@ -40,6 +40,6 @@ def is_skill(lore: Lore) -> bool:
 
 
 def query_of(content: str) -> str:
-    """Return the first block of SQL in a text; "" where there is none: then the text is the recipe."""
+    """Return the first block of SQL in a text; "" for a recipe, which has none."""
     found = _FENCE.search(content)
     return found["sql"].strip() if found else ""
