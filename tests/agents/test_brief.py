@@ -58,7 +58,7 @@ def test_the_brief_is_about_this_repository_now_or_says_nothing(tmp_path: Path) 
         why = [briefing.reason(hits[one], ["src/parser.py"], frozenset({"asyncpg"}), now) for one in old]
         assert why == [None, briefing.FILES, briefing.DEPENDENCIES, briefing.HELPFUL]
         lately = now - 6 * 86_400
-        assert briefing.reason(hits[old[0]], [], frozenset(), lately) == briefing.LATELY
+        assert briefing.reason(hits[old[0]], [], frozenset(), lately) == briefing.RECENT
 
 
 def test_dependencies_come_from_manifests_without_versions(tmp_path: Path) -> None:

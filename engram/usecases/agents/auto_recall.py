@@ -1,4 +1,4 @@
-"""Automatic recall: only strong matches, whole, none twice in a session, within a token budget."""
+"""Automatic recall: only strong matches, whole, each once a session, within a token budget."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ if TYPE_CHECKING:
 NO_SCORES: Mapping[str, float] = MappingProxyType({})
 MOST = 3
 SHOWN_BEFORE, NO_ROOM = "shown before", "no room"
-_ASKED_FOR = 8  # hits looked at, some of which were shown before
+_MOST_HITS = 8  # some of which were shown before
 _LONGEST_QUESTION = 2000
-# Where less than a strong answer is enough: by so much of it more for each e-fold of an entry's length beyond the usual.
-# A few words of any error are somewhere in a long note by chance.
-_FOR_LONG = 0.6
+# What a lower threshold rises by for each e-fold of an entry's length above the usual: a long note contains a few words
+# of any error by chance.
+_RISE_WITH_LENGTH = 0.6
 _SMALLEST_BUDGET = 60  # tokens: an entry and its frame
 _ABOUT_FILES = f"status = 'active' AND {credit.AT_MOST} >= ? AND files != '' AND (expires_at IS NULL OR expires_at > ?) AND ("
 _MOST_ABOUT_FILES = 20
@@ -65,13 +65,13 @@ def by_text(
     spent: int = 0,
     moments: Sequence[str] = (),
 ) -> str:
-    """Return what answers a text strongly, framed; "" where nothing does.
+    """Return the entries that answer a text strongly, framed; "" for none.
 
-    `bar` is the share of what a strong answer needs that is enough. Where nothing is, the one of its `sentences` that an
-    entry has most words of is asked, as if it were the prompt. With `naming` only what mentions one of these names. What this
-    session was shown before is left out; with `above` it is named where it answers best. With `named` also what is about
-    the things that the text names. `spent` are tokens of the budget that are used up already. `moments` can be learned
-    of an entry that helps.
+    `bar` is the threshold, as a share of the evidence that makes an answer strong. If no entry reaches it, the one of the
+    `sentences` that an entry covers best is asked instead. With `naming` only entries that mention one of these names
+    count. Entries that this session was shown before are left out; with `above` they are named if they answer best. With
+    `named` the entries about things that the text names are included. `spent` are tokens of the budget that are already
+    used. `moments` can be learned by an entry that helps.
     """
     text = first_words(text, _LONGEST_QUESTION)
     budget = int(store.settings.number("hooks.recall_budget")) - spent
@@ -84,18 +84,18 @@ def by_text(
         answer, hits = _ask(store, sentence, bar_of(sentence))
     most = MOST
     if naming:
-        hits = [hit for hit in hits if _mentions(hit.lore, naming)]
+        hits = [hit for hit in hits if _mentions_any(hit.lore, naming)]
     if named:
         from engram.usecases.agents.named_entities import about_named
 
-        of_names = about_named(store, text)
-        hits = [*of_names, *hits]
-        most = max(MOST, len(of_names))
+        about_names = about_named(store, text)
+        hits = [*about_names, *hits]
+        most = max(MOST, len(about_names))
     strong = {hit.lore.id for hit in hits}
     weak = [*[hit.lore.id for hit in answer.lore if hit.lore.id not in strong], *answer.weak]
     elsewhere = {hit.lore.id: hit.scope for hit in hits if hit.scope != store.stand.scope}
     near = nearness(store, answer.query) if hits else None
-    put = frame_unseen(
+    framed = frame_unseen(
         store,
         [hit.lore for hit in hits],
         budget,
@@ -105,25 +105,25 @@ def by_text(
         near=near,
         above=above,
     )
-    _mark(store, RECALLED, put.shown)
+    _mark(store, RECALLED, framed.shown)
     if moments:
-        note_shown(store, put.shown, moments)
+        note_shown(store, framed.shown, moments)
     reason = "no index" if answer.strategy == recall.SCAN else "not strong"
-    withheld = [*put.withheld, *([Withheld(reason, tuple(weak[:_ASKED_FOR]))] if weak else [])]
+    withheld = [*framed.withheld, *([Withheld(reason, tuple(weak[:_MOST_HITS]))] if weak else [])]
     scores = {hit.lore.id: hit.score.total for hit in hits}
-    _note(store, text, put, withheld, began, answer.strategy, answer.strength, scores)
-    return put.text
+    _log(store, text, framed, withheld, began, answer.strategy, answer.strength, scores)
+    return framed.text
 
 
 def _ask(store: Store, text: str, bar: float = 1.0) -> tuple[Answer, list[Recalled]]:
-    """Return an answer and its hits that are sure enough."""
-    answer = query(store, Question(text, limit=_ASKED_FOR, keep=False))
+    """Return an answer and those of its hits that reach the threshold."""
+    answer = query(store, Question(text, limit=_MOST_HITS, keep=False))
     hits = [] if answer.strategy == recall.SCAN else search.strong_hits(answer.lore, bar)
     return answer, [hit for hit in hits if search.sureness(hit) >= _bar_for(hit.lore, bar)]
 
 
 def _most_telling(store: Store, sentences: Sequence[str]) -> str:
-    """Return the sentence of whose words one entry of this store has the largest share."""
+    """Return the sentence that an entry of this store covers best."""
 
     def share(words: Words, sentence: str) -> float:
         found = words.search(words.terms(sentence), 1)
@@ -136,9 +136,9 @@ def _most_telling(store: Store, sentences: Sequence[str]) -> str:
 
 
 def by_files(store: Store, files: Sequence[str], *, above: bool = False) -> str:
-    """Return the entries that name one of these files (paths as entries write them), framed; "" for none that is new.
+    """Return the entries that name one of these files (paths as entries write them), framed; "" for none.
 
-    Those that this session was shown before are named once, with `above` each time.
+    Entries that this session was shown before are only named: once, with `above` each time.
     """
     if not files:
         return ""
@@ -152,29 +152,29 @@ def by_files(store: Store, files: Sequence[str], *, above: bool = False) -> str:
     def ask(generation: Generation) -> list[str]:
         tail = f"ORDER BY {order.sql}, id LIMIT {_MOST_ABOUT_FILES}"
         hits = generation.catalog.select(f"{_ABOUT_FILES}{matches})", values, tail)
-        counted = credit.hits_in_effect(store, without_quarantined(store, hits))
-        best = sorted(counted, key=lambda hit: (-hit.pinned, -hit.confidence, -hit.validation_count))
+        in_effect = credit.hits_in_effect(store, without_quarantined(store, hits))
+        best = sorted(in_effect, key=lambda hit: (-hit.pinned, -hit.confidence, -hit.validation_count))
         return [hit.path for hit in best if hit.confidence >= lowest]
 
     began = store.clock.nanoseconds()
-    budget, named = int(store.settings.number("hooks.recall_budget")), " ".join(files)
+    budget, question = int(store.settings.number("hooks.recall_budget")), " ".join(files)
     found = load_active(store, consult(store, ask))
     known = {lore.id for lore in found} & shown_entries.before(store)
-    is_due = not known <= HookMemory(store.state).marked(NAMED, store.caller.session)
-    put = frame_unseen(store, found, budget, question=named, above=above or is_due)
-    _mark(store, NAMED, {*known, *put.shown})
-    _mark(store, RECALLED, put.shown)
-    _note(store, named, put, put.withheld, began, "files", ranking.STRONG)
-    return put.text
+    has_unnamed = not known <= HookMemory(store.state).marked(NAMED, store.caller.session)
+    framed = frame_unseen(store, found, budget, question=question, above=above or has_unnamed)
+    _mark(store, NAMED, {*known, *framed.shown})
+    _mark(store, RECALLED, framed.shown)
+    _log(store, question, framed, framed.withheld, began, "files", ranking.STRONG)
+    return framed.text
 
 
 def _bar_for(lore: Lore, bar: float) -> float:
-    """Return the share of what a strong answer needs that is enough for an entry of this length."""
-    return min(1.0, bar + _FOR_LONG * log(max(1.0, len(lore.content) / WHOLE)))
+    """Raise a threshold for a long entry."""
+    return min(1.0, bar + _RISE_WITH_LENGTH * log(max(1.0, len(lore.content) / WHOLE)))
 
 
-class Put(NamedTuple):
-    """What is put before a session: the framed text, the ids of the entries in it, those withheld and why."""
+class FramedEntries(NamedTuple):
+    """Entries framed for a session: the text, the ids of the entries in it, and those withheld, with reasons."""
 
     text: str = ""
     shown: tuple[str, ...] = ()
@@ -192,54 +192,53 @@ def frame_unseen(
     question: str = "",
     near: Nearness | None = None,
     above: bool = False,
-) -> Put:
-    """Frame those of the entries that this session was not shown yet, at most `most`, within `budget` tokens.
+) -> FramedEntries:
+    """Frame the entries that are new to this session, at most `most`, within `budget` tokens, and mark them as shown.
 
-    They count as shown from now on. Rules that agents read anyway are left out. `above` names those that were shown
-    before and come first in `found`; `elsewhere` has the scopes of entries of other stores, by id; `near` is how near
-    a text comes to the question.
+    Rules that agents read anyway are left out. `above` names those that were shown before and come first in `found`;
+    `elsewhere` has the scopes of entries of other stores, by id; `near` rates how near a text is to the question.
     """
     found = [lore for lore in found if RULES_TAG not in lore.tags]
     if not found or not HookMemory(store.state).is_on_disk:
-        return Put()  # nobody would know that they were shown
+        return FramedEntries()  # what was shown could not be remembered
     found = [found[place] for place in distinct([lore.content for lore in found])]
     known = shown_entries.before(store)
     new = [lore for lore in found if lore.id not in known]
     fitted = fit(store, new[:most], fence.room(budget, lead), elsewhere, question, near)
     items = shown_entries.mark(store, fitted.items)
-    framed = {one.id for one in items}
-    again = {lore.id for lore in found} & known | {one.id for one in fitted.items} - framed
+    shown = {one.id for one in items}
+    again = {lore.id for lore in found} & known | {one.id for one in fitted.items} - shown
     first = next((place for place, lore in enumerate(found) if lore.id not in again), len(found))
     text = fence.frame(
         items, lead, fitted.also, _refs_and_titles(store, found[:first][:most], elsewhere) if above else ()
     )
-    no_room = [lore.id for lore in new[:most] if lore.id not in framed | again]
+    no_room = [lore.id for lore in new[:most] if lore.id not in shown | again]
     reasons = (
         (SHOWN_BEFORE, sorted(again)),
         (NO_ROOM, no_room),
         (f"more than {most}", [lore.id for lore in new[most:]]),
     )
     withheld = tuple(Withheld(why, tuple(ids)) for why, ids in reasons if ids)
-    return Put(text, tuple(one.id for one in items), withheld)
+    return FramedEntries(text, tuple(one.id for one in items), withheld)
 
 
 def _spellings(files: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return what an entry may call these files: their paths from any folder on, and the ends of longer paths."""
+    """Return the names by which an entry may mean these files: paths from any folder on, and ends of longer paths."""
     names: dict[str, None] = {}
     ends: dict[str, None] = {}
     for file in files:
         parts = file.split("/")
-        is_telling = not command_signals.is_common_file(parts[-1])
+        is_distinctive = not command_signals.is_common_file(parts[-1])
         names |= dict.fromkeys("/".join(parts[at:]) for at in range(len(parts) - 1))
-        if len(parts) == 1 or is_telling:
+        if len(parts) == 1 or is_distinctive:
             names[parts[-1]] = None
-        if len(parts) > 1 or is_telling:
+        if len(parts) > 1 or is_distinctive:
             ends[file] = None
     return [*names], [*ends]
 
 
-def _mentions(lore: Lore, names: Sequence[str]) -> bool:
-    """Return whether an entry has one of these names in its text or its files."""
+def _mentions_any(lore: Lore, names: Sequence[str]) -> bool:
+    """Return whether an entry contains one of these names in its text or its files."""
     text = "\n".join((lore.content, *lore.files)).lower()
     return any(name.lower() in text for name in names if not command_signals.is_common_file(name))
 
@@ -252,13 +251,13 @@ def fit(
     question: str = "",
     near: Nearness | None = None,
 ) -> Fitted:
-    """Frame entries for a fence, each with its session ref, as far as they fit `budget` tokens; see `frame_unseen`."""
+    """Frame entries for a fence within `budget` tokens, each with its session ref; see `frame_unseen`."""
     refs = _refs(store, found, elsewhere)
-    seen = [
+    rows = [
         (refs[lore.id], *as_seen(reach(store, elsewhere.get(lore.id, store.places.scope)), lore))
         for lore in found
     ]
-    return frame(seen, budget, store.clock.now(), question, near, cost=fence.characters)
+    return frame(rows, budget, store.clock.now(), question, near, cost=fence.characters)
 
 
 def _refs(store: Store, found: Sequence[Lore], elsewhere: Mapping[str, str]) -> dict[str, str]:
@@ -276,26 +275,26 @@ def _refs_and_titles(
 
 
 def _mark(store: Store, kind: str, ids: Iterable[str]) -> None:
-    """Remember of entries what recall did with them in this session; of those RECALLED an agent is asked later."""
+    """Mark what recall did with entries in this session; the agent is asked later about those RECALLED."""
     memory, now = HookMemory(store.state), store.clock.now().timestamp()
     for lore_id in ids:
         memory.mark(kind, store.caller.session, lore_id, now)
 
 
-def _note(
+def _log(
     store: Store,
     text: str,
-    put: Put,
+    framed: FramedEntries,
     withheld: Sequence[Withheld],
     began: int,
     strategy: str,
-    found: str,
+    strength: str,
     scores: Mapping[str, float] = NO_SCORES,
 ) -> None:
-    """A line of the activity log; none where nothing was near."""
-    if put.shown or withheld:
+    """Write a line of the activity log, unless nothing matched at all."""
+    if framed.shown or withheld:
         activity_log.note(
-            store, activity_log.QUERY, query=text, strategy=strategy, strength=found, ids=put.shown,
-            scores=[scores.get(one, 1.0) for one in put.shown], took_ms=activity_log.milliseconds_since(store, began),
-            tokens=tokens(put.text), withheld=withheld,
+            store, activity_log.QUERY, query=text, strategy=strategy, strength=strength, ids=framed.shown,
+            scores=[scores.get(one, 1.0) for one in framed.shown],
+            took_ms=activity_log.milliseconds_since(store, began), tokens=tokens(framed.text), withheld=withheld,
         )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The brief that an agent gets when a session starts: what there is about this repository now, else nothing."""
+"""The brief for an agent at the start of a session: entries about this repository now, or nothing."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ MOST = 5
 _LEAD = "About this repository:"
 _POOL = 400
 _RECENT = 60
-# What counts for the place in the brief: being pinned, files that were changed, each of the first validations.
+# What is added to the standing of an entry: for a pin, for changed files in common, for each of the first validations.
 _PINNED = 0.5
 _OVERLAP = 0.5
 _VALIDATED = 0.05
 _MOST_VALIDATIONS = 5
-# What is handed over to somebody is told to that agent alone, before the brief.
+# Handoffs are shown to their receiver alone, before the brief.
 _USABLE = (
     f"status = 'active' AND {credit.AT_MOST} >= ? AND (expires_at IS NULL OR expires_at > ?)"  # noqa: S608 - no text of a user
     " AND row NOT IN (SELECT row FROM row_tags WHERE tag IN ('handoff', 'agent-rules'))"
@@ -45,9 +45,9 @@ _USABLE = (
 _TOUCHED_COMMITS = "15"
 _TOUCHED_MOST = 60
 _GIT_SECONDS = 1.0
-_ASKED_FILES = 20  # of the files touched last, those that entries are looked up by
-_RECENT_SECONDS = 3 * 86_400.0  # what was recorded so lately is what the last sessions left
-_LARGEST_MANIFEST = 256 * 1024  # bytes that are read
+_MOST_QUERIED_FILES = 20  # of the files touched last
+_RECENT_SECONDS = 3 * 86_400.0  # newer entries come from the latest sessions
+_LARGEST_MANIFEST = 256 * 1024  # bytes; the rest is not read
 _TABLES = ("dependencies", "devDependencies", "peerDependencies", "dev-dependencies")
 _NAME = re.compile(r"@?[A-Za-z][\w.@/-]*")
 _LINES = {
@@ -55,15 +55,15 @@ _LINES = {
     "go.mod": re.compile(r"^\s*(?:require )?([a-z][\w./-]+) v\d", re.MULTILINE),
     "Gemfile": re.compile(r"^\s*gem ['\"]([\w-]+)", re.MULTILINE),
 }
-FILES, DEPENDENCIES, HELPFUL, LATELY = range(4)
+FILES, DEPENDENCIES, HELPFUL, RECENT = range(4)
 
 
 def brief(store: Store, working: str, *, budget: int = 0, most: int = MOST) -> str:
-    """Return the lore about this repository now that this session was not shown yet, framed; "" for none.
+    """Return the entries about this repository now that are new to this session, framed; "" for none.
 
-    That is, in this order: about files that were changed in the folder `working` lately, about what its manifests
-    depend on, what was pinned or judged helpful, and what was recorded in the last days; the most valuable first.
-    `budget` in tokens (0: as configured). Raises StoreError where there can be no index.
+    In this order: entries about files that were changed in the folder `working` lately, entries about dependencies in
+    its manifests, pinned and helpful ones, and those of the last days; in each group the most valuable first.
+    `budget` is in tokens (0: as configured). Raises StoreError if there can be no index.
     """
     budget = budget or int(store.settings.number("hooks.brief_budget"))
     touched, needed = touched_files(working), dependencies(working)
@@ -71,35 +71,35 @@ def brief(store: Store, working: str, *, budget: int = 0, most: int = MOST) -> s
     began = store.clock.nanoseconds()
     hits, ranks = consult(store, lambda generation: _pool(store, generation, now, touched))
     half_life = ranking.weights_of(store.settings).half_life
-    why = {hit.id: reason(hit, touched, needed, now) for hit in hits}
-    chosen = [(kind, hit) for hit in hits if (kind := why[hit.id]) is not None]
+    reasons = {hit.id: reason(hit, touched, needed, now) for hit in hits}
+    chosen = [(kind, hit) for hit in hits if (kind := reasons[hit.id]) is not None]
     chosen.sort(
         key=lambda one: (one[0], -worth(one[1], touched, now, ranks.get(one[1].id), half_life), one[1].id)
     )
     found = [
         lore for lore in load_active(store, [hit.path for _, hit in chosen[: most * 3]])
-        if why[lore.id] != LATELY or not is_imported(lore)
+        if reasons[lore.id] != RECENT or not is_imported(lore)
     ]  # fmt: skip
-    put = auto_recall.frame_unseen(store, found, budget, most=most, lead=_LEAD)
-    if put.shown:
+    framed = auto_recall.frame_unseen(store, found, budget, most=most, lead=_LEAD)
+    if framed.shown:
         took = activity_log.milliseconds_since(store, began)
-        activity_log.note(store, "brief", ids=put.shown, took_ms=took, tokens=tokens(put.text))
-    return put.text
+        activity_log.note(store, "brief", ids=framed.shown, took_ms=took, tokens=tokens(framed.text))
+    return framed.text
 
 
 def reason(hit: Hit, touched: Sequence[str], needed: frozenset[str], now: float) -> int | None:
-    """Return why an entry is about this repository now, one of FILES to LATELY; None if it is not."""
+    """Return why an entry is about this repository now, one of FILES to RECENT; None if it is not."""
     if hit.files and ranking.path_overlap(hit.files.split("\n"), touched) == 1.0:
         return FILES
     if needed and not needed.isdisjoint(re.findall(r"[\w.@/-]+\w", hit.title.lower())):
         return DEPENDENCIES
     if hit.pinned or hit.validation_count:
         return HELPFUL
-    return LATELY if hit.created_at >= now - _RECENT_SECONDS else None
+    return RECENT if hit.created_at >= now - _RECENT_SECONDS else None
 
 
 def dependencies(working: str) -> frozenset[str]:
-    """Return what the manifests of a folder's repository say that it depends on, in lower case and without a version."""
+    """Return the dependencies in the manifests of a folder's repository, in lower case and without versions."""
     from engram.adapters.git.run.layout import find_repository
 
     repository = find_repository(working)
@@ -116,7 +116,7 @@ def dependencies(working: str) -> frozenset[str]:
 
 
 def _declared_names(name: str, text: str) -> list[str]:
-    """Return the names in the tables of dependencies of a manifest; none of one that cannot be read."""
+    """Return the dependencies that a manifest declares; none if it cannot be parsed."""
     try:
         if name.endswith(".json"):
             import json
@@ -142,8 +142,8 @@ def _declared_names(name: str, text: str) -> list[str]:
     return [match[0] for one in found if isinstance(one, str) and (match := _NAME.match(one))]
 
 
-def _table(manifest: object, place: str) -> object:
-    for key in place.split("."):
+def _table(manifest: object, dotted_name: str) -> object:
+    for key in dotted_name.split("."):
         manifest = manifest.get(key) if isinstance(manifest, dict) else None
     return manifest
 
@@ -151,9 +151,9 @@ def _table(manifest: object, place: str) -> object:
 def worth(
     hit: Hit, touched: Sequence[str], now: float, rank: float | None = None, half_life: float = 1.0
 ) -> float:
-    """Return how much an entry is worth to somebody who begins to work here: its standing, pin, validations, files in common.
+    """Score an entry for the start of work here, by its standing, pin, validations and files in common.
 
-    `rank` is how important the graph makes it, 0..1, `half_life` what half-lives are multiplied by.
+    `rank` is its importance in the graph, 0 to 1; `half_life` is a factor of half-lives.
     """
     files = hit.files.split("\n") if hit.files else []
     validated = min(hit.validation_count, _MOST_VALIDATIONS)
@@ -166,7 +166,7 @@ def worth(
 
 
 def touched_files(working: str) -> list[str]:
-    """Return what was changed in the repository of a folder lately, as paths from its top; empty where that is not known."""
+    """Return the files changed lately in the repository of a folder, as paths from its top; empty if unknown."""
     from engram.adapters.git.run.layout import find_repository
     from engram.adapters.git.run.runner import run
 
@@ -176,7 +176,9 @@ def touched_files(working: str) -> list[str]:
             return []
         log = ("log", f"-{_TOUCHED_COMMITS}", "--name-only", "--format=", "-z", "--no-renames")
         changed = ("diff", "--name-only", "-z", "HEAD")
-        outputs = [run(repository, *what, deadline=_GIT_SECONDS, check=False) for what in (changed, log)]
+        outputs = [
+            run(repository, *arguments, deadline=_GIT_SECONDS, check=False) for arguments in (changed, log)
+        ]
     except (EngramError, OSError):
         return []
     names = [name for result in outputs for name in result.stdout.decode("utf-8", "replace").split("\0")]
@@ -186,11 +188,11 @@ def touched_files(working: str) -> list[str]:
 def _pool(
     store: Store, generation: Generation, now: float, touched: Sequence[str]
 ) -> tuple[list[Hit], Mapping[str, float]]:
-    """The lore that may be worth a brief, the best ones by standing and the newest, and how important the graph makes them."""
+    """Return the candidates for a brief (the best by standing, and the newest), and their importance in the graph."""
     lowest, catalog = round(store.settings.number("recall.min_confidence") * 1000), generation.catalog
     order, confirmed = credit.order(store), credit.confirmed_ids(store, _POOL)
     among = f"{_USABLE} AND id IN ({','.join('?' * len(confirmed))})"
-    files = touched[:_ASKED_FILES]
+    files = touched[:_MOST_QUERIED_FILES]
     about = " OR ".join(["instr(char(10) || files || char(10), char(10) || ? || char(10))"] * len(files))
     found = [
         *(catalog.select(f"{_USABLE} AND files != '' AND ({about})", (lowest, now, *files)) if files else ()),

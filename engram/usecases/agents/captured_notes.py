@@ -1,4 +1,4 @@
-"""Put before an agent what an earlier session captured: after everything else, once a session, never where nothing matches."""
+"""Show matching captured entries to an agent: after all other entries, and each once a session."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ if TYPE_CHECKING:
 
 
 def with_captured(store: Store, text: str, question: str, *, failures: bool = True) -> str:
-    """Return what a hook says, followed by the captured entries that match and that this session was not shown.
+    """Append to a hook's text the captured entries that match and are new to this session.
 
-    Without `failures` none that only says that a tool failed.
+    Without `failures`, entries that only report the failure of a tool are left out.
     """
     notes = frame_captured(store, matching(store, question, failures=failures), question)
     return "\n".join(part for part in (text, notes) if part)
 
 
 def frame_captured(store: Store, found: Sequence[Lore], question: str) -> str:
-    """Return the first captured entries of those that this session was not shown, framed; they count as shown from now on."""
+    """Frame the first captured entries that are new to this session, and mark them as shown."""
     memory, now = HookMemory(store.state), store.clock.now().timestamp()
     if not found or not memory.is_on_disk:
         return ""
-    fresh = (lore for lore in found if memory.mark(SHOWN, store.caller.session, lore.id, now))
-    new = list(islice(fresh, MOST))
+    unseen = (lore for lore in found if memory.mark(SHOWN, store.caller.session, lore.id, now))
+    new = list(islice(unseen, MOST))
     notes = fence([note_of(store, lore) for lore in new])
     if notes:
         activity_log.note(

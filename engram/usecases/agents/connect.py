@@ -1,6 +1,7 @@
-"""Connecting agents to Engram: a plan of file changes that can be shown first, then applied, then reverted.
+"""Connect agents to Engram: plan file changes, which can be shown, applied and reverted.
 
-Files are merged into, never replaced: what is not Engram's keeps every byte. What cannot be parsed is not changed.
+Files are merged into, never replaced: everything that is not Engram's keeps every byte. A file that cannot be parsed is not
+changed.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from engram.usecases.store.store import Clock
 
 
-_PATIENCE_SECONDS = 0.2  # for a port of this machine, which answers at once or never
+_CONNECT_SECONDS = 0.2  # a local port answers at once or never
 _NEEDED = f"Everybody in the project needs `engram` on the PATH: pip install {PACKAGE}."
 
 
@@ -67,7 +68,7 @@ class Change(NamedTuple):
 
 
 class Refused(NamedTuple):
-    """A file that is left alone: why, and what a person would add by hand."""
+    """A file that is left alone: why, and the text to add by hand."""
 
     path: str
     why: str
@@ -75,9 +76,9 @@ class Refused(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What connecting or disconnecting an agent would do. `restored` are files that get exactly their old bytes.
+    """A plan to connect or disconnect an agent. `restored` are files that get exactly their old bytes.
 
-    `server` is the name of the MCP server, `project` the top of the repository whose own files are meant ("" for the user's).
+    `server` is the name of the MCP server, `project` the top of the repository whose files are changed ("": the user's files).
     """
 
     host: Host
@@ -90,7 +91,7 @@ class Plan(NamedTuple):
 
     @property
     def wanted(self) -> tuple[Change, ...]:
-        """The changes that have an effect."""
+        """The changes with an effect."""
         return tuple(change for change in self.changes if change.action != "none")
 
 
@@ -108,7 +109,7 @@ class Presence(NamedTuple):
 
 
 def wish(working: str, *, allow_tools: bool = False, rules: bool = True) -> Wish:
-    """Return what connecting would write here: by the command of this Engram, in the repository around `working`."""
+    """Return the parameters for connecting the user's files: this Engram's command, and the repository around `working`."""
     from engram.adapters.git.run.layout import find_repository
 
     repository = find_repository(working)
@@ -116,7 +117,7 @@ def wish(working: str, *, allow_tools: bool = False, rules: bool = True) -> Wish
 
 
 def wish_for_project(working: str, *, allow_tools: bool = False, rules: bool = True) -> Wish:
-    """Return what connecting would write into files of the repository around `working`. Raises UsageError."""
+    """Return the parameters for connecting files of the repository around `working`. Raises UsageError."""
     found = wish(working, allow_tools=allow_tools, rules=rules)
     if not found.project:
         raise UsageError(f"{working} is not in a git repository.", "Run it in the project to connect.")
@@ -124,7 +125,7 @@ def wish_for_project(working: str, *, allow_tools: bool = False, rules: bool = T
 
 
 def host_in_project(host: Host) -> Host:
-    """Return an agent with the places of its files in a project. Raises UsageError for one that reads none there."""
+    """Return an agent with the paths of its project files. Raises UsageError for one that reads none."""
     found = in_project(host)
     if found is None:
         raise UsageError(f"{host.title} does not read project files.", f"These do: {', '.join(IN_PROJECTS)}.")
@@ -162,7 +163,7 @@ class Program(NamedTuple):
 
 
 def programs() -> list[Program]:
-    """Return the state of every such program; asks this machine alone."""
+    """Return the state of every such program on this machine."""
     import shutil
 
     found = []
@@ -177,16 +178,16 @@ def _listens(port: int) -> bool:
     import socket
 
     try:
-        socket.create_connection(("127.0.0.1", port), _PATIENCE_SECONDS).close()
+        socket.create_connection(("127.0.0.1", port), _CONNECT_SECONDS).close()
     except OSError:
         return False
     return True
 
 
 def installed_agents(wanted: Wish) -> list[Host]:
-    """Return the agents that are installed here; for a project those of them that read its files."""
+    """Return the agents that are installed; for a project, those of them that read project files."""
     found = [one.host for one in presence(wish(wanted.project or os.getcwd())) if one.installed]
-    return found if wanted.command else [there for host in found if (there := in_project(host)) is not None]
+    return found if wanted.command else [one for host in found if (one := in_project(host)) is not None]
 
 
 def connected_agents(wanted: Wish) -> list[Host]:
@@ -219,13 +220,13 @@ def plan(host: Host, wanted: Wish, folder: str = "") -> Plan:
 
 
 def by_hand(host: Host, wanted: Wish) -> tuple[list[tuple[str, str]], list[str]]:
-    """Return what a person would add by hand, as (path, text) for each part, and notes."""
+    """Return the text to add by hand, as (path, text) for each part, and notes."""
     wanted = _with_server_name(host, wanted, connections.load())
     return [(part.path, edits.snippet(part.edit)) for part in parts(host, wanted)], _notes(host, wanted)
 
 
 def unplan(host: Host, wanted: Wish) -> Plan:
-    """Plan to disconnect an agent: files that nobody changed since get exactly their old bytes."""
+    """Plan to disconnect an agent; files that are unchanged since get exactly their old bytes."""
     known, owner = connections.load(), _owner(host, _own_project(wanted))
     wanted = _with_server_name(host, wanted._replace(allow_tools=True), known)
     found = _by_path(parts(host, wanted))
@@ -256,9 +257,9 @@ def unplan(host: Host, wanted: Wish) -> Plan:
 
 
 def apply(done: Plan, clock: Clock, *, connected: bool) -> dict[str, str]:
-    """Apply a plan; returns the backups by path of the files that existed. Raises ConflictError, StoreError.
+    """Apply a plan, and return the backups of existing files, by path. Raises ConflictError, StoreError.
 
-    What was done before an error stays done, and is recorded.
+    Changes before an error stay, and are recorded.
     """
     moment = clock.now().strftime("%Y%m%dT%H%M%SZ")
     known, backups = connections.load(), dict[str, str]()
@@ -271,7 +272,7 @@ def apply(done: Plan, clock: Clock, *, connected: bool) -> dict[str, str]:
             backups[change.path] = backup
             if connected:
                 known[change.path] = _connection(known.get(change.path), change, backup, made, done)
-        for path in reversed(done.restored):  # a folder that was made before another may hold it
+        for path in reversed(done.restored):  # inner folders first
             foreign_files.tidy_up(path, known[path].backup, known[path].made)
         for path in [change.path for change in done.changes]:
             _update_agents(known, path, _owner(done.host, done.project), connected=connected)
@@ -281,17 +282,17 @@ def apply(done: Plan, clock: Clock, *, connected: bool) -> dict[str, str]:
 
 
 def _own_project(wanted: Wish) -> str:
-    """Return the project whose own files are meant; "" for the files of the user."""
+    """Return the project whose files are changed; "" for the user's files."""
     return "" if wanted.command else wanted.project
 
 
 def _owner(host: Host, project: str) -> str:
-    """Return who needs a file in the record of connections: an agent, or an agent in a project."""
+    """Return the name under which connections are recorded: of an agent, or of an agent in a project."""
     return f"{host.name} in {project}" if project else host.name
 
 
 def _back_up(change: Change, moment: str, done: Plan) -> str:
-    """Keep what a file held: beside it, in a project outside of it, where nobody commits it. Return the path of the copy."""
+    """Back up a file and return the path of the copy: beside it, or outside a project, where nobody commits it."""
     folder = os.path.join(os.path.dirname(places.connections_file()), "backups") if done.project else ""
     return foreign_files.back_up(change.path, change.before or b"", moment, folder)
 
@@ -315,7 +316,7 @@ def check_command(command: Sequence[str]) -> None:
 
 
 def _notes(host: Host, wanted: Wish) -> list[str]:
-    """Say that the MCP server gets another name, where the usual one is in use."""
+    """Return notes for the user: that the MCP server gets another name, and what a project's members need."""
     note = _name_note(host, wanted)
     needed = [] if wanted.command else [_NEEDED]
     more = f"Engram's server is named {wanted.server}. If the other one is Engram, too: remove it and connect again."
@@ -339,7 +340,7 @@ def _change(path: str, before: bytes | None, group: Sequence[Part]) -> Change:
 def _without(
     before: bytes | None, group: Sequence[Part], one: Connection | None
 ) -> tuple[bytes | None, bool]:
-    """Return the file without Engram's parts, and whether these are exactly its old bytes."""
+    """Return a file without Engram's parts, and whether the result is exactly its old bytes."""
     if before is None:
         return None, False
     old = connections.original(one)
@@ -369,7 +370,7 @@ def _elsewhere(path: str, host: Host, wanted: Wish) -> list[Part]:
 
 
 def _is_kept(before: bytes, group: Sequence[Part]) -> bool:
-    """Return whether this is a file of Engram's own that Engram has changed since."""
+    """Return whether this is Engram's own file and Engram has changed it since."""
     kept = [isinstance(part.edit, edits.Owned) and part.edit.kept for part in group]
     return bool(kept) and all(kept) and edits.OWNED_MARK.encode() in before
 
@@ -391,7 +392,7 @@ def _kinds(group: Sequence[Part]) -> tuple[str, ...]:
 
 
 def _connection(known: Connection | None, change: Change, backup: str, made: str, done: Plan) -> Connection:
-    """Record a change: the bytes before the first one, as long as nobody else has changed the file since."""
+    """Return the record of a change, with the bytes before the first change if nobody else changed the file since."""
     assert change.after is not None
     after = atomic.digest(change.after)
     before = "" if change.before is None else atomic.digest(change.before)
@@ -430,15 +431,15 @@ def _presence(host: Host, wanted: Wish) -> Presence:
     found: dict[str, bool] = {}
     for part in parts(host, wanted):
         try:
-            there = edits.is_there(_decode(foreign_files.read(part.path)), part.edit)
+            is_connected = edits.is_there(_decode(foreign_files.read(part.path)), part.edit)
         except (CannotEditError, EngramError):
-            there = False
-        found[part.kind] = found.get(part.kind, True) and there
+            is_connected = False
+        found[part.kind] = found.get(part.kind, True) and is_connected
     return Presence(host, installed, found, tuple(_by_path(parts(host, wanted))), wanted.server)
 
 
 def _with_server_name(host: Host, wanted: Wish, known: Mapping[str, Connection]) -> Wish:
-    """Add the name of the MCP server: of the entry that connecting wrote, else of the one that it would write."""
+    """Add the name of the MCP server: the one that was written when connecting, else the one that would be written."""
     part = server_part(host, wanted)
     if part is None:
         return wanted
@@ -450,7 +451,7 @@ def _with_server_name(host: Host, wanted: Wish, known: Mapping[str, Connection])
 
 
 def _name_note(host: Host, wanted: Wish) -> str:
-    """Say that the user has a server named `engram` of their own; "" where there is none, or it is Engram's."""
+    """Return a note that another server is named `engram`; "" if there is none, or it is Engram's."""
     if wanted.server == SERVER_NAME or SERVER_NAME not in _servers(host, wanted):
         return ""
     part = server_part(host, wanted)
@@ -459,7 +460,7 @@ def _name_note(host: Host, wanted: Wish) -> str:
 
 
 def _servers(host: Host, wanted: Wish) -> Mapping[str, object]:
-    """Return the agent's MCP servers by name; none where its file cannot be read, which is reported when it is edited."""
+    """Return the agent's MCP servers by name; none if its file cannot be read, which the edit will report."""
     part = server_part(host, wanted)
     try:
         raw = None if part is None else foreign_files.read(part.path)

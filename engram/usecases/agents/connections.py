@@ -1,4 +1,4 @@
-"""The record of connected agents: which files were changed, for which agents, and what they were before."""
+"""The record of connected agents: the files that were changed for them, and the contents before."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from engram.domain.typed import NamedTuple
 
 
 class Connection(NamedTuple):
-    """One changed file. Digests are of its bytes; "" for a file that did not exist. `backup` holds the bytes before.
+    """A changed file. Digests are of its bytes; "" for a file that did not exist. `backup` holds the bytes before.
 
-    `exact` says that these are the bytes without anything of Engram's, `server` which name the MCP server got, `made` the
-    uppermost folder that was made for it ("": none).
+    `exact` says that those bytes contain nothing of Engram's. `server` is the name that the MCP server got, `made` the
+    uppermost folder that was created for the file ("": none).
     """
 
     before: str
@@ -29,7 +29,7 @@ class Connection(NamedTuple):
 
 
 def load() -> dict[str, Connection]:
-    """Read the changed files by path; empty where the record is lost."""
+    """Read the changed files by path; empty if the record is lost."""
     try:
         raw = foreign_files.read(places.connections_file())
         found = json.loads(raw or b"{}")
@@ -49,7 +49,7 @@ def save(known: dict[str, Connection]) -> None:
 
 
 def original(known: Connection | None) -> bytes | None:
-    """Return the bytes of a file before it was connected; None where there was no file, or they are lost."""
+    """Return the bytes of a file before it was connected; None if there was no file, or they are lost."""
     if known is None or not known.before:
         return None
     try:

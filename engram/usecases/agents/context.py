@@ -1,4 +1,4 @@
-"""What an agent should have before it, for a topic, in a budget: work handed to it, lore, sessions, entities."""
+"""Assemble the context of an agent for a topic, within a budget: handoffs, entries, earlier sessions, entities."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ _LONGEST_NAME = 5  # words of a topic that are looked up as one name
 
 
 class Context(NamedTuple):
-    """What was found, as one text of at most the budget and as data; `taken` are the handoffs that count as taken over.
+    """A context, as one text within the budget and as data; `taken` are the ids of the handoffs that count as taken over.
 
-    `left_out` counts what did not fit; `notes` say what search had to do without.
+    `left_out` counts entries that did not fit; `notes` say what the search had to do without.
     """
 
     topic: str
@@ -82,10 +82,10 @@ def get_context(
     sessions: bool = True,
     entities: bool = True,
 ) -> Context:
-    """Return what is known for a topic, within `max_tokens`. Handoffs that are shown count as taken over, unless not `take`.
+    """Return the context for a topic, within `max_tokens`. With `take`, handoffs that are shown count as taken over.
 
-    `agent` is who asks (default: the caller); at most `most` entries that answer the topic, with earlier sessions and
-    entities unless they are not wanted. Raises UsageError, ValidationError, NotFoundError, StoreError.
+    `agent` is who asks (default: the caller), `most` the largest number of entries that answer the topic; `sessions` and
+    `entities` include those. Raises UsageError, ValidationError, NotFoundError, StoreError.
     """
     if not LEAST <= max_tokens <= MOST:
         raise UsageError(f"A context has {LEAST} to {MOST:,} tokens, not {max_tokens}.")
@@ -113,7 +113,7 @@ def get_context(
 
 
 class _Recent(NamedTuple):
-    """What is handed over, the session's own summary (or none), those of others, and what could not be asked."""
+    """Open handoffs, the session's own summary (if any), those of other sessions, and notes on failures."""
 
     handed: list[Handoff]
     own: list[Conversation]
@@ -122,7 +122,7 @@ class _Recent(NamedTuple):
 
 
 def _recent(store: Store, agent: str, scope: str) -> _Recent:
-    """Return all of it, from the named scope or the store at hand; without an index nothing, and a note."""
+    """Read these from the named scope or the current store; without an index return nothing and a note."""
     here, since = reach(store, scope), store.clock.now().timestamp() - _RECENT_DAYS * 86_400
     try:
         handed = handoffs.waiting_for(store, agent, scope)
@@ -153,7 +153,7 @@ def _sections(
 
 
 def _frame_entries(store: Store, found: Sequence[tuple[Lore, str]]) -> tuple[Framed, ...]:
-    """Return entries with their scopes as they are shown: with tiers, and with refs, by which they are found again."""
+    """Frame entries, given with their scopes, and give each a session ref."""
     if not found:
         return ()
     elsewhere = {lore.id: scope for lore, scope in found if scope != store.stand.scope}
@@ -164,7 +164,7 @@ def _frame_entries(store: Store, found: Sequence[tuple[Lore, str]]) -> tuple[Fra
 
 
 def _names_in(topic: str) -> list[str]:
-    """Return the runs of words of a topic that may be names, the longest first."""
+    """Return the word sequences of a topic that may be names, the longest first."""
     words = topic.split()[:60]
     return [
         " ".join(words[at : at + length]).strip(".,;:!?()\"'")
@@ -174,21 +174,21 @@ def _names_in(topic: str) -> list[str]:
 
 
 def _entities(store: Store, names: Sequence[str]) -> tuple[Framed, ...]:
-    """The entities that these names mean for certain."""
+    """Return the entities that these names identify uniquely."""
     known, slugs = entities_by_name(store)
-    meant = [slugs.get(fold(name), ()) for name in names]
-    found = list(dict.fromkeys(each[0] for each in meant if len(each) == 1))[:_ENTITIES]
+    matches = [slugs.get(fold(name), ()) for name in names]
+    found = list(dict.fromkeys(each[0] for each in matches if len(each) == 1))[:_ENTITIES]
     entities = {entity.slug: entity for entity in known if entity.slug in found}
     return tuple(_as_framed(entities[name]) for name in found)
 
 
 def _as_framed(entity: Entity) -> Framed:
-    """Frame an entity like lore; nobody here has confirmed its text."""
+    """Frame an entity like an entry; its text counts as unconfirmed."""
     related = [
         f"{one.kind} {one.to}" + (f" since {one.since}" if one.since else "") for one in entity.relationships
     ]
     text = "\n".join(
         part for part in (f"{entity.name} ({entity.type})", ", ".join(related), entity.content) if part
     )
-    said = neutralize(text, lines=True, is_checked=False)
-    return Framed(entity.slug, entity.slug, said, "ENTITY", 1.0, WRITTEN, FOREIGN, "its file")
+    safe = neutralize(text, lines=True, is_checked=False)
+    return Framed(entity.slug, entity.slug, safe, "ENTITY", 1.0, WRITTEN, FOREIGN, "its file")

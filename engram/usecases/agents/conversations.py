@@ -1,7 +1,7 @@
-"""Conversations: summaries of a session, kept as entries, one for each stretch without a long pause.
+"""Conversations: the parts of a session between long pauses, each with a summary that is kept as an entry.
 
-A summary said again within a conversation replaces the one before; after a pause of more than half an hour, or where
-the caller marks a new one, it is an entry of its own that names the one before as its parent.
+A new summary within a conversation replaces the previous one. After a pause of more than half an hour, or if the caller
+starts a new conversation, it becomes an entry of its own that names the previous one as its parent.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from engram.adapters.index.catalog import Hit
     from engram.usecases.store.store import Store
 
-_LOOKED_AT = 50  # of the latest summaries, among which a session's own is looked for
+_LATEST = 50  # summaries that are searched for a session's own
 
 
 class Conversation(NamedTuple):
-    """The summary of a conversation: its entry, where it is, whose session it was; `new` if this call began it.
+    """The summary of a conversation: its entry, its path, and its session; `new` if this call began the conversation.
 
-    `pending` says why what this call said waits for review, "" where it does not.
+    `pending` says why the summary waits for review; "" if it does not.
     """
 
     lore: Lore
@@ -50,9 +50,9 @@ def summarize(
     files: Sequence[str] = (),
     new: bool = False,
 ) -> Conversation:
-    """Keep the summary of the conversation that the caller's session is in; `new` marks the beginning of another one.
+    """Record the summary of the caller's current conversation; `new` begins another one.
 
-    The caller is among the participants. Raises ValidationError, SecretFoundError, NotAllowedError, StoreError.
+    The caller counts as a participant. Raises ValidationError, SecretFoundError, NotAllowedError, StoreError.
     """
     content = recording.tidy(summary)
     check_content(content)
@@ -71,21 +71,21 @@ def summarize(
 
 
 def latest_of(store: Store, session: str) -> Conversation | None:
-    """Return the summary that a session wrote last; None where it wrote none."""
+    """Return the latest summary of a session; None if it has none."""
     where = "category = ? AND status IN ('active', 'pending')"
-    summaries = [hit for hit in _select(store, where, [SUMMARY]) if _may_say(store, hit, session)]
+    summaries = [hit for hit in _select(store, where, [SUMMARY]) if _may_name(store, hit, session)]
     return next((one for one in _load_all(store, summaries) if one.keys.session == session), None)
 
 
 def recent(store: Store, limit: int, since: float = 0.0) -> list[Conversation]:
-    """Return the latest active summaries, the newest first; only of what changed after `since` (Unix seconds)."""
+    """Return the latest active summaries that changed after `since` (Unix seconds), the newest first."""
     where = "category = ? AND status = ? AND updated_at > ?"
     found = _load_all(store, without_quarantined(store, _select(store, where, [SUMMARY, ACTIVE, since])))
     return [one for one, _ in zip(found, range(limit), strict=False)]
 
 
 def keys_of(file: LoreFile, path: str) -> SessionKeys:
-    """Return what the file of a summary says of its session. Raises LoreFileError."""
+    """Return the session keys in the file of a summary. Raises LoreFileError."""
     keys, _ = further_keys.read(file.raw, path)
     return SessionKeys(
         further_keys.text_of(keys.get("session")),
@@ -95,12 +95,12 @@ def keys_of(file: LoreFile, path: str) -> SessionKeys:
 
 
 def _select(store: Store, where: str, values: Sequence[object]) -> list[Hit]:
-    tail = f"ORDER BY updated_at DESC, id DESC LIMIT {_LOOKED_AT}"
+    tail = f"ORDER BY updated_at DESC, id DESC LIMIT {_LATEST}"
     return consult(store, lambda generation: generation.catalog.select(where, values, tail))
 
 
-def _may_say(store: Store, hit: Hit, session: str) -> bool:
-    """Return whether a file has a part of a session's name that is written as it is in every way of quoting; most have not."""
+def _may_name(store: Store, hit: Hit, session: str) -> bool:
+    """Return whether a file contains the longest part of a session's name that no quoting changes, to skip parsing most."""
     part = max(re.findall("[A-Za-z0-9]+", session), key=len, default="")
     return part.encode() in (store.files.read_if_possible(hit.path) or b"")
 
@@ -116,7 +116,7 @@ def _load_all(store: Store, hits: Sequence[Hit]) -> Iterator[Conversation]:
 
 
 def _is_open(store: Store, latest: Conversation) -> bool:
-    """Return whether the conversation of that summary is still going on."""
+    """Return whether the conversation of that summary continues."""
     last, now = latest.lore.updated_at.timestamp(), store.clock.now().timestamp()
     return goes_on(store.session_state.live.moments_of(store.caller.session, last), last, now)
 

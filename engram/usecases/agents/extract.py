@@ -1,4 +1,4 @@
-"""Few candidates from a transcript or a document, as pending lore with where they are from: a person lets them in."""
+"""Record a few lessons of a transcript or document as pending entries, with their origin, for a person to review."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NEW, RECORDED, KNOWN, REFUSED = "new", "recorded", "known", "refused"
 
 
 class Outcome(NamedTuple):
-    """What became of a candidate: `new` (only looked at), `recorded`, `known` or `refused`; its id or that of its twin; why."""
+    """The outcome for a candidate: `new` (dry run), `recorded`, `known` or `refused`; its id or that of its twin; the reason."""
 
     candidate: Extracted
     status: str
@@ -37,9 +37,9 @@ class Outcome(NamedTuple):
 def extract_lore(
     store: Store, raw: bytes, name: str, *, most: int = MOST, dry_run: bool = False
 ) -> list[Outcome]:
-    """Record what a transcript or document teaches as pending lore, at most `most` of them. `name` says where it is from.
+    """Record at most `most` lessons of a transcript or document as pending entries; `name` is its origin.
 
-    Raises UsageError, StoreError. What holds a secret is refused, what the store says already is left out.
+    A lesson with a secret is refused, a known one is left out. Raises UsageError, StoreError.
     """
     if most < 1:
         raise UsageError(f"The limit must be at least 1, not {most}.")
@@ -47,7 +47,7 @@ def extract_lore(
 
 
 def read_source(path: str) -> bytes:
-    """Return the bytes of a file to extract from. Raises NotFoundError, UsageError for what is no regular file or too large."""
+    """Read a file to extract from. Raises NotFoundError, and UsageError for one that is not regular or is too large."""
     try:
         found = os.stat(path)
         if not stat.S_ISREG(found.st_mode) or found.st_size > MOST_BYTES:
@@ -62,22 +62,22 @@ def read_source(path: str) -> bytes:
 
 
 def record_new(store: Store, draft: Draft) -> tuple[Recorded | None, str]:
-    """Record a draft, or the id of what says nearly the same already, which is confirmed if it says just that.
+    """Record a draft; if an entry says nearly the same, return its id instead, and confirm it if it says exactly that.
 
-    Raises EngramError where it is refused.
+    Raises EngramError if the draft is refused.
     """
     lore, _ = recording.prepare(store, draft)
     twins = similar_or_bare(store, lore)
-    there = find_same(store, lore, [twin.path for twin in twins])
-    if there is not None and there.lore.status == ACTIVE:
-        judgements.confirm(store, there.lore, lore.agent, once=True)
-    if there is not None or twins:
-        return None, there.lore.id if there is not None else twins[0].id
+    same = find_same(store, lore, [twin.path for twin in twins])
+    if same is not None and same.lore.status == ACTIVE:
+        judgements.confirm(store, same.lore, lore.agent, once=True)
+    if same is not None or twins:
+        return None, same.lore.id if same is not None else twins[0].id
     return recording.record(store, draft), ""
 
 
 def _turns(raw: bytes) -> list[Turn]:
-    """Return what was said in it, without anything that Engram had put there itself."""
+    """Return the turns of a transcript or document, without text that Engram itself had added."""
     texts = [(role, text) for role, kind, text in transcript.turns(raw) if kind == "text"]
     if texts:
         turns = [
@@ -87,7 +87,7 @@ def _turns(raw: bytes) -> list[Turn]:
         return [turn for turn in turns if not turn.text.lstrip().startswith("<")]
     text = fence.remove_frames(raw.decode("utf-8-sig", "replace"))
     if text.lstrip().startswith(("{", "[{")):
-        return []  # a transcript of a shape that nobody knows is no document
+        return []  # a transcript in an unknown format
     return turns_of_text(text)
 
 
@@ -118,6 +118,6 @@ def _keep(store: Store, one: Extracted, name: str, dry_run: bool) -> Outcome:
 
 
 def _is_here(store: Store, file: str) -> bool:
-    """Return whether a file exists in the code that the store is about; yes, where that is not known."""
+    """Return whether a file exists in the store's code repository; True if there is none."""
     repository = code_repository(store)
     return repository is None or os.path.lexists(os.path.join(repository.worktree, file))

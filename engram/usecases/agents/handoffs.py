@@ -1,4 +1,4 @@
-"""Handoffs: an entry that the receiving agent is shown once, when it next starts or asks for context."""
+"""Handoffs: entries that the receiving agent is shown once, when it next starts or asks for context."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 CATEGORY = "CONTEXT_NOTE"
 MOST = 20
-MOST_TOLD = 5  # at once; more of them wait for the next time
+MOST_AT_ONCE = 5  # the others wait for the next time
 _OPEN = (
     "status = 'active' AND row IN (SELECT row FROM row_tags WHERE tag = ?)"
     " AND row NOT IN (SELECT row FROM row_tags WHERE tag = ?)"
@@ -28,7 +28,7 @@ _FOR = " AND row IN (SELECT row FROM row_tags WHERE tag IN (?, ?))"
 
 
 class Handoff(NamedTuple):
-    """Work that is handed over and not taken yet: its entry, where that is, from whom, for whom ("": anybody), its scope."""
+    """An open handoff: its entry and path, the giver and receiver ("": anybody), and its scope."""
 
     lore: Lore
     path: str
@@ -46,7 +46,7 @@ def handoff(
     topic: str = "",
     files: Sequence[str] = (),
 ) -> Recorded:
-    """Hand work over to an agent (or to whoever comes next), as lore.
+    """Record a handoff to an agent, or to whichever comes next.
 
     Raises UsageError, ValidationError, SecretFoundError, NotAllowedError, StoreError.
     """
@@ -70,9 +70,9 @@ def handoff(
 
 
 def open_handoffs(store: Store, agent: str | None = None, limit: int = MOST) -> list[Handoff]:
-    """Return what is handed over and not taken, the oldest first: all of it, or what is for one agent and for anybody.
+    """Return the open handoffs, the oldest first: all of them, or those for `agent` and for anybody.
 
-    What an agent hands to anybody is not for itself.
+    An agent's own handoffs to anybody are not for itself.
     """
     where, values = _OPEN, [HANDOFF, TAKEN_OVER]
     if agent is not None:
@@ -88,22 +88,22 @@ def open_handoffs(store: Store, agent: str | None = None, limit: int = MOST) -> 
 
 
 def waiting_for(store: Store, agent: str, scope: str = "") -> list[Handoff]:
-    """Return what an agent is to be told: of the named scope, else of the store at hand and of the agent's default scope.
+    """Return the handoffs to show to an agent: of the named scope, else of the current store and the agent's default scope.
 
-    Raises UsageError, NotFoundError for a scope that is not there.
+    Raises UsageError, and NotFoundError for an unknown scope.
     """
     from engram.usecases.graph.agent_profiles import stores_of_agent
     from engram.usecases.opening.scopes import reach
 
     stores = [reach(store, scope)] if scope else stores_of_agent(store, agent)
-    found = [one for each in stores for one in open_handoffs(each, agent, MOST_TOLD)]
-    return sorted(found, key=lambda one: (one.lore.created_at, one.lore.id))[:MOST_TOLD]
+    found = [one for each in stores for one in open_handoffs(each, agent, MOST_AT_ONCE)]
+    return sorted(found, key=lambda one: (one.lore.created_at, one.lore.id))[:MOST_AT_ONCE]
 
 
 def for_session_start(store: Store, agent: str, budget: int) -> str:
-    """Return what is handed over to an agent that begins a session, framed, and taken over with that; "" for nothing.
+    """Frame the handoffs to an agent that starts a session, and mark them as taken over; "" for none.
 
-    What does not fit into `budget` tokens waits for the next session.
+    Those that do not fit into `budget` tokens wait for the next session.
     """
     from engram.domain.agents import fence
     from engram.usecases.agents import shown_entries
@@ -125,7 +125,7 @@ def for_session_start(store: Store, agent: str, budget: int) -> str:
 
 
 def take_over(store: Store, taken: Sequence[Handoff]) -> list[str]:
-    """Mark these as taken over, so that nobody is told again; the ids of those for which that was possible."""
+    """Mark handoffs as taken over, so that they are not shown again; return the ids of those for which that succeeded."""
     from engram.usecases.opening.scopes import reach
     from engram.usecases.store import entry_writer
 
@@ -137,7 +137,7 @@ def take_over(store: Store, taken: Sequence[Handoff]) -> list[str]:
                 where, one.path, one.lore.id, _mark_taken_over, f"take over: {one.lore.title}"
             )
             done.append(one.lore.id)
-        except EngramError:  # read-only, or forgotten just now: it is told again
+        except EngramError:  # read-only, or forgotten meanwhile: it is shown again
             continue
     return done
 
@@ -153,5 +153,5 @@ def _read(store: Store, path: str) -> list[Handoff]:
     if file is None:
         return []
     lore = file.lore
-    still = lore.status == ACTIVE and HANDOFF in lore.tags and TAKEN_OVER not in lore.tags
-    return [Handoff(lore, path, lore.agent, receiver(lore), store.places.scope)] if still else []
+    is_open = lore.status == ACTIVE and HANDOFF in lore.tags and TAKEN_OVER not in lore.tags
+    return [Handoff(lore, path, lore.agent, receiver(lore), store.places.scope)] if is_open else []

@@ -1,4 +1,4 @@
-"""Failed hooks, logged in the activity log, since their agents are not told."""
+"""Log failures of hooks in the activity log, since the agents do not see them."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _MOST = 1000
 
 
 def note(store: Store, error: BaseException) -> None:
-    """Record that the store's caller failed; a secret in the error is masked. Never raises."""
+    """Log that the calling hook failed; secrets in the error are masked. Never raises."""
     text = f"{type(error).__name__}: {' '.join(str(error).split())}"
     activity_log.note(store, ACTION, query=first_words(text, _LONGEST))
 
 
 def of_last_day(store: Store) -> list[LiveEntry]:
-    """Return the lines of the last day, newest first. Raises StoreError."""
+    """Return the failures of the last day, the newest first. Raises StoreError."""
     since = store.clock.now().timestamp() - _DAY
     return [one for one in store.session_state.live.latest(_MOST, ACTION) if one.at > since]

@@ -1,7 +1,6 @@
-"""Observations: texts that are queued at once and made into pending entries later, in the background.
+"""Observations: texts that are queued at once, and turned into pending entries later, in the background.
 
-What the rules of extraction find in one becomes pending entries; a text in which they find nothing, unless it is junk,
-becomes one itself. A person accepts them.
+The lessons that the rules of extraction find become entries; a text without any becomes one itself unless it is junk.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 MOST_CHARACTERS = 8_000
 MOST_A_MINUTE = 120
 MOST_WAITING = 1_000
-MOST_A_DAY = 100  # entries that are made of them
+MOST_A_DAY = 100  # entries
 MOST_EACH = 3
 OBSERVED = "observed"
 CATEGORY = "OBSERVATION"
@@ -45,9 +44,9 @@ class Observed(NamedTuple):
 
 
 def observe(store: Store, text: str, *, agent: str = "", files: Sequence[str] = ()) -> Observed:
-    """Queue a text durably, to be worked on later. Secrets in it are masked first.
+    """Queue a text durably for later extraction. Secrets in it are masked first.
 
-    Raises ValidationError for one that is empty or has more than 8,000 characters, UsageError where there are too many,
+    Raises ValidationError for one that is empty or has more than 8,000 characters, UsageError above the rate limits,
     NotAllowedError, StoreError.
     """
     text = fence.remove_frames(text).strip()
@@ -78,14 +77,14 @@ def waiting(store: Store) -> int:
 
 
 def work_waits(store: Store) -> bool:
-    """Return whether there are observations to work on now."""
+    """Return whether observations can be processed now."""
     return not _queue(store).is_empty() and _count_today(store) < MOST_A_DAY
 
 
 def enrich(store: Store) -> int:
-    """Make pending entries of the waiting observations; returns how many. Does nothing while another process does it.
+    """Turn the waiting observations into pending entries, and return how many. Does nothing while another process does so.
 
-    An observation is removed only when its entries are written.
+    An observation is only removed once its entries are written.
     """
     return _queue(store).work_off(
         lambda job: _persist_as(store, job), lambda: _count_today(store) < MOST_A_DAY
@@ -93,7 +92,7 @@ def enrich(store: Store) -> int:
 
 
 def _persist_as(store: Store, job: dict[str, object]) -> int:
-    """Make entries of one in the name of the agent that observed it."""
+    """Turn one observation into entries, in the name of the agent that made it."""
     with store.lock, store.calling(Caller(_text(job, "session"), _text(job, "agent"), "observe")):
         return _persist(store, job)
 
@@ -105,7 +104,7 @@ def _persist(store: Store, job: dict[str, object]) -> int:
     for draft in _drafts(store, job):
         try:
             done, _ = record_new(store, draft)
-        except (ConflictError, StoreError):  # not now: it stays in the queue
+        except (ConflictError, StoreError):  # temporary: the observation stays in the queue
             raise
         except EngramError:
             continue
@@ -141,7 +140,7 @@ def _drafts(store: Store, job: dict[str, object]) -> list[Draft]:
 
 
 def _check_rate(store: Store, queue: JobQueue) -> int:
-    """Count the waiting observations. Raises UsageError for too many of them, or too many within a minute."""
+    """Count the waiting observations. Raises UsageError if too many wait, or came within a minute."""
     count, name = queue.count(MOST_A_MINUTE)
     if count >= MOST_WAITING:
         raise _too_many(f"{MOST_WAITING:,} observations wait already.")

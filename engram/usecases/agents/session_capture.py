@@ -1,9 +1,9 @@
-"""What hooks record when a task, a subagent or a session ends: a few entries, by conservative rules.
+"""Capture a few entries when a task, a subagent or a session ends, by conservative rules.
 
-A lesson becomes a captured entry: private, recalled with a mark, gone after two weeks unless a person accepts it. The
-summary of a session and the result of a task become pending entries. The hook itself only queues a report, durably and
-without secrets (`hand_in`); a detached process makes entries of it (`persist`). The size of a report, the queue, and the
-entries of a session and of a day are limited.
+A lesson becomes a captured entry: private, recalled with a mark, and deleted after two weeks unless a person accepts it.
+The summary of a session and the result of a task become pending entries. The hook itself only queues a report, durably
+and without secrets (`hand_in`); a detached process turns it into entries (`persist`). The size of a report, the queue, and
+the entries per session and day are limited.
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ MOST_A_DAY = 40
 _DAY = 86_400.0
 _SUMMARY, _RESULT = _FILED = ("SESSION_SUMMARY", "TASK_RESULT")
 _CONFIDENCE = 0.5
-_MOST_LOOKED_AT = 200  # lessons of a transcript
-_LEAST_SAID = 80  # characters that a summary's outcome or a task's description must have
-_LONGEST_SAID = 900
-_LONGEST_ASKED = 300
+_MOST_LESSONS = 200  # in a transcript
+_SHORTEST_REPLY = 80  # characters of a reply that is worth summarizing
+_LONGEST_REPLY = 900
+_LONGEST_PROMPT = 300
 
 
 class Report(NamedTuple):
-    """What a hook hands in: the event, who and which session, what the agent said last, where its transcript is.
+    """A report of a hook: the event, agent and session, the agent's last reply, and the path of its transcript.
 
-    `task` is the subject of a task that was completed; `whole` says that the session is over.
+    `task` is the subject of a completed task; `whole` says that the session is over.
     """
 
     event: str
@@ -65,7 +65,7 @@ class Report(NamedTuple):
 
 
 def hand_in(store: Store, report: Report) -> bool:
-    """Queue a report for `persist`; False where it holds nothing or too many wait. Raises StoreError."""
+    """Queue a report for `persist`; return False if it is empty or too many wait. Raises StoreError."""
     reply, task = (_clean(store, text) for text in (report.said, report.task))
     if not (reply or task or report.transcript):
         return False
@@ -79,9 +79,9 @@ def hand_in(store: Store, report: Report) -> bool:
 
 
 def persist(store: Store) -> int:
-    """Make pending entries of the waiting reports; returns how many. Does nothing while another process does it.
+    """Turn the waiting reports into entries, and return how many. Does nothing while another process does so.
 
-    A report is removed only when its entries are written.
+    A report is only removed once its entries are written.
     """
     return _queue(store).work_off(lambda job: _persist(store, job))
 
@@ -90,7 +90,7 @@ def _persist(store: Store, job: dict[str, object]) -> int:
     try:
         report = Report(**job)  # type: ignore[arg-type]
         drafts = _drafts(store, report)
-    except (TypeError, AttributeError):  # of another version of Engram
+    except (TypeError, AttributeError):  # written by another version of Engram
         return 0
     memory, count = HookMemory(store.state), 0
     for draft in drafts:
@@ -120,24 +120,20 @@ def _was_shown(store: Store, session: str, lore_id: str) -> bool:
 
 
 def _keep_captured(store: Store, draft: recording.Draft, session: str) -> bool:
-    """Keep a lesson as a captured entry, unless the store or a captured entry says nearly the same already, or it is refused.
+    """Keep a lesson as a captured entry, unless it is refused or another entry says nearly the same.
 
-    One that the store has in these words is confirmed by this, unless the session was shown it: that would be its echo.
+    An entry with the same text is confirmed, unless the session was shown it and may only repeat it.
     """
     try:
         lore, _ = recording.prepare(store, draft)
-        learned, lore = lore.when, lore._replace(when=())  # what is learned is never in a file
+        learned, lore = lore.when, lore._replace(when=())  # learned moments are not written into files
         twins = similar_or_bare(store, lore)
-        there = find_same(store, lore, [twin.path for twin in twins])
+        same = find_same(store, lore, [twin.path for twin in twins])
+        if same is not None and same.lore.status == ACTIVE and not _was_shown(store, session, same.lore.id):
+            judgements.confirm(store, same.lore, lore.agent)
+            learned_moments.learn(store, same.lore.id, learned)
         if (
-            there is not None
-            and there.lore.status == ACTIVE
-            and not _was_shown(store, session, there.lore.id)
-        ):
-            judgements.confirm(store, there.lore, lore.agent)
-            learned_moments.learn(store, there.lore.id, learned)
-        if (
-            there is not None
+            same is not None
             or twins
             or any(say_alike(lore.content, other.content) for other in captured.lessons(store))
         ):
@@ -145,9 +141,9 @@ def _keep_captured(store: Store, draft: recording.Draft, session: str) -> bool:
         captured.keep(store, lore)
         learned_moments.learn(store, lore.id, learned)
         for other in filter(captured.is_outcome, captured.list_captured(store)):
-            if other.content.partition("\n")[0].removeprefix("Seen: ") in lore.content:  # now it is explained
+            if other.content.partition("\n")[0].removeprefix("Seen: ") in lore.content:  # `lore` explains it
                 captured.drop(store, other.id)
-    except (ConflictError, StoreError):  # not now: the report stays in the queue
+    except (ConflictError, StoreError):  # temporary: the report stays in the queue
         raise
     except EngramError:
         return False
@@ -155,7 +151,7 @@ def _keep_captured(store: Store, draft: recording.Draft, session: str) -> bool:
 
 
 def _record_draft(store: Store, draft: recording.Draft, *, anyway: bool) -> bool:
-    """Record a draft unless the store says nearly the same already (or `anyway`), or refuses it."""
+    """Record a draft unless it is refused, or (without `anyway`) an entry says nearly the same."""
     try:
         if anyway:
             recording.record(store, draft)
@@ -166,7 +162,7 @@ def _record_draft(store: Store, draft: recording.Draft, *, anyway: bool) -> bool
 
 
 def _drafts(store: Store, report: Report) -> list[recording.Draft]:
-    """Return what a report gives: candidates from what was said, a task's result, a session's summary."""
+    """Return the drafts of a report: fixes and lessons, or the result of a task; and the summary of a session."""
     found = transcript.read(report.transcript) if report.transcript else transcript.Transcript()
     solved = fixes(transcript_steps.read(report.transcript)) if report.transcript else []
     drafts = [
@@ -177,15 +173,15 @@ def _drafts(store: Store, report: Report) -> list[recording.Draft]:
     turns, asked = _turns(found, report.said)
     learned = [
         one
-        for one in extract(turns, _MOST_LOOKED_AT)
+        for one in extract(turns, _MOST_LESSONS)
         if not is_a_change(one) and not any(say_alike(one.content, fix.explanation) for fix in solved)
     ]
-    # What is said last is known best.
+    # The last lessons are the most reliable.
     drafts += [
         _draft(store, report, one.content, one.category, one.files, asked=asked[one.where])
         for one in learned[-MOST:]
     ]
-    if report.task and not drafts and len(report.said) >= _LEAST_SAID:
+    if report.task and not drafts and len(report.said) >= _SHORTEST_REPLY:
         drafts = [_draft(store, report, _task(report), _RESULT, ())]
     summary = _summary(store, report, found) if report.whole else ""
     if summary:
@@ -195,7 +191,7 @@ def _drafts(store: Store, report: Report) -> list[recording.Draft]:
 
 
 def _turns(found: transcript.Transcript, said: str) -> tuple[list[Turn], dict[str, str]]:
-    """Return what was said, `said` behind the rest, and what had been asked before each turn of the agent, by where it is."""
+    """Return the turns of a session, with `said` as the last, and the topic before each turn of the agent, by its place."""
     turns, prompts, asked, before = list[Turn](), list[str](), dict[str, str](), ""
     for number, (role, words) in enumerate((*found.turns, ("assistant", said))):
         text, where = fence.remove_frames(words), f"message {number}"
@@ -211,8 +207,8 @@ def _draft(
     store: Store, report: Report, content: str, category: str, files: Sequence[str], when: Sequence[str] = (),
     asked: str = "",
 ) -> recording.Draft:  # fmt: skip
-    summed_up = category == _SUMMARY
-    # The words of a prompt are those of the next one about the same thing.
+    is_summary = category == _SUMMARY
+    # The next prompt about the same subject will use similar words.
     context = [f"{captured.CONTEXT}{report.event}", *([f"{captured.ASKED}{asked}"] if asked else [])]
     return recording.Draft(
         content,
@@ -221,33 +217,33 @@ def _draft(
         confidence=_CONFIDENCE,
         tags=(ORIGIN,),
         files=tuple(files[:20]),
-        type="episodic" if summed_up else "",
+        type="episodic" if is_summary else "",
         status=PENDING,
         agent=report.agent,
         redact=True,
         when=tuple(when),
-        keys={"session": report.session, "participants": (report.agent,)} if summed_up else {},
+        keys={"session": report.session, "participants": (report.agent,)} if is_summary else {},
     )
 
 
 def _task(report: Report) -> str:
-    return f"Task done: {report.task[:_LONGEST_ASKED]}\n\n{report.said[:_LONGEST_SAID]}"
+    return f"Task done: {report.task[:_LONGEST_PROMPT]}\n\n{report.said[:_LONGEST_REPLY]}"
 
 
 def _summary(store: Store, report: Report, found: transcript.Transcript) -> str:
-    """Return a session that changed files and said how it ended, in a few lines; "" for any other."""
-    replies = [text for text in (*found.said, report.said) if len(text) >= _LEAST_SAID]
+    """Summarize a session that changed files and ended with a reply, in a few lines; "" for any other."""
+    replies = [text for text in (*found.said, report.said) if len(text) >= _SHORTEST_REPLY]
     if not (found.files and found.prompts and replies):
         return ""
-    # Without secrets before it is cut: half a one would not be recognized.
-    asked = _clean(store, found.prompts[0])[:_LONGEST_ASKED]
-    ended = _clean(store, replies[-1])[:_LONGEST_SAID]
+    # Secrets are masked before the cut, since half a secret would not be recognized.
+    asked = _clean(store, found.prompts[0])[:_LONGEST_PROMPT]
+    ended = _clean(store, replies[-1])[:_LONGEST_REPLY]
     title = " ".join(asked.split())[:90]
     return f"Session: {title}\n\nAsked: {asked}\n\nEnded with: {ended}"
 
 
 def _clean(store: Store, text: str) -> str:
-    """Return a text for a report: without what Engram itself had said, without secrets, not too long."""
+    """Return a text for a report: without Engram's own text, with secrets masked, and not too long."""
     text = fence.remove_frames(text)
     return redact(text, find_secrets(text, store.allowed_secrets))[-MOST_CHARACTERS:].strip()
 

@@ -1,6 +1,6 @@
-"""The brief in a file of rules, for an agent that reads those but may drop what a hook says when a session starts.
+"""Put the brief into a rules file, for an agent that reads those but may drop a hook's text at the start of a session.
 
-Only a file that `engram connect` made here is written, and none that leads elsewhere: a repository may come with links.
+Only a file that `engram connect` created is written, and no link, which a cloned repository may contain.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from engram.domain.errors import EngramError
 
 
 def place(agent: str, working: str) -> str:
-    """Return the file of rules of an agent for the project around `working`; "" where connecting made none."""
+    """Return the path of an agent's rules file for the project around `working`; "" if `engram connect` created none."""
     from engram.adapters.agents.hosts import host_named
 
     host = host_named(agent)
@@ -28,7 +28,7 @@ def place(agent: str, working: str) -> str:
 
 
 def put(path: str, notes: str) -> str:
-    """Write the notes into a file that `place` named; returns those that are still to be said otherwise."""
+    """Write the notes into the file from `place`, and return those that could not be written."""
     from engram.adapters.agents.edits import OWNED_MARK
     from engram.adapters.agents.guides import session_rules
     from engram.adapters.files.foreign import foreign_files

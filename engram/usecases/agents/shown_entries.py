@@ -1,6 +1,6 @@
-"""What a session has before it: entries that it was shown whole, and passages of long ones.
+"""Remember what a session was shown: whole entries, and passages of long ones.
 
-An entry that stood somewhere by its title alone is not among them, and one passage of a long entry says nothing of another.
+An entry that was only listed by its title does not count, and each passage of a long entry counts by itself.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ if TYPE_CHECKING:
 
 
 def key(framed: Framed) -> str:
-    """Return by what it is remembered that an entry was shown so: its id, for passages with their digest."""
+    """Return the key of an entry as shown: its id, with the digest of the passages if it is not whole."""
     return f"{framed.id} {digest(framed.content.encode())}" if framed.left_out else framed.id
 
 
 def before(store: Store) -> set[str]:
-    """Return the keys of what the calling session was shown."""
+    """Return the keys of entries that the calling session was shown."""
     return HookMemory(store.state).marked(SHOWN, store.caller.session)
 
 
 def mark(store: Store, shown: Iterable[Framed]) -> list[Framed]:
-    """Remember what the calling session is shown now; return those that it was not shown before."""
+    """Mark entries as shown to the calling session, and return those that are new to it."""
     memory, now = HookMemory(store.state), store.clock.now().timestamp()
     return [one for one in shown if memory.mark(SHOWN, store.caller.session, key(one), now)]
 
 
 def remember(store: Store, shown: Iterable[Framed], *, is_recalled: bool = False) -> None:
-    """Remember what the calling session is shown, where that is possible: an answer does not fail for want of it.
+    """Mark entries as shown to the calling session; an error is ignored, since the answer does not depend on it.
 
-    With `is_recalled` the agent is asked later whether it helped.
+    With `is_recalled` the agent is asked later whether they helped.
     """
     with contextlib.suppress(EngramError, OSError, sqlite3.Error):
         marked = mark(store, shown)

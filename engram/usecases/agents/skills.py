@@ -1,4 +1,4 @@
-"""Skills: which there are, the best one for a task, and running its query; what became of that counts next time."""
+"""List skills, find the best one for a task, and run its query; the outcome counts for the next choice."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 ACTION = "skill"
 NONE: Values = MappingProxyType({})
-_WEIGHED = 5  # skills near a task, of which the best is taken
+_CANDIDATES = 5  # matching skills among which the most successful is chosen
 
 
 class Skill(NamedTuple):
-    """A skill: its entry, the query in it ("" for a recipe), and how its runs on this machine ended.
+    """A skill: its entry, the query in it ("" for a recipe), and its record on this machine.
 
-    `result` is what the query gave if it was run, `error` why it gave nothing, `took_ms` how long it ran.
+    If the query was run, `result` is its result, `error` the reason for a failure, `took_ms` the duration.
     """
 
     lore: Lore
@@ -60,11 +60,11 @@ def skills(store: Store) -> list[Skill]:
 def recall_skill(
     store: Store, task: str, *, run: bool = False, parameters: Values = NONE, waiting: bool = True
 ) -> Skill | None:
-    """Return the best skill for a task, from all scopes; with `run` its query is run on this store, if it has one.
+    """Return the best skill for a task, from all scopes; None if none matches. With `run`, run its query on this store.
 
-    None where no skill is near enough. Raises UsageError, ValidationError.
-    """  # fmt: skip
-    answer = query(store, Question(task, _WEIGHED, types=(PROCEDURAL,), tags=(TAG,)))
+    Raises UsageError, ValidationError.
+    """
+    answer = query(store, Question(task, _CANDIDATES, types=(PROCEDURAL,), tags=(TAG,)))
     records = _records(store) if answer.lore else {}
     best = max(
         answer.lore, key=lambda hit: hit.score.total * records.get(hit.lore.id, NEVER).factor, default=None
@@ -97,7 +97,7 @@ def run_skill(store: Store, name: str, parameters: Values = NONE) -> Skill:
 
 
 def run_query(store: Store, skill: Skill, parameters: Values, *, waiting: bool) -> Skill:
-    """Return the skill with what its query gave, or why it gave nothing; see `note_run`."""
+    """Return the skill with the result or error of its query; see `note_run`."""
     missing = [name for name in sql_text.parameters(skill.query) if name not in parameters]
     if missing:
         return skill._replace(error=f"It needs a value for {', '.join(missing)}.")
@@ -110,7 +110,7 @@ def run_query(store: Store, skill: Skill, parameters: Values, *, waiting: bool) 
 
 
 def note_run(store: Store, skill: Skill) -> Skill:
-    """Give the activity log a line of how running the query ended, if it could begin; the skill with that counted."""
+    """Log the outcome of a run, if it began, in the activity log; return the skill with the outcome counted."""
     if skill.took_ms is None:
         return skill
     succeeded = int(skill.result is not None)
@@ -120,7 +120,7 @@ def note_run(store: Store, skill: Skill) -> Skill:
 
 
 def _records(store: Store) -> dict[str, Record]:
-    """Return how the skills' runs ended, by id."""
+    """Return the records of skills, by id."""
     with store.lock:
         found = LiveSums(store.session_state).outcomes(ACTION)
     return {lore_id: Record(*counts) for lore_id, counts in found.items()}

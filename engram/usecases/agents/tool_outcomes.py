@@ -1,8 +1,8 @@
-"""What tools came to in a session: commands that failed, and what was changed until they passed, as captured entries.
+"""Capture commands that fail in a session, and the changes after which they pass, as captured entries.
 
-A hook is called after every tool, so the usual case, a tool that did its work, costs a look at the session's marks and no
-more. Kept is what could matter later: at most four failures a session and thirty in all, each for two weeks, private to
-this clone. One becomes an observation when the same command (program and subcommand) passes.
+A hook is called after every tool, so the usual case, a tool that succeeds, only reads the session's marks. At most four
+failures a session and thirty in all are kept, each for two weeks, private to this clone. A failure becomes an
+observation when the same command (program and subcommand) passes.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ MOST_A_SESSION = 4
 MOST = 30
 _MOST_FILES = 8
 _CONFIDENCE = 0.4
-_OF_SERVERS = "mcp__"  # how the names of tools of MCP servers begin
+_MCP_PREFIX = "mcp__"  # of the names of MCP servers' tools
 
 
 class Use(NamedTuple):
-    """A tool that was used: its name, its command line ("" for none), the files it changed, the folder it ran in."""
+    """The use of a tool: its name, its command line ("" for none), the files it changed, the folder it ran in."""
 
     tool: str
     command: str = ""
@@ -36,14 +36,14 @@ class Use(NamedTuple):
 
 
 def note_failure(store: Store, use: Use, output: str) -> None:
-    """Keep that a command, or a tool of another MCP server, failed with this output, if it says how. Raises StoreError."""
+    """Keep the failure of a command, or of another MCP server's tool, if its output states an error. Raises StoreError."""
     if use.changed or not store.settings.flag("hooks.capture"):
         return
     keys = _keys(use)
     memory, session = HookMemory(store.state), store.caller.session
     open_ = _open_failures(memory, session)
     if not keys or not memory.is_on_disk or open_.keys() & keys.keys():
-        return  # the first failure stands for those that follow it
+        return  # repeated failures count as the first
     content = _content(store, [*keys.values()][-1], output)
     if not content or len({_id(mark) for mark in memory.marked(FAILED, session)}) >= MOST_A_SESSION:
         return
@@ -52,11 +52,11 @@ def note_failure(store: Store, use: Use, output: str) -> None:
     for key in keys if lore_id else ():
         memory.mark(FAILED, session, f"{key}\n{lore_id}", now)
     if lore_id:
-        memory.mark(SHOWN, session, lore_id, now)  # who saw it happen need not be told
+        memory.mark(SHOWN, session, lore_id, now)  # this session has seen the failure itself
 
 
 def note_success(store: Store, use: Use) -> None:
-    """Note the files that a tool changed, or that a command passed which had failed in this session. Raises StoreError."""
+    """Note the files that a tool changed, or that a command passed after a failure in this session. Raises StoreError."""
     memory, session = HookMemory(store.state), store.caller.session
     if use.changed:
         for file in use.changed[:_MOST_FILES]:
@@ -71,16 +71,16 @@ def note_success(store: Store, use: Use) -> None:
 
 
 def _keys(use: Use) -> Mapping[str, str]:
-    """Return what identifies what was run, and how it is named."""
+    """Return the keys by which uses of a tool are paired, with their names."""
     from engram.domain.agents.fixes import keys_of
 
-    if use.tool.startswith(_OF_SERVERS):
+    if use.tool.startswith(_MCP_PREFIX):
         return {use.tool: use.tool}
     return {" ".join(key).strip(): name for key, name in keys_of(use.command).items()}
 
 
 def _open_failures(memory: HookMemory, session: str) -> dict[str, tuple[str, float]]:
-    """Return the failures of a session that nothing passed since: id of the entry and time of each, by key."""
+    """Return the failures of a session whose command has not passed since: the id and time of each, by key."""
     failed = memory.times(FAILED, session)
     passed = memory.marked(PASSED, session) if failed else set()
     return {
@@ -93,7 +93,7 @@ def _id(mark: str) -> str:
 
 
 def _content(store: Store, name: str, output: str) -> str:
-    """Return the text of a failure, without secrets; "" where the output does not say what went wrong."""
+    """Describe a failure, secrets masked; "" if the output states no error."""
     from engram.domain.admission.secrets import find_secrets, redact
     from engram.domain.agents.error_lines import complains, identifying_error
     from engram.domain.agents.fence import remove_frames
@@ -107,7 +107,7 @@ def _content(store: Store, name: str, output: str) -> str:
 
 
 def _keep(store: Store, content: str) -> str:
-    """Keep a failure, unless an earlier session left the same; returns the id of the entry, "" where it is refused."""
+    """Keep a failure, unless an earlier session kept the same one; return the id of the entry, "" if it is refused."""
     from engram.domain.errors import ConflictError, EngramError, StoreError
     from engram.usecases.recording.record import Draft, prepare
     from engram.usecases.store import activity_log, captured
@@ -133,7 +133,7 @@ def _keep(store: Store, content: str) -> str:
 
 
 def _resolve(store: Store, lore_id: str, files: Sequence[str]) -> None:
-    """Turn a failure into the observation that the same command passed, and after which changes."""
+    """Turn a failure into the observation that the same command passed, and after which changes it did."""
     from engram.usecases.store import captured
 
     lore = captured.find(store, lore_id)
@@ -147,5 +147,5 @@ def _resolve(store: Store, lore_id: str, files: Sequence[str]) -> None:
 
 
 def _line(lore: Lore) -> str:
-    """Return what was seen to fail."""
+    """Return the line that describes the failure."""
     return lore.content.partition("\n")[0]
