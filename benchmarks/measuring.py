@@ -45,13 +45,19 @@ def median(costs: Sequence[Cost]) -> Cost:
     return Cost(statistics.median(c.cpu_ms for c in costs), statistics.median(c.wall_ms for c in costs))
 
 
-def run(arguments: Sequence[str], folder: str) -> Child:
-    """Run a program in `folder` to its end; processes that it leaves behind are not counted."""
-    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+def run(arguments: Sequence[str], folder: str, text: str = "") -> Child:
+    """Run a program in `folder` with a text as its input; processes that it leaves behind are not counted."""
+    with (
+        tempfile.TemporaryFile() as given,
+        tempfile.TemporaryFile() as output,
+        tempfile.TemporaryFile() as errors,
+    ):
+        given.write(text.encode())
+        given.seek(0)
         began = time.perf_counter_ns()
         child = os.fork()
         if child == 0:
-            _become(arguments, folder, output.fileno(), errors.fileno())
+            _become(arguments, folder, given.fileno(), output.fileno(), errors.fileno())
         _, status, used = os.wait4(child, 0)
         wall = (time.perf_counter_ns() - began) / 1e6
         output.seek(0)
@@ -77,11 +83,11 @@ def resident_mb() -> float:
         return peak_mb()
 
 
-def _become(arguments: Sequence[str], folder: str, output: int, errors: int) -> None:
+def _become(arguments: Sequence[str], folder: str, given: int, output: int, errors: int) -> None:
     """In the forked child: turn into the program, or end."""
     try:
         os.chdir(folder)
-        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        os.dup2(given, 0)
         os.dup2(output, 1)
         os.dup2(errors, 2)
         os.execvpe(arguments[0], list(arguments), os.environ)

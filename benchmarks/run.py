@@ -109,6 +109,7 @@ def _size(folder: str, count: int, runs: int, steady: Steady) -> Group:
         "changes": lambda: _changes(plain, count, runs),
         "warm queries": lambda: _warm(plain, count, runs),
         "cold queries": lambda: _cold_queries(plain, count, runs),
+        "hooks": lambda: _hooks(plain, runs),
         "recording": lambda: _record(dedicated, runs),
         "cold recording": lambda: _cold_record(dedicated, runs),
     }
@@ -198,6 +199,28 @@ def _cold_queries(root: str, count: int, runs: int) -> list[Figure]:
     ]
 
 
+def _hooks(root: str, runs: int) -> list[Figure]:
+    """Measure the hooks that an agent calls most, with a different question in each run."""
+    if _cli_missing(root):
+        return [Figure("`engram hook`", more="skipped: engram.cli.main cannot be imported")]
+    events: dict[str, Callable[[str], dict[str, Any]]] = {
+        "prompt": lambda text: {"prompt": text},
+        "pre-tool": lambda text: {"tool_name": "Bash", "tool_input": {"command": f"psql -c '{text}' db.sql"}},
+        "tool-failure": lambda text: {
+            "tool_name": "Bash", "tool_input": {"command": "pytest -q"}, "error": f"RuntimeError: {text}"
+        },
+    }  # fmt: skip
+    figures = []
+    for event, describe in events.items():
+        calls = [
+            json.dumps({"session_id": text, "cwd": root, **describe(text)})
+            for text in generate.questions(runs, SEED + 5)
+        ]
+        costs = [_checked(root, "hook", event, "--agent", "claude-code", text=call).cost for call in calls]
+        figures.append(timed(f"`engram hook {event}`, whole process", median(costs)))
+    return figures
+
+
 def _record(root: str, runs: int) -> list[Figure]:
     found = _task("record", root, runs)
     spent = Cost(*found["ack"])
@@ -227,9 +250,9 @@ def _cold_record(root: str, runs: int) -> list[Figure]:
     return [against(timed("`engram record`, whole process (p50)", spent), spent.wall_ms, 120, "ms")]
 
 
-def _checked(folder: str, *arguments: str) -> Child:
+def _checked(folder: str, *arguments: str, text: str = "") -> Child:
     """Run the command line; a benchmark of a failing command would be worth nothing."""
-    child = run([sys.executable, "-c", _CLI, *arguments], folder)
+    child = run([sys.executable, "-c", _CLI, *arguments], folder, text)
     if child.code:
         raise RuntimeError(f"engram {' '.join(arguments)[:80]} failed ({child.code}): {child.errors[-500:]}")
     return child

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from apikit import Result, cli, lore_files, ok, variables
 from effort import sampled
-from hookkit import CALLS, LESSON, PROMPT, make_store, recorded
+from hookkit import LESSON, PROMPT, make_store, recorded
 
 from tests.project.test_startup import START, start
 
@@ -289,26 +289,6 @@ def test_a_hook_starts_as_lightly_as_a_query(home: Path, monkeypatch: pytest.Mon
         "status": 0,
         "loaded": [],
     }
-
-
-MOST_SECONDS = 0.5  # of the processor
-
-
-@pytest.mark.slow
-def test_no_event_costs_more_processor_time_than_it_may(root: Path) -> None:
-    """Of a small store; the benchmarks measure it on 10,000 entries."""
-    spent = {}
-    for agent, event in [call for call in CALLS if call[0] == "claude-code"]:
-        best = 9.0
-        for attempt in range(3):  # one that is quick enough need not be tried again
-            if best <= MOST_SECONDS:
-                break
-            before = os.times()
-            run(root, payload(root, event, session_id=f"{attempt}"), event, "--agent", agent)
-            after = os.times()
-            best = min(best, after[2] + after[3] - before[2] - before[3])
-        spent[event] = best
-    assert {event: cost for event, cost in spent.items() if cost > MOST_SECONDS} == {}
 
 
 def test_work_that_takes_long_is_left_to_another_process(tmp_path: Path) -> None:
