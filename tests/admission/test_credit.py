@@ -167,6 +167,9 @@ def test_tools_hooks_and_contexts_say_what_counts(clones: Clones) -> None:
         assert "] fact · foreign: " in by_text(a.store, THEIRS)
     with a.calling("file", "tester"):
         assert "] fact · foreign: " in by_files(a.store, ["queue.py"])
+    a.store.settings = a.store.settings.but({"recall.min_confidence": 0.71})
+    with a.calling("other", "tester"):
+        assert by_files(a.store, ["queue.py"]) == "", "it claims more, and counts as 0.70"
 
 
 @pytest.mark.slow

@@ -1,8 +1,8 @@
 """What passes the gate of automatic recall by text: what else narrows it, what is written down, and other stores.
 
 Mutants that make no difference: those that spend one token of a budget of hundreds, ask for two rows of which the best
-counts, or take one figure for at least another; how many hits, files and letters are looked at, give or take one; and a
-tenth more of a figure that was fitted.
+counts, or take one figure for at least another; how many hits, files and letters are looked at, give or take one; a
+tenth more of a figure that was fitted, or of a threshold that nothing exceeds; and an empty answer in another form.
 """
 
 from __future__ import annotations
@@ -110,6 +110,23 @@ def test_what_is_spent_of_the_budget_is_left_out_of_it(root: Path) -> None:
         assert by_text(engram.store, PROMPT, spent=budget - 59) == ""
         assert by_text(engram.store, " \n") == ""
         assert LESSON in by_text(engram.store, PROMPT, spent=budget - 100)
+
+
+def test_nothing_is_shown_that_could_not_be_remembered_as_shown(root: Path) -> None:
+    with opened(root) as engram:
+        state = Path(engram.store.state.path)
+        state.unlink(missing_ok=True)
+        state.mkdir()
+        assert by_text(engram.store, PROMPT) == ""
+
+
+def test_the_title_of_an_entry_that_was_shown_before_has_its_links_marked(root: Path) -> None:
+    with opened(root) as engram:
+        engram.record("See https://example.org/kestrels for how kestrels nest in towers.", category="fact")
+        engram.refresh()
+        asked = "how do kestrels nest in towers?"
+        assert "https://example.org" in by_text(engram.store, asked)
+        assert "    See [unchecked link] https://example.org" in by_text(engram.store, asked, above=True)
 
 
 def test_the_activity_log_says_what_was_near_and_not_strong(root: Path) -> None:
