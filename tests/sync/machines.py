@@ -1,4 +1,4 @@
-"""Machines that share one remote: each a home and a clone of its own, all Engram processes real, none left behind."""
+"""Machines that share one remote: each has a home and a clone of its own, and real processes, all ended by the end."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 if not Path("/proc").is_dir():
-    pytest.skip("whose process it is stands in /proc", allow_module_level=True)
+    pytest.skip("needs /proc to tell whose a process is", allow_module_level=True)
 
 QUIET = "0.2"  # seconds without a change, before what was written is sent
 LONG = "3600"
-SOON = 10.0  # seconds after the start of a session in which lore from elsewhere has to be there
+SOON = 10.0  # seconds within which lore from elsewhere has to arrive after a session starts
 
 
 class Machine:
@@ -42,7 +42,7 @@ class Machine:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What its processes are started with."""
+        """The environment of its processes."""
         found = variables(**isolated_environment(self.home))
         calm = {"ENGRAM_SYNC_SECONDS": self.quiet, "ENGRAM_BACKGROUND": "", "ENGRAM_HOOK_SECONDS": "60"}
         return {**found, **calm, "ENGRAM_SESSION": f"session-{self.name}", "ENGRAM_AGENT": self.agent}
@@ -53,7 +53,7 @@ class Machine:
         return subprocess.Popen(command, cwd=self.root, env=self.environment, **options)
 
     def engram(self, *arguments: str, stdin: bytes = b"", code: int = 0) -> Result:
-        """Run `engram` to its end; its exit code has to be `code`."""
+        """Run `engram` and expect the exit code `code`."""
         pipe = subprocess.PIPE
         with self.start(*arguments, stdin=pipe, stdout=pipe, stderr=pipe) as child:
             out, err = child.communicate(stdin, timeout=60)
@@ -62,7 +62,7 @@ class Machine:
         return found
 
     def at_terminal(self, *arguments: str, typed: str = "") -> str:
-        """Run `engram` at a terminal of its own, with this typed ahead; what the screen shows."""
+        """Run `engram` at a terminal with `typed` as input; return what the screen shows."""
         import pty
 
         screen, inner = pty.openpty()
@@ -78,48 +78,48 @@ class Machine:
         return shown.decode()
 
     def hook(self, event: str, **changed: Any) -> str:
-        """Call a hook as Claude Code does; the text for its model."""
+        """Call a hook as Claude Code does; return the text for its model."""
         session = {"session_id": f"session-{self.name}"}
         payload = recorded("claude-code", event, self.root, **{**session, **changed})
         done = self.engram("hook", event, "--agent", "claude-code", stdin=json.dumps(payload).encode())
         return done.out
 
     def knows(self, word: str) -> bool:
-        """Whether its files have the word; the store is left alone."""
+        """Return whether the word is in its files, without opening the store."""
         own = self.root / "lore"
         store = self.root if own.is_dir() else self.root / ".git/engram/worktree"
         return any(word in file.read_text("utf-8") for file in store.glob("lore/**/*.md"))
 
     @property
     def waits(self) -> bool:
-        """Whether something that was written waits to be sent by itself, or a process is at work on it."""
+        """Whether changes wait to be sent, or a process is sending them."""
         return any((self.root / ".git/engram").rglob("sync-waits"))
 
     def python(self, code: str, *arguments: str) -> None:
-        """Run a program in the folder of the repository."""
+        """Run Python code in the folder of the repository."""
         command = [sys.executable, "-P", "-c", code, *arguments]
         subprocess.run(command, cwd=self.root, env=self.environment, check=True, timeout=60)
 
     @contextlib.contextmanager
     def serving(self) -> Iterator[tuple[str, dict[str, str]]]:
-        """Run `engram serve`; its address, and the headers of a request to it. In the end it is asked to stop."""
+        """Run `engram serve`; yield its address and the headers of requests. It is stopped in the end."""
         with self.start("serve", "--port", "0", stderr=subprocess.PIPE) as server:
             try:
                 assert server.stderr is not None
-                said = server.stderr.readline().decode()
-                token = Path(said.rpartition(": ")[2].strip()).read_text("utf-8").strip()
-                yield said.split()[1], {"authorization": f"Bearer {token}"}
+                line = server.stderr.readline().decode()
+                token = Path(line.rpartition(": ")[2].strip()).read_text("utf-8").strip()
+                yield line.split()[1], {"authorization": f"Bearer {token}"}
             finally:
                 server.terminate()
         assert server.returncode == 0
 
     def status(self) -> dict[str, Any]:
-        """What `engram status` says of git and syncing."""
+        """Return what `engram status` reports on git and syncing."""
         found: dict[str, Any] = self.engram("status", "--json").json["git"]
         return found
 
     def processes(self) -> Sequence[int]:
-        """The processes of this machine that are alive."""
+        """Return the running processes of this machine."""
         mark = f"HOME={self.home}".encode()
         found = []
         for entry in Path("/proc").iterdir():
@@ -130,18 +130,18 @@ class Machine:
         return found
 
     def rest(self) -> None:
-        """Wait until its last process has ended."""
+        """Wait until all its processes have ended."""
         wait_until(lambda: not self.processes(), f"processes of {self.name} go on")
 
     def kill_in(self, seconds: float) -> None:
-        """End its processes at a moment; those that are through by then are none."""
+        """Kill the processes that are still running after `seconds`."""
         moment = time.monotonic() + seconds
         while time.monotonic() < moment and self.processes():
             time.sleep(0.01)
         self.kill_all()
 
     def kill_all(self) -> None:
-        """End its processes as a power cut does."""
+        """Kill its processes, as a power cut does."""
         for process in self.processes():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(process, signal.SIGKILL)
@@ -157,7 +157,7 @@ class Machines:
         git(code, "push", "-q", str(self.hub), "HEAD:main")
 
     def add_empty(self, name: str) -> Machine:
-        """Add a machine that has nothing yet."""
+        """Add a machine without a clone."""
         machine = self._found[name] = Machine(self.folder, name)
         return machine
 
@@ -187,7 +187,7 @@ class Machines:
             away.rename(self.hub)
 
     def end(self) -> None:
-        """Wait for the processes of all machines; what is left then is killed, and an error."""
+        """Wait for the processes of all machines; kill those that remain and fail."""
         try:
             for machine in self._found.values():
                 machine.rest()
@@ -197,7 +197,7 @@ class Machines:
 
 
 def arrives(machine: Machine, word: str) -> float:
-    """Wait until lore with this word is among a machine's files; how many seconds that took."""
+    """Wait until a machine has lore with this word; return the seconds that took."""
     began = time.monotonic()
     wait_until(lambda: machine.knows(word), f"{machine.name} did not get {word}")
     return time.monotonic() - began

@@ -1,4 +1,4 @@
-"""Files that Engram does not commit, such as a README, stay as they were written here, and never stop a sync."""
+"""Local changes to files that Engram does not commit, such as a README, stay and never stop a sync."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def shared(tmp_path: Path, request: pytest.FixtureRequest) -> Here:
     return Here.again(tmp_path, request.param)
 
 
-def test_an_untracked_readme_stays_and_the_remotes_stands_beside_it(here: Here) -> None:
+def test_an_untracked_readme_stays_and_the_remotes_version_is_written_next_to_it(here: Here) -> None:
     here.readme.write_text("Mine.\n", "utf-8")
     here.push(README_md=OLD)
     name = other_version_path("README.md", OLD.encode())
@@ -133,7 +133,7 @@ def test_an_untracked_readme_stays_and_the_remotes_stands_beside_it(here: Here) 
     assert "README.md" in next(one["hint"] for one in findings if one["kind"] == "conflict")
 
 
-def test_an_untracked_readme_that_says_the_same_is_simply_the_remotes(here: Here) -> None:
+def test_an_untracked_readme_equal_to_the_remotes_becomes_tracked(here: Here) -> None:
     here.readme.write_text(OLD, "utf-8")
     here.push(README_md=OLD)
     assert here.sync() == []
@@ -185,7 +185,9 @@ def test_a_readme_deleted_here_and_not_committed_comes_back_when_the_remote_chan
 
 
 @pytest.mark.parametrize("kind", ["folder", "link"])
-def test_something_else_in_the_place_of_the_remotes_file_stays(here: Here, kind: str, tmp_path: Path) -> None:
+def test_a_folder_or_link_in_the_place_of_an_incoming_file_stays(
+    here: Here, kind: str, tmp_path: Path
+) -> None:
     outside = tmp_path / "outside.txt"
     outside.write_text("Mine.\n", "utf-8")
     if kind == "folder":
@@ -215,7 +217,7 @@ def test_a_file_where_the_remote_has_a_folder_and_a_link_to_a_folder_stay(here: 
     here.assert_goes_on()
 
 
-def test_a_picture_among_the_lore_that_is_not_committed_stays_too(here: Here) -> None:
+def test_an_uncommitted_picture_in_the_lore_folder_stays(here: Here) -> None:
     picture, mine, theirs = "lore/picture.png", b"\x89PNG\xff mine", b"\x89PNG\xff theirs"
     (here.root / picture).write_bytes(mine)
     (here.there / picture).write_bytes(theirs)
@@ -238,7 +240,7 @@ def test_an_edited_readme_does_not_stop_a_merge_of_both_sides(shared: Here) -> N
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(PARTS))
-def test_a_sync_that_was_killed_keeps_what_was_written_here_too(tmp_path: Path, part: int) -> None:
+def test_a_killed_sync_keeps_uncommitted_local_changes(tmp_path: Path, part: int) -> None:
     total = prepared.copy("a sync to be killed", tmp_path, _make_scene)
     folder = tmp_path / "scene"
     for step in range(part + 1, total, PARTS) if is_thorough() else [total * (part + 1) // (PARTS + 1)]:

@@ -1,4 +1,4 @@
-"""Syncs that happen by themselves: when they are due, one at a time, later after failures, never in the way."""
+"""Automatic syncs: when they are due, one at a time, later after failures, and only with consent."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from engram.usecases.sync.auto_sync import (
     can_sync,
     is_due,
     mark_change,
-    pause,
+    retry_delay,
     seconds_until_due,
     session_sync,
     sync_if_due,
@@ -61,7 +61,7 @@ def auto(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ENGRAM_SYNC_SECONDS")
 
 
-def test_it_is_off_unless_asked_for(engram: Engram) -> None:
+def test_automatic_syncs_are_off_by_default(engram: Engram) -> None:
     assert seconds_until_due(wishing(engram, sync_interval=0).store) == NEVER
     assert not session_sync(engram.store)
 
@@ -88,12 +88,12 @@ def test_it_is_due_at_once_and_then_by_interval(engram: Engram, clock: ManyClock
     assert is_due(store)
 
 
-def test_a_sync_by_hand_puts_the_next_one_off(engram: Engram, clock: ManyClock) -> None:
+def test_a_sync_by_hand_postpones_the_next_one(engram: Engram, clock: ManyClock) -> None:
     engram.sync()
     assert seconds_until_due(engram.store) == 600
 
 
-def test_after_failures_it_tries_later_each_time_and_soon_after_a_success(
+def test_the_delay_grows_after_each_failure_and_is_short_again_after_a_success(
     engram: Engram, clock: ManyClock, tmp_path: Path
 ) -> None:
     store = engram.store
@@ -114,9 +114,9 @@ def test_after_failures_it_tries_later_each_time_and_soon_after_a_success(
     assert sync_state.last(store)["failures"] == 0
 
 
-def test_the_pause_has_a_limit() -> None:
-    assert [pause(600, failures) for failures in (0, 1, 5, 6, 1000)] == [600, 1200, 19200, 21600, 21600]
-    assert pause(100_000, 50) == 100_000
+def test_the_retry_delay_has_a_limit() -> None:
+    assert [retry_delay(600, failures) for failures in (0, 1, 5, 6, 1000)] == [600, 1200, 19200, 21600, 21600]
+    assert retry_delay(100_000, 50) == 100_000
 
 
 @pytest.mark.usefixtures("auto")
@@ -137,7 +137,7 @@ DAMAGED = (
 
 
 @sampled("content", DAMAGED, everyday=2)
-def test_a_damaged_memory_of_the_last_sync_is_none(engram: Engram, content: str) -> None:
+def test_a_damaged_record_of_the_last_sync_is_ignored(engram: Engram, content: str) -> None:
     Path(engram.store.places.state, "last-sync.json").write_text(content)
     assert is_due(engram.store)
     assert sync_if_due(engram.store) is not None
@@ -207,7 +207,7 @@ def test_a_program_that_stays_open_syncs_too(engram: Engram, home: Path, tmp_pat
 
 
 @pytest.mark.usefixtures("auto")
-def test_a_store_cannot_make_itself_sync(tmp_path: Path) -> None:
+def test_the_settings_of_a_store_cannot_turn_on_automatic_syncs(tmp_path: Path) -> None:
     """A pulled configuration must not make a machine talk to the network."""
     engram = connected(tmp_path / "store", bare(tmp_path / "hub.git"), ManyClock())
     file = Path(engram.path, ".engram.toml")
@@ -222,7 +222,7 @@ def test_a_store_cannot_make_itself_sync(tmp_path: Path) -> None:
     assert cli("config", "sync.auto", "true", cwd=engram.path).code == 2
 
 
-# --- consent, and what was written
+# --- consent, and changes to send
 
 
 def by_a_person(engram: Engram) -> Engram:
@@ -239,7 +239,7 @@ def unsynced(tmp_path: Path, clock: ManyClock) -> Engram:
 
 
 @pytest.mark.usefixtures("auto")
-def test_the_first_sync_of_a_person_is_the_consent_and_that_of_an_agent_is_none(unsynced: Engram) -> None:
+def test_the_first_sync_by_a_person_is_consent_and_one_by_an_agent_is_not(unsynced: Engram) -> None:
     unsynced.sync()
     assert not can_sync(unsynced.store)
     by_a_person(unsynced).sync(push=False)
@@ -249,7 +249,7 @@ def test_the_first_sync_of_a_person_is_the_consent_and_that_of_an_agent_is_none(
 
 
 @pytest.mark.usefixtures("auto")
-def test_a_sync_that_failed_is_no_consent(unsynced: Engram, tmp_path: Path) -> None:
+def test_a_failed_sync_is_not_consent(unsynced: Engram, tmp_path: Path) -> None:
     (tmp_path / "hub.git").rename(tmp_path / "gone.git")
     with pytest.raises(RemoteError):
         by_a_person(unsynced).sync()
@@ -257,7 +257,7 @@ def test_a_sync_that_failed_is_no_consent(unsynced: Engram, tmp_path: Path) -> N
 
 
 @pytest.mark.usefixtures("auto")
-def test_consent_is_about_the_address_as_it_was(engram: Engram, tmp_path: Path) -> None:
+def test_consent_does_not_cover_a_changed_address(engram: Engram, tmp_path: Path) -> None:
     other = bare(tmp_path / "other.git")
     git(Path(engram.path), "remote", "set-url", "origin", str(other))
     mark_change(engram.store)
@@ -271,7 +271,7 @@ def test_consent_is_about_the_address_as_it_was(engram: Engram, tmp_path: Path) 
 
 
 @pytest.mark.usefixtures("auto")
-def test_a_refusal_counts_until_it_is_taken_back(engram: Engram) -> None:
+def test_a_refusal_counts_until_it_is_withdrawn(engram: Engram) -> None:
     sync_consent.refuse(engram.store, "origin")
     by_a_person(engram).sync()
     assert not can_sync(engram.store)
@@ -280,7 +280,7 @@ def test_a_refusal_counts_until_it_is_taken_back(engram: Engram) -> None:
 
 
 @pytest.mark.usefixtures("auto")
-def test_in_ci_nothing_syncs_by_itself(engram: Engram, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_syncs_automatically_in_ci(engram: Engram, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CI", "true")
     assert not session_sync(engram.store)
     assert seconds_until_due(engram.store) == NEVER
@@ -288,15 +288,13 @@ def test_in_ci_nothing_syncs_by_itself(engram: Engram, monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize("content", ["", "allowed", "refused \nallowed", "\x00\xff", "maybe x\n"])
 @pytest.mark.usefixtures("auto")
-def test_a_damaged_consent_is_none(engram: Engram, content: str) -> None:
+def test_a_damaged_consent_counts_as_none(engram: Engram, content: str) -> None:
     Path(engram.store.places.state, "sync-consent").write_text(content, "latin-1")
     assert not can_sync(engram.store)
 
 
 @pytest.mark.usefixtures("auto")
-def test_what_was_written_is_sent_half_a_minute_after_the_last_change(
-    engram: Engram, clock: ManyClock
-) -> None:
+def test_changes_are_sent_half_a_minute_after_the_last_one(engram: Engram, clock: ManyClock) -> None:
     store = wishing(engram, sync_interval=0).store
     assert seconds_until_due(store) == NEVER
     mark_change(store)
@@ -325,7 +323,7 @@ def test_changes_that_never_stop_are_sent_after_five_minutes(engram: Engram, clo
 
 
 @pytest.mark.usefixtures("auto")
-def test_what_could_not_be_sent_is_tried_later_each_time(
+def test_failed_syncs_are_retried_after_growing_delays(
     engram: Engram, clock: ManyClock, tmp_path: Path
 ) -> None:
     store = wishing(engram, sync_interval=0).store
@@ -343,7 +341,7 @@ def test_what_could_not_be_sent_is_tried_later_each_time(
 
 
 @pytest.mark.usefixtures("auto")
-def test_what_is_written_during_a_sync_waits_for_the_next(engram: Engram) -> None:
+def test_changes_made_during_a_sync_wait_for_the_next(engram: Engram) -> None:
     store = wishing(engram, sync_interval=0).store
     mark_change(store)
 
@@ -356,7 +354,7 @@ def test_what_is_written_during_a_sync_waits_for_the_next(engram: Engram) -> Non
 
 
 @pytest.mark.usefixtures("auto")
-def test_a_session_also_syncs_the_stores_of_other_scopes_that_may(tmp_path: Path) -> None:
+def test_a_session_also_syncs_stores_of_other_scopes_that_may_sync(tmp_path: Path) -> None:
     project, hub = plain(tmp_path / "project"), bare(tmp_path / "hub.git")
     record = ("record", "--scope", "user", "--category", "FACT")
     ok(*record, "The first of my own.", cwd=project)

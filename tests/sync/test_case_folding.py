@@ -1,4 +1,4 @@
-"""Where the file system folds case, nothing of anybody is overwritten, lost or taken for another.
+"""On a file system that folds case, no file is overwritten, lost or taken for another.
 
 `Note.md` and `note.md` are one file there, which keeps its first spelling, as on macOS and Windows. Linux mounts none without
 rights, so a double stands in for it in the process of the test; git, a process of its own, is told by `core.ignorecase`.
@@ -101,7 +101,7 @@ def told(store: Engram) -> dict[str, str]:
     return {one.path: one.lore.content for one in store.list(limit=None).lore}
 
 
-def test_the_double_folds_case_and_keeps_the_first_spelling(clones: Clones) -> None:
+def test_the_simulated_file_system_folds_case_and_keeps_the_first_spelling(clones: Clones) -> None:
     folder = clones.root("a") / "lore"
     (folder / "Note.md").write_text("one\n")
     (folder / "note.md").write_text("two\n")

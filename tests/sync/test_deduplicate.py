@@ -1,4 +1,4 @@
-"""Entries that two clones recorded alike are one after a sync, once, whoever syncs first; what only looks alike stays."""
+"""Duplicates of two clones are folded once, whoever syncs first; entries that are merely similar stay."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def only(clones: Clones, name: str) -> Lore:
     return clones[name].get(listed[0].lore.id).lore
 
 
-def test_what_two_clones_learnt_alike_becomes_the_older_entry_with_the_knowledge_of_both(
+def test_duplicates_of_two_clones_are_folded_into_the_older_with_the_fields_of_both(
     clones: Clones,
 ) -> None:
     first, second = twins(clones)
@@ -62,7 +62,7 @@ def test_what_two_clones_learnt_alike_becomes_the_older_entry_with_the_knowledge
     assert (kept.thousandths, kept.validation_count) == (700 + 100 + 80, 1)
 
 
-def test_the_id_of_an_entry_that_was_folded_still_leads_to_the_one_that_took_it_in(clones: Clones) -> None:
+def test_the_id_of_a_folded_entry_resolves_to_the_one_it_was_folded_into(clones: Clones) -> None:
     first, second = twins(clones)
     clones.sync("a", "b", "a")
     assert clones["a"].get(second.id).lore.id == first.id
@@ -100,7 +100,7 @@ def test_syncing_again_folds_nothing_more(clones: Clones) -> None:
     assert clones.heads() == before
 
 
-def test_a_vote_for_the_entry_that_went_counts_for_the_one_that_took_it_in(clones: Clones) -> None:
+def test_a_vote_for_a_folded_entry_counts_for_the_one_it_was_folded_into(clones: Clones) -> None:
     _first, second = twins(clones)
     third = clones.stores.setdefault("c", clones.add("c"))
     clones.sync("b", "c")  # c knows b's before a's is there
@@ -118,7 +118,7 @@ def test_a_vote_for_the_entry_that_went_counts_for_the_one_that_took_it_in(clone
 
 
 @pytest.mark.slow
-def test_a_plain_pull_of_a_fold_leaves_votes_for_what_was_folded_alone(clones: Clones) -> None:
+def test_votes_for_a_folded_entry_survive_a_plain_pull_of_the_fold(clones: Clones) -> None:
     _first, second = twins(clones)
     third = clones.stores.setdefault("c", clones.add("c"))
     clones.sync("b", "c")
@@ -131,7 +131,7 @@ def test_a_plain_pull_of_a_fold_leaves_votes_for_what_was_folded_alone(clones: C
         assert (only(clones, name).thousandths, only(clones, name).validation_count) == (880, 1)
 
 
-def test_a_fold_that_a_killed_sync_left_out_is_made_up_for_though_nothing_more_comes_in(
+def test_a_fold_missed_by_a_killed_sync_is_done_by_the_next_even_if_nothing_comes_in(
     clones: Clones, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second = twins(clones)
@@ -156,7 +156,7 @@ def test_a_fold_that_a_killed_sync_left_out_is_made_up_for_though_nothing_more_c
          "The call fetch_users raises KeyError for unknown ids.", "duplicate"),
     ],
 )  # fmt: skip
-def test_what_differs_in_a_number_a_negation_or_a_name_is_left_for_a_person(
+def test_texts_that_differ_in_a_number_a_negation_or_a_name_are_left_for_a_person(
     clones: Clones, one: str, other: str, kind: str
 ) -> None:
     first, second = twins(clones, one, other)
@@ -167,7 +167,7 @@ def test_what_differs_in_a_number_a_negation_or_a_name_is_left_for_a_person(
     clones.assert_equal()
 
 
-def test_a_fold_that_a_person_takes_back_stays_taken_back(clones: Clones) -> None:
+def test_a_fold_that_a_person_undid_is_not_repeated(clones: Clones) -> None:
     first, second = twins(clones)
     clones.sync("a", "b")
     clones.clock.advance(seconds=1)
@@ -180,7 +180,7 @@ def test_a_fold_that_a_person_takes_back_stays_taken_back(clones: Clones) -> Non
 
 
 @pytest.mark.slow
-def test_of_three_alike_the_oldest_takes_in_the_others(tmp_path: Path) -> None:
+def test_three_duplicates_are_folded_into_the_oldest(tmp_path: Path) -> None:
     clones = Clones(tmp_path, "abc")
     recorded = [clones.record(name, HERE) for name in "abc"]
     clones.settle()
@@ -191,7 +191,7 @@ def test_of_three_alike_the_oldest_takes_in_the_others(tmp_path: Path) -> None:
     assert sorted(kept.merged_from) == [recorded[1].id, recorded[2].id]
 
 
-def test_what_one_clone_said_twice_is_not_folded_by_itself(clones: Clones) -> None:
+def test_duplicates_within_one_clone_are_not_folded_automatically(clones: Clones) -> None:
     clones.record("b", HERE)
     clones.clock.advance(seconds=1)
     record(clones["b"].store, Draft(HERE, "FACT"), again=True)

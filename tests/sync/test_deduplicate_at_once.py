@@ -1,4 +1,4 @@
-"""Two clones fold the same entries at once, one of them away: all that was folded ends in one place, each vote counted once."""
+"""Two clones fold the same entries concurrently, one of them offline: all end up in one entry, each vote counted once."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def fold_by_hand(clones: Clones, name: str, host: Lore, lost: Lore) -> None:
 
 
 @pytest.mark.slow
-def test_what_was_folded_into_an_entry_follows_it_where_that_was_folded(tmp_path: Path) -> None:
+def test_earlier_folds_follow_an_entry_that_is_folded_itself(tmp_path: Path) -> None:
     clones = Clones(tmp_path, "abc")
     first, second, third, other = recorded(clones)
     fold_by_hand(clones, "a", first, second)
@@ -72,7 +72,7 @@ def test_what_was_folded_into_an_entry_follows_it_where_that_was_folded(tmp_path
 
 
 @pytest.mark.slow
-def test_a_plain_pull_that_git_stops_comes_to_the_same(tmp_path: Path) -> None:
+def test_a_plain_pull_that_git_stops_gives_the_same_result(tmp_path: Path) -> None:
     clones = Clones(tmp_path, "abc")
     first, second, third, _other = recorded(clones)
     for name in "bc":

@@ -1,4 +1,4 @@
-"""Two people write different words in one entry: who says what since when, which words stand, and that everybody reads of it."""
+"""Two people edit one entry differently: who wrote what and when, which version wins, and that every reader learns of it."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_paragraphs_that_one_side_alone_touched_come_through_whoever_wins(pair: 
     assert pair.conflict().value == f"The port of staging is 9090.\n\n{rest}"
 
 
-def test_a_clock_ten_years_ahead_wins_against_nobody(pair: Pair) -> None:
+def test_a_clock_ten_years_ahead_does_not_win(pair: Pair) -> None:
     clock = pair.clones.clock
     pair.edit("a", "8080", "9090")
     true = clock.now()
@@ -110,7 +110,7 @@ def test_every_reader_is_told_of_a_dispute(pair: Pair) -> None:
     assert found["conflicts"][0]["kept_from"] == BOB
 
 
-def test_an_unreadable_entry_is_named_to_who_sends_it_and_to_who_gets_it(pair: Pair) -> None:
+def test_sender_and_receiver_are_told_which_entry_is_unreadable(pair: Pair) -> None:
     path = pair.clones["a"].get(pair.id).path
     pair.clones.edit("a", path, "category: FACT", "category: WISDOM")
     (sent,) = pair.clones.sync("a")
@@ -137,7 +137,7 @@ def test_of_seven_unreadable_entries_five_are_named_and_the_rest_counted(pair: P
         assert done.notes[-1] == f"2 more entries that {verb} cannot be read: `engram doctor` lists them."
 
 
-def test_the_command_line_exits_with_4_for_who_sends_an_unreadable_entry(pair: Pair) -> None:
+def test_the_command_exits_with_4_after_sending_an_unreadable_entry(pair: Pair) -> None:
     path = pair.clones["a"].get(pair.id).path
     pair.clones.edit("a", path, "category: FACT", "category: WISDOM")
     done = cli("sync", cwd=pair.clones.root("a"))

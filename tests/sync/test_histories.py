@@ -323,7 +323,7 @@ def test_all_clones_end_with_the_same_bytes_whatever_happened(part: int) -> None
 
 
 @pytest.mark.slow
-def test_markers_that_hosts_left_in_one_version_do_not_end_up_in_another() -> None:
+def test_conflict_markers_left_by_hosts_in_one_version_do_not_reach_another() -> None:
     """A history that the search found: both sides of a merge had been merged by a host, one of them into markers."""
     state = Histories()
     state.begin()

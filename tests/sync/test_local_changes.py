@@ -1,4 +1,4 @@
-"""A file that was edited in place goes out with the next sync, however large the store is: no folder's time tells of it."""
+"""A file edited in place is sent by the next sync, however large the store: its folder's time does not change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Proposals: lore for a branch that its writer may not push to, what they hold, and what a sync says of them."""
+"""Proposals: lore for a branch that its author may not push to, their contents, and what a sync reports of them."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_a_check_in_a_fresh_clone_of_a_proposal_is_a_comment_about_its_entries_a
     assert git(ci, "status", "--porcelain") == ""
 
 
-def test_judgements_travel_while_words_wait(world: World) -> None:
+def test_judgements_are_synced_while_a_proposal_is_open(world: World) -> None:
     ids, _ = propose_twenty(world)
     first = next(iter(world.ids("a")))
     world["b"].feedback(helpful=[first])
@@ -167,7 +167,7 @@ def test_the_address_of_a_pull_request_has_the_form_of_the_host(remote: str, add
     assert pull_request_address(remote, "engram/lore", "engram/proposals/x-1") == address
 
 
-def test_a_sync_says_what_the_open_proposal_does_not_have_yet(world: World) -> None:
+def test_a_sync_reports_entries_that_the_open_proposal_lacks(world: World) -> None:
     world.record("b", "The first thing to propose is a longer timeout.")
     name = world["b"].propose("Two").name
     assert world.sync("b")[0].notes == ()

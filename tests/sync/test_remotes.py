@@ -49,7 +49,7 @@ def test_push_alone_is_rejected_where_the_remote_has_more(clones: Clones) -> Non
     assert sync(clones["a"].store, SOON._replace(pull=False)).pushed == 1
 
 
-def test_a_deleted_remote_branch_is_made_again(clones: Clones) -> None:
+def test_a_deleted_remote_branch_is_recreated(clones: Clones) -> None:
     head = git(clones.hub, "rev-parse", "main")
     git(clones.hub, "update-ref", "-d", "refs/heads/main")
     clones.record("a", "More.")
@@ -101,7 +101,7 @@ def test_a_secret_is_not_pushed_from_history_either(clones: Clones) -> None:
     assert git(clones.hub, "rev-parse", "main") == before
 
 
-def test_an_address_that_would_run_a_program_is_no_address(alone: Engram, tmp_path: Path) -> None:
+def test_an_address_that_would_run_a_program_is_refused(alone: Engram, tmp_path: Path) -> None:
     mark = tmp_path / "executed"
     for url in (f"ext::sh -c 'touch {mark}'", "--upload-pack=touch x", ""):
         assert cli("remote", "add", "origin", "--", url, cwd=alone.path).code == 2

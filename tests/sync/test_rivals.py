@@ -102,7 +102,7 @@ def test_deleted_here_and_judged_there_stays_deleted(clones: Clones, lore: Lore)
             clones[name].get(lore.id)
 
 
-def test_deleted_here_and_edited_there_stays_and_a_person_is_told(clones: Clones, lore: Lore) -> None:
+def test_deleted_here_and_edited_there_stays_with_a_conflict(clones: Clones, lore: Lore) -> None:
     clones["a"].forget(lore.id)
     clones["b"].edit(lore.id, Edit(content="Queue consumers must be idempotent; we saw 3 % repeats."))
     found = merged(clones, lore)

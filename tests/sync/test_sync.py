@@ -99,7 +99,7 @@ def test_an_edit_outlives_a_deletion_and_a_vote_does_not(tmp_path: Path) -> None
     assert [entry.field for entry in left[0].lore.conflicts] == ["deleted"]
 
 
-def test_what_both_record_is_in_both(clones: Clones) -> None:
+def test_entries_recorded_in_each_clone_reach_the_other(clones: Clones) -> None:
     for name in "ab":
         clones.record(name, f"Learnt in {name}.")
     clones.settle()
@@ -148,7 +148,7 @@ def test_an_edit_that_cannot_be_committed_stops_the_sync_and_stays(tmp_path: Pat
     assert (clones.root("a") / path).read_bytes() == edited
 
 
-def test_folders_that_become_empty_go(tmp_path: Path) -> None:
+def test_folders_that_become_empty_are_removed(tmp_path: Path) -> None:
     clones, lore = settled(tmp_path)
     clones["a"].forget(lore)
     clones.sync("a", "b")
@@ -214,7 +214,7 @@ def test_the_branch_of_judgements_is_never_taken_for_that_of_lore(tmp_path: Path
     assert clones["d"].get(lore).lore.validation_count == 1
 
 
-def test_a_merge_is_pushed_while_it_is_brought_in_here(clones: Clones) -> None:
+def test_a_merge_is_pushed_while_it_is_applied_here(clones: Clones) -> None:
     """The remote's hook waits until this clone has the merge and says so: one after the other, both would wait for ever."""
     lore = clones.record("a")
     clones.settle()

@@ -1,4 +1,4 @@
-"""The plan of a sync: what comes in, goes out and is merged; which files may not travel, and which side wins."""
+"""The plan of a sync: incoming, outgoing and merged paths, refused files, and which side wins."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from engram.domain.sync.sync_plan import (
 OLD, ONE, OTHER = (("100644", name) for name in ("old", "one", "other"))
 
 
-def test_what_one_side_changed_travels_and_what_both_changed_differently_is_merged() -> None:
+def test_changes_of_one_side_travel_and_differing_changes_of_both_are_merged() -> None:
     ours = {"mine": ONE, "same": ONE, "both": ONE, "gone": None}
     theirs = {"theirs": OTHER, "same": ONE, "both": OTHER, "gone": OTHER}
     assert plan(ours, theirs) == Plan(("theirs",), ("mine",), ("both", "gone"))
@@ -36,7 +36,7 @@ def test_what_one_side_changed_travels_and_what_both_changed_differently_is_merg
         (None, ONE, OTHER, ONE, True),
     ],
 )
-def test_a_file_that_is_no_lore_is_lost_only_where_both_changed_it(
+def test_another_file_loses_a_version_only_if_both_sides_changed_it(
     base: tuple[str, str] | None,
     one: tuple[str, str] | None,
     other: tuple[str, str] | None,
@@ -46,7 +46,7 @@ def test_a_file_that_is_no_lore_is_lost_only_where_both_changed_it(
     assert three_way(base, one, other) == (merged, lost)
 
 
-def test_lore_is_what_stands_below_its_folder_and_is_no_entity_agent_or_hidden_file() -> None:
+def test_is_lore_accepts_entries_but_not_entities_agents_and_hidden_files() -> None:
     paths = ("lore/a.md", "lore/x/entities/a.md", "lore/entities/a.md", "lore/.x/a.md", "lore/a.txt", "a.md")
     assert [is_lore(path, "lore") for path in paths] == [True, True, False, False, False, False]
     assert is_by_fields("lore/entities/a.md", "lore")
@@ -69,7 +69,7 @@ def test_lore_is_what_stands_below_its_folder_and_is_no_entity_agent_or_hidden_f
         ("docs/.VSCode/tasks.json", "100644", 9, "lies in or is .vscode, which programs act upon"),
     ],
 )
-def test_a_file_may_not_travel_that_is_too_large_or_no_plain_file(
+def test_files_that_are_too_large_or_not_regular_are_refused(
     path: str, mode: str, size: int, why: str
 ) -> None:
     found = refusal(path, mode, size, "lore")
@@ -91,7 +91,7 @@ def test_a_file_may_not_travel_that_is_too_large_or_no_plain_file(
         (".vscode/tasks.json", False),
     ],
 )
-def test_nothing_of_a_commit_is_taken_where_no_mistake_makes_such_a_path(path: str, stops: bool) -> None:
+def test_a_path_that_is_no_mistake_stops_its_whole_commit(path: str, stops: bool) -> None:
     found = refusal(path, "120000", 9, "docs/lore")
     assert found
     assert found.stops is stops

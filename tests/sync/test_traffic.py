@@ -1,4 +1,4 @@
-"""What a sync would exchange, told without changing anything."""
+"""What a sync would exchange is found out without changing anything."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def clones(tmp_path: Path) -> Iterator[Clones]:
     found.leave()
 
 
-def test_the_python_api_tells_what_a_sync_would_exchange(clones: Clones) -> None:
+def test_the_python_api_returns_what_a_sync_would_exchange(clones: Clones) -> None:
     store: Engram = clones["a"]
     store.sync_plan()
     found = store.exchange()

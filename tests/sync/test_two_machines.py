@@ -1,4 +1,4 @@
-"""Lore travels between two machines without a command: real processes, two homes, one remote, the default placement."""
+"""Lore travels between two machines without a command: real processes, two homes, one remote, default placement."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ EVERY_DAY = (by_mcp,)
         for word, way in WAYS.items()
     ],
 )
-def test_what_is_recorded_by_any_way_is_at_the_next_session_elsewhere(
+def test_an_entry_recorded_in_any_way_reaches_the_next_session_elsewhere(
     shared: tuple[Machines, Machine, Machine], word: str, record: Callable[[Machine, str], None]
 ) -> None:
     _, a, b = shared
@@ -118,7 +118,7 @@ def test_what_is_recorded_by_any_way_is_at_the_next_session_elsewhere(
 
 
 @pytest.mark.slow
-def test_what_was_recorded_offline_goes_out_at_the_next_session(
+def test_entries_recorded_offline_are_sent_at_the_next_session(
     shared: tuple[Machines, Machine, Machine],
 ) -> None:
     machines, a, b = shared
@@ -144,7 +144,7 @@ def test_what_was_recorded_offline_goes_out_at_the_next_session(
 
 
 @pytest.mark.slow
-async def test_what_is_recorded_in_the_app_is_sent_when_it_is_closed(
+async def test_an_entry_recorded_in_the_app_is_sent_when_the_app_closes(
     shared: tuple[Machines, Machine, Machine], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, a, b = shared
@@ -187,7 +187,7 @@ def test_a_dedicated_store_that_a_person_cloned_syncs_by_itself_at_once(machines
 
 
 @pytest.mark.slow
-def test_the_clone_that_an_agent_makes_allows_nothing(machines: Machines) -> None:
+def test_a_clone_made_by_an_agent_never_syncs_automatically(machines: Machines) -> None:
     a, b = machines.add_empty("a"), machines.add_empty("b")
     hub = bare(machines.folder / "lore.git")
     for machine in (a, b):

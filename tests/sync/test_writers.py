@@ -1,4 +1,4 @@
-"""Eight processes record and judge in one clone while a ninth syncs it: what was acknowledged is everywhere, once."""
+"""Eight processes record and judge in one clone while a ninth syncs it: all acknowledged writes are everywhere, once."""
 
 from __future__ import annotations
 

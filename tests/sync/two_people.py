@@ -32,7 +32,7 @@ class Pair:
             git(self.clones.root(name), "config", "user.name", person)
 
     def edit(self, name: str, old: str, new: str) -> datetime:
-        """A person changes words through Engram; when."""
+        """Change words through Engram; return the time of the edit."""
         self.clones.clock.advance(minutes=1)
         store = self.clones[name]
         store.edit(self.id, Edit(content=store.get(self.id).lore.content.replace(old, new)))
@@ -43,7 +43,7 @@ class Pair:
         return self.clones[name].get(self.id).lore
 
     def conflict(self) -> Conflict:
-        """The one conflict, the same in both clones."""
+        """Return the only conflict, the same in both clones."""
         found = [self.lore(name) for name in "ab"]
         assert found[0] == found[1]
         (conflict,) = found[0].conflicts

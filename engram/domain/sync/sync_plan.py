@@ -1,6 +1,6 @@
-"""The plan of a sync: what comes in, what goes out, what both sides changed; and the files that it refuses.
+"""The plan of a sync: incoming and outgoing paths, paths that both sides changed, and files that are refused.
 
-A file is what a commit has at a path: (mode, object id), or None for nothing.
+A file is what a commit has at a path, (mode, object id), or None.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 
 LARGEST_LORE = 256 * 1024  # bytes
 LARGEST_OTHER = 8 * 1024 * 1024
-# Of all that comes in at once: blobs of nothing but zeros cost a remote little.
+# Total of one fetch: a remote can send blobs of zeros at little cost.
 LARGEST_SUM = 256 * 1024 * 1024
-LARGEST_COMMIT = 256 * 1024  # message, signature and all
+LARGEST_COMMIT = 256 * 1024  # including message and signature
 REGULAR = ("100644", "100755")
 RUNS = "is executable"
-OTHER_VERSION = re.compile(r"\.theirs-[0-9a-f]{8}$")  # the end of a path from `other_version_path`
-_OWN_OF_WHOLE = tuple(f"{HOME}/{name}/" for name in FOLDERS)
+OTHER_VERSION = re.compile(r"\.theirs-[0-9a-f]{8}$")  # suffix of `other_version_path`
+_HOME_FOLDERS = tuple(f"{HOME}/{name}/" for name in FOLDERS)
 WHAT = {"120000": "a symbolic link", "160000": "a submodule"}
 
 
 class Plan(NamedTuple):
-    """The paths that only they changed, that only we changed, and that both did, differently."""
+    """Paths that only they changed, that only we changed, and that both changed, differently."""
 
     incoming: tuple[str, ...] = ()
     outgoing: tuple[str, ...] = ()
@@ -38,7 +38,7 @@ class Plan(NamedTuple):
 
 
 def plan(ours: Mapping[str, File], theirs: Mapping[str, File]) -> Plan:
-    """Return the plan that follows from the files that each side changed since the base, as they are now."""
+    """Return the plan, given the current files that each side changed since the base."""
     both = ours.keys() & theirs.keys()
     return Plan(
         tuple(sorted(theirs.keys() - both)),
@@ -48,30 +48,30 @@ def plan(ours: Mapping[str, File], theirs: Mapping[str, File]) -> Plan:
 
 
 def is_lore(path: str, folder: str) -> bool:
-    """Return whether a path is that of an entry's file in the lore folder `folder`."""
+    """Return whether a path is that of an entry in the lore folder `folder`."""
     prefix = below(folder)
     parts = path.removeprefix(prefix).split("/")
     if not path.startswith(prefix) or not path.endswith(".md") or any(part.startswith(".") for part in parts):
         return False
     if not folder:
-        return PASSED_OVER.isdisjoint(parts[:-1]) and not path.startswith(_OWN_OF_WHOLE)
+        return PASSED_OVER.isdisjoint(parts[:-1]) and not path.startswith(_HOME_FOLDERS)
     return len(parts) == 1 or parts[0] not in FOLDERS
 
 
 def is_by_fields(path: str, folder: str) -> bool:
-    """Return whether two versions of a file are merged by field: an entry, an entity, an agent."""
+    """Return whether versions of a file are merged by field: those of an entry, an entity or an agent."""
     return is_lore(path, folder) or is_named(path, folder)
 
 
 def other_version_path(path: str, content: bytes) -> str:
-    """Return the path at which another version of a file that is not lore is kept."""
+    """Return the path for the other version of a file that is not lore."""
     return f"{path}.theirs-{hashlib.sha256(content).hexdigest()[:8]}"
 
 
 def three_way(base: File, one: File, other: File) -> tuple[File, bool]:
-    """Return the merge of a file that both changed, without looking into its content, and whether the other side lost.
+    """Merge a file that both sides changed without reading its content; return it, and whether the other side lost.
 
-    `one` is the side that wins.
+    `one` is the winning side.
     """
     if one == other or other == base:
         return one, False
@@ -83,14 +83,14 @@ def three_way(base: File, one: File, other: File) -> tuple[File, bool]:
 
 
 class Refusal(NamedTuple):
-    """Why a file may not travel, as the end of a sentence; `stops` says that nothing of its commit is taken."""
+    """Why a file is refused, as the end of a sentence; `stops` means that its whole commit is refused."""
 
     why: str
     stops: bool
 
 
 def refusal(path: str, mode: str, size: int, folder: str) -> Refusal | None:
-    """Judge a file that comes in or goes out, the same both ways; None where it may. `size` in bytes."""
+    """Judge an incoming or outgoing file, by the same rules; return None if it is allowed. `size` is in bytes."""
     why = (
         unsafe_name(path)
         or impostor(path, folder)
@@ -110,7 +110,7 @@ def _refused_kind(path: str, mode: str, size: int, folder: str) -> str:
 
 
 def clash(present: Iterable[str]) -> str:
-    """Return a path that would have to be a file and a folder at once, or ""."""
+    """Return the first path that would have to be both a file and a folder, or ""."""
     files = set(present)
     for path in sorted(files):
         at = path.find("/")

@@ -1,8 +1,8 @@
-"""Apply a merged commit: files through the write journal, then the branch; local edits are never overwritten.
+"""Apply a merge commit: files through the write journal, then the branch; local edits are never overwritten.
 
-Callers hold the commit lock. Until the branch has moved, what was written is an ordinary operation of the journal: after
-a kill, the next command finishes it, and either moves the branch (`finish_interrupted`) or commits the operation as it
-is, and the next sync merges again. Once the branch has moved, the operation changes nothing.
+Callers hold the commit lock. Until the branch has moved, the write is an ordinary operation of the journal: after a kill,
+the next command finishes it and either moves the branch (`finish_interrupted`) or commits the operation; then the next
+sync merges again. Once the branch has moved, the operation changes nothing.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
     from engram.usecases.merge.commit_merge import Merge
     from engram.usecases.store.store import Store
 
-AT_ONCE = 500  # files of one operation
+_FILES_PER_OPERATION = 500
 _MARK = "sync-under-way"
 
 
 class Applied(NamedTuple):
-    """Whether a merge is `done`, or which files are in its way (none where only the branch moved meanwhile).
+    """Whether a merge is `done`, else the files in its way (none if only the branch moved meanwhile).
 
-    `notes` are sentences about files that were changed here, are not committed and stay.
+    `notes` are sentences on uncommitted local changes that were kept.
     """
 
     done: bool
@@ -51,7 +51,7 @@ class Applied(NamedTuple):
 
 
 def apply_merge(store: Store, head: Head, merge: Merge, uncommitted: Collection[str] = ()) -> Applied:
-    """Move the work tree and the branch from `head` to a merge; where that is impossible, only whole files were written.
+    """Move the work tree and the branch from `head` to a merge; if that fails, any file that was written is whole.
 
     Files that Engram never commits are not in the way, nor are those of `uncommitted`, which it could not commit.
     Raises StoreError (disk, permissions), GitError.
@@ -61,12 +61,13 @@ def apply_merge(store: Store, head: Head, merge: Merge, uncommitted: Collection[
     if update.in_the_way:
         return Applied(False, update.in_the_way)
     changes = _write_binary(store, update.changes)
-    # Before the branch moves: nobody may take the absence of a file that is left out for its deletion.
+    # Before the branch moves, so that the absence of a file that is left out is not taken for its deletion.
     excluded_files.note_left_out(
         store.places.state, {**excluded_files.read_left_out(store.places.state), **merge.left_out}
     )
     operations = [
-        _operation(store, changes[at : at + AT_ONCE], merge) for at in range(0, len(changes), AT_ONCE)
+        _operation(store, changes[start : start + _FILES_PER_OPERATION], merge)
+        for start in range(0, len(changes), _FILES_PER_OPERATION)
     ]
     _write_mark(store, head.oid, merge.commit, [operation.op for operation in operations])
     try:
@@ -78,11 +79,10 @@ def apply_merge(store: Store, head: Head, merge: Merge, uncommitted: Collection[
     _remove_mark(store)
     if moved:
         excluded_files.note_left_out(store.places.state, merge.left_out)
-        with contextlib.suppress(
-            GitError
-        ):  # without the mark git calls them deleted, and nothing else goes wrong
+        # Without the mark git shows them as deleted, nothing worse.
+        with contextlib.suppress(GitError):
             staging.leave_out(repo, merge.left_out)
-    if moved:  # the journal is committed next: this shows at once that it changes nothing
+        # The journal is committed next: this shows at once that it changes nothing.
         objects.learn(repo, merge.commit, _entries(merge.changes))
     kept = {found.path for found in update.kept}
     _finish_files(store, {path: found for path, found in merge.changes.items() if path not in kept})
@@ -90,7 +90,7 @@ def apply_merge(store: Store, head: Head, merge: Merge, uncommitted: Collection[
 
 
 def finish_interrupted(store: Store) -> bool:
-    """Move the branch where a killed sync was about to move it, if all files are in place; returns whether it did."""
+    """Finish moving the branch for a killed sync if all files are in place; return whether it moved."""
     mark = _read_mark(store)
     if mark is None:
         _remove_mark(store)
@@ -107,7 +107,9 @@ def finish_interrupted(store: Store) -> bool:
             item.path for operation in waiting if operation.op not in names for item in operation.changes
         }
         algorithm = layout.hash_name(repo)
-        if all(path in later or _holds(store, path, found, algorithm) for path, found in changes.items()):
+        if all(
+            path in later or _is_in_place(store, path, found, algorithm) for path, found in changes.items()
+        ):
             done = advance(repo, head, new, _entries(changes), store.places.state)
     _remove_mark(store)
     return done
@@ -118,7 +120,7 @@ def _entries(changes: Mapping[str, Difference]) -> dict[str, objects.Entry | Non
 
 
 class _Update(NamedTuple):
-    """The files to write, those that are in the way, and those that stay as a person left them."""
+    """The files to write, those in the way, and those that keep their local changes."""
 
     changes: list[Change]
     in_the_way: tuple[str, ...]
@@ -126,37 +128,39 @@ class _Update(NamedTuple):
 
 
 def _compare(store: Store, merge: Merge, uncommitted: Collection[str]) -> _Update:
-    """Compare the files with our head and the merge: a file that is as neither of them has it is in the way."""
+    """Compare the files with our head and the merge: a file that matches neither is in the way."""
     in_the_way: list[str] = []
     wanted: list[tuple[str, objects.Entry | None, str | None]] = []
-    kept: list[tuple[str, bytes | None]] = []
+    local: list[tuple[str, bytes | None]] = []
     algorithm = layout.hash_name(store.repository)
-    for path, found in merge.changes.items():
-        after = None if path in merge.left_out else found.after
-        if path in merge.left_out and found.before is None:
+    for path, change in merge.changes.items():
+        after = None if path in merge.left_out else change.after
+        if path in merge.left_out and change.before is None:
             continue
-        keeps = path in uncommitted or is_left_to_git(path, store.places.folder)
+        keep_local = path in uncommitted or is_never_committed(path, store.places.folder)
         try:
             raw, oid = _read(store, path, algorithm)
-            readable = not (keeps and is_obstructed(store, path))
+            readable = not (keep_local and is_obstructed(store, path))
         except StoreError:
             raw, oid, readable = None, None, False
         if not readable:
-            if keeps:
-                kept.append((path, None))
+            if keep_local:
+                local.append((path, None))
             else:
                 in_the_way.append(path)
         elif oid == _oid(after):
             continue
-        elif oid == _oid(found.before) or (keeps and raw is None):  # git writes a deleted file anew, too
+        elif oid == _oid(change.before) or (
+            keep_local and raw is None
+        ):  # like git, write a deleted file again
             wanted.append((path, after, None if raw is None else atomic.digest(raw)))
-        elif keeps:
-            kept.append((path, raw))
+        elif keep_local:
+            local.append((path, raw))
         else:
             in_the_way.append(path)
     if in_the_way:
         return _Update([], tuple(in_the_way), [])
-    needed = [(path, merge.changes[path].after) for path, _ in kept] + [
+    needed = [(path, merge.changes[path].after) for path, _ in local] + [
         (path, entry) for path, entry, _ in wanted
     ]
     oids = {path: entry.oid for path, entry in needed if entry}
@@ -165,23 +169,25 @@ def _compare(store: Store, merge: Merge, uncommitted: Collection[str]) -> _Updat
     return _Update(
         [Change(path, contents.get(path), before) for path, _, before in wanted],
         (),
-        _read_uncommitted(store, merge, kept, contents),
+        _read_uncommitted(store, merge, local, contents),
     )
 
 
 def _read_uncommitted(
-    store: Store, merge: Merge, kept: list[tuple[str, bytes | None]], contents: Mapping[str, bytes]
+    store: Store, merge: Merge, local: list[tuple[str, bytes | None]], contents: Mapping[str, bytes]
 ) -> list[Uncommitted]:
-    old = {path: before for path, _ in kept if (before := merge.changes[path].before) is not None}
-    found = blobs(store.repository, (entry.oid for entry in old.values())) if old else {}
+    entries = {path: before for path, _ in local if (before := merge.changes[path].before) is not None}
+    contents_before = blobs(store.repository, (entry.oid for entry in entries.values())) if entries else {}
     return [
-        Uncommitted(path, raw, found[old[path].oid] if path in old else None, contents.get(path))
-        for path, raw in kept
+        Uncommitted(
+            path, raw, contents_before[entries[path].oid] if path in entries else None, contents.get(path)
+        )
+        for path, raw in local
     ]
 
 
 def _read(store: Store, path: str, algorithm: str) -> tuple[bytes | None, str | None]:
-    """Return the bytes of a file in the work tree and the id they have in git; None twice where there is no file."""
+    """Return the bytes of a file in the work tree and their blob id, or (None, None) if there is no file."""
     try:
         raw = store.files.read(path)
     except NotFoundError:
@@ -193,15 +199,15 @@ def _oid(entry: objects.Entry | None) -> str | None:
     return entry.oid if entry else None
 
 
-def _holds(store: Store, path: str, found: Difference, algorithm: str) -> bool:
+def _is_in_place(store: Store, path: str, change: Difference, algorithm: str) -> bool:
     try:
-        return _read(store, path, algorithm)[1] == _oid(found.after)
+        return _read(store, path, algorithm)[1] == _oid(change.after)
     except StoreError:
         return False
 
 
 def _write_binary(store: Store, changes: list[Change]) -> list[Change]:
-    """Write the files that are no text, which the journal cannot hold, and return the rest."""
+    """Write binary files, which the journal cannot hold, and return the other changes."""
     text = []
     for item in changes:
         try:
@@ -230,8 +236,8 @@ def _write_mark(store: Store, old: str | None, new: str, names: Iterable[str]) -
 
 def _read_mark(store: Store) -> tuple[str | None, str, list[str]] | None:
     try:
-        found = json.loads(atomic.read(os.path.join(store.places.state, _MARK)))
-        return found["old"], str(found["new"]), list(map(str, found["operations"]))
+        mark = json.loads(atomic.read(os.path.join(store.places.state, _MARK)))
+        return mark["old"], str(mark["new"]), list(map(str, mark["operations"]))
     except NotFoundError:
         return None
     except (StoreError, ValueError, KeyError, TypeError):
@@ -245,14 +251,14 @@ def _remove_mark(store: Store) -> None:
 
 
 def _finish_files(store: Store, changes: Mapping[str, Difference]) -> None:
-    """Make executable files executable, and remove folders that have become empty, as git does."""
-    for path, found in changes.items():
-        if found.after and found.after.mode == objects.EXECUTABLE:
+    """Set executable bits and remove folders that have become empty, as git does."""
+    for path, change in changes.items():
+        if change.after and change.after.mode == objects.EXECUTABLE:
             with contextlib.suppress(OSError):
-                os.chmod(store.files.absolute(path), 0o755)  # noqa: S103 - the mode that git gives it
-    folders = {os.path.dirname(path) for path, found in changes.items() if found.after is None}
+                os.chmod(store.files.absolute(path), 0o755)  # noqa: S103 - the mode that git sets
+    folders = {os.path.dirname(path) for path, change in changes.items() if change.after is None}
     if folders - {""}:
-        with store.files.lock():  # a writer makes its folder and its file in it under this lock
+        with store.files.lock():  # writers make a folder and its file under this lock
             for folder in sorted(folders - {""}, reverse=True):
                 _remove_empty(store, folder)
 
@@ -267,17 +273,17 @@ def _remove_empty(store: Store, folder: str) -> None:
         folder = os.path.dirname(folder)
 
 
-# Files that Engram does not commit, changed here and by a merge: the local text stays, and the merge goes on.
+# Files that Engram does not commit, changed both here and by a merge: the local text stays, and the merge goes on.
 #
-# Engram commits lore. Other files, such as a README, are a person's: what they wrote and did not commit must not leave this
-# machine by a sync, nor be overwritten by one. So the branch moves and the file stays in the work tree, as an uncommitted
-# change. What the merge changed in it is merged into it by lines, as `git stash` would, or else written next to it.
+# Engram commits lore. Other files, such as a README, belong to people: a sync must neither send nor overwrite their
+# uncommitted changes. So the branch moves, and the file stays in the work tree as an uncommitted change. The changes of the
+# merge are merged into it by lines, as `git stash` would, or else written next to it.
 
 
 class Uncommitted(NamedTuple):
-    """A file of the work tree that differs from our head; `raw` are its bytes, None where they cannot be read.
+    """A file of the work tree that differs from our head; `raw` is its content, None if unreadable.
 
-    `before` is the content in our head and `after` that in the merge, None for no file.
+    `before` is the content in our head, `after` that in the merge, None for no file.
     """
 
     path: str
@@ -286,18 +292,18 @@ class Uncommitted(NamedTuple):
     after: bytes | None
 
 
-def is_left_to_git(path: str, folder: str) -> bool:
-    """Return whether a file outside the lore folder is one that Engram never commits by itself."""
+def is_never_committed(path: str, folder: str) -> bool:
+    """Return whether a file is outside the lore folder and never committed by Engram."""
     return not path.startswith(f"{folder}/") and path != CONFIG_NAME
 
 
-def may_be_kept(paths: Iterable[str], folder: str) -> set[str]:
-    """Return those of the files that may stay uncommitted: those that are not lore, entities, agents or settings."""
+def may_stay_uncommitted(paths: Iterable[str], folder: str) -> set[str]:
+    """Return the files that may stay uncommitted: all but lore, entities, agents and settings."""
     return {path for path in paths if not sync_plan.is_by_fields(path, folder) and path != CONFIG_NAME}
 
 
 def is_obstructed(store: Store, path: str) -> bool:
-    """Return whether the path of the file is obstructed: a link or a file is in the place of a folder."""
+    """Return whether a link or a file is in the place of one of the path's folders."""
     folder = os.path.dirname(path)
     while folder:
         absolute = store.files.absolute(folder)
@@ -308,9 +314,9 @@ def is_obstructed(store: Store, path: str) -> bool:
 
 
 def keep(store: Store, found: Uncommitted) -> str:
-    """Keep the file as it was written here, with what the merge changed in it; return a sentence on what was done.
+    """Keep the local version of a file, with the changes of the merge; return a sentence on what was done.
 
-    Calling it twice has the effect of one call. Raises ConflictError where the file is changed meanwhile, StoreError.
+    Idempotent. Raises ConflictError if the file changes meanwhile, StoreError.
     """
     path = found.path
     if found.raw is None:
@@ -329,9 +335,9 @@ def keep(store: Store, found: Uncommitted) -> str:
     return f"{path} was changed here and not committed: the remote's changes were merged into it."
 
 
-def _merge_texts(found: Uncommitted) -> bytes | None:
-    """Return the text with the changes of both sides; None where they overlap or it is no text."""
-    versions = (found.before, found.raw, found.after)
+def _merge_texts(file: Uncommitted) -> bytes | None:
+    """Return the text with the changes of both sides; None if they overlap or it is not text."""
+    versions = (file.before, file.raw, file.after)
     if any(raw is None or len(raw) > LARGEST_TEXT for raw in versions):
         return None
     try:
@@ -356,7 +362,7 @@ def _replace(store: Store, path: str, before: bytes, after: bytes) -> None:
 
 
 def _write_other_version(store: Store, path: str, content: bytes) -> str:
-    """Write the other version next to the file, as a merge of commits does, and return its name."""
+    """Write the other version next to the file, as merging commits does, and return its name."""
     name = sync_plan.other_version_path(path, content)
     file = store.files.absolute(name)
     if not os.path.lexists(file):

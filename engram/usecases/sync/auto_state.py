@@ -1,4 +1,4 @@
-"""Whether a store syncs by itself, why not, and since when something waits to be sent: for status, the app and agents."""
+"""Whether a store syncs automatically, why not, and since when changes wait to be sent."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class AutoState(NamedTuple):
-    """`on`: it syncs by itself; else `why` not, a clause ("" without a remote). `waiting_since`: a time, or None."""
+    """`on`: it syncs automatically; if not, `why` is a clause ("" without a remote). `waiting_since` is in RFC 3339, or None."""
 
     on: bool
     why: str
@@ -24,7 +24,7 @@ class AutoState(NamedTuple):
 
 
 def auto_state(store: Store) -> AutoState:
-    """Return it, from files alone."""
+    """Return the state of automatic syncs, read from files alone, without starting git."""
     changed = sync_state.last_change(store)
     since = times.render(datetime.fromtimestamp(changed // 10**9, UTC)) if changed else None
     return AutoState(is_auto(store), "" if is_auto(store) else _why(store), since)

@@ -1,7 +1,7 @@
-"""Automatic syncs: at the start and end of a session, soon after the last change, and by interval, without anybody waiting.
+"""Automatic syncs: at the start and end of a session, soon after the last change, and at an interval.
 
 They run in a detached process, one at a time, and only with a remote that a person allowed (`sync_consent`). Being
-offline is normal: after each failure the pause before the next attempt doubles. The result is recorded as that of any sync.
+offline is normal: after each failure the delay before the next attempt doubles. Results are recorded as for any sync.
 """
 
 from __future__ import annotations
@@ -24,14 +24,12 @@ if TYPE_CHECKING:
     from engram.usecases.sync.sync import Synced
 
 AUTO, INTERVAL = "sync.auto", "sync.interval"
-QUIET_SECONDS = 30.0  # without a change, before what was changed is sent
+QUIET_SECONDS = 30.0  # without a change, before changes are sent
 QUIET_VARIABLE = "ENGRAM_SYNC_SECONDS"
-_LONGEST_WAIT = 10  # times as long, where changes never stop
-LONGEST_SECONDS = (
-    6 * 3600.0
-)  # between two attempts at a remote that fails, unless the interval itself is longer
+_MAX_QUIET_PERIODS = 10  # before changes are sent though more keep coming
+_MAX_DELAY = 6 * 3600.0  # seconds between two attempts, unless the interval itself is longer
 TIMEOUT = 30.0  # seconds, for each command that uses the network
-_OTHERS_SECONDS = 120.0  # for a sync that is running
+_LOCK_SECONDS = 120.0  # to wait for the sync of another process
 NEVER = float("inf")
 _NOT_ALLOWED = (
     "The remote is not the one that this store was synced with by hand, so nothing is sent by itself.",
@@ -40,7 +38,7 @@ _NOT_ALLOWED = (
 
 
 def quiet_seconds() -> float:
-    """Return how long nothing may have been written before what was written is sent; NEVER: not by itself."""
+    """Return the seconds without a change after which changes are sent; NEVER turns that off."""
     with contextlib.suppress(ValueError):
         chosen = float(os.environ.get(QUIET_VARIABLE, ""))
         return chosen if chosen >= 0 else QUIET_SECONDS
@@ -48,9 +46,9 @@ def quiet_seconds() -> float:
 
 
 def can_sync(store: Store) -> bool:
-    """Return whether this store may sync by itself: under git, with a remote, allowed by a person, and not in CI.
+    """Return whether this store may sync automatically: in git, with a remote, allowed by a person, and not in CI.
 
-    Read from files alone, without starting git: the process that syncs looks at which remote was allowed.
+    Reads files alone, without starting git: the process that syncs checks which remote was allowed.
     """
     places = store.places
     if (
@@ -74,47 +72,47 @@ def is_auto(store: Store) -> bool:
 
 
 def mark_change(store: Store) -> None:
-    """Note that something was written here, so that it is sent once nothing more is written for a while."""
+    """Note that something was written here, so that it is sent after a quiet period."""
     if is_auto(store):
         sync_state.mark_change(store)
 
 
 def seconds_until_due(store: Store) -> float:
-    """Return how long until the next sync, by interval or for what was written: 0 or less if it is due, NEVER if there is none."""
-    return min(_until_sent(store), _until_interval(store))
+    """Return the seconds until the next sync, by interval or for changes: 0 or less if due, NEVER if there is none."""
+    return min(_seconds_until_send(store), _seconds_until_interval(store))
 
 
 def is_due(store: Store) -> bool:
-    """Return whether a sync is due, by interval or for what was written."""
+    """Return whether a sync is due, by interval or for changes."""
     return seconds_until_due(store) <= 0
 
 
-def _until_sent(store: Store) -> float:
-    """Return the seconds until what was written is to be sent; after failures as many as `pause` says."""
+def _seconds_until_send(store: Store) -> float:
+    """Return the seconds until changes are to be sent; after failures, at least the retry delay."""
     changed = sync_state.last_change(store)
     if not changed or not is_auto(store):
         return NEVER
     quiet, now = quiet_seconds(), store.clock.nanoseconds()
-    latest = sync_state.first_change(store) + _LONGEST_WAIT * quiet * 1e9
-    # A clock that was set back must not postpone it for ever.
+    latest = sync_state.first_change(store) + _MAX_QUIET_PERIODS * quiet * 1e9
+    # A clock that was set back must not postpone the sync for ever.
     wait = min((changed - now) / 1e9 + quiet, (latest - now) / 1e9, quiet)
     last = sync_state.last(store)
     failures = int(str(last["failures"]))
     if failures:
-        wait = max(wait, _after(store, last["at"], pause(max(quiet, 1.0), failures)))
+        wait = max(wait, _seconds_left(store, last["at"], retry_delay(max(quiet, 1.0), failures)))
     return wait
 
 
-def _until_interval(store: Store) -> float:
+def _seconds_until_interval(store: Store) -> float:
     minutes = store.settings.number(INTERVAL)
     if not minutes or not can_sync(store):
         return NEVER
     last = sync_state.last(store)
-    return _after(store, last["at"], pause(minutes * 60, int(str(last["failures"]))))
+    return _seconds_left(store, last["at"], retry_delay(minutes * 60, int(str(last["failures"]))))
 
 
-def _after(store: Store, moment: object, seconds: float) -> float:
-    """Return how long until so many seconds after a moment; 0 where it is none, or lies in the future."""
+def _seconds_left(store: Store, moment: object, seconds: float) -> float:
+    """Return the seconds left until `seconds` after `moment`; 0 if that is not a time, or in the future."""
     try:
         since = (store.clock.now() - times.parse(str(moment))).total_seconds()
     except ValueError:
@@ -122,20 +120,20 @@ def _after(store: Store, moment: object, seconds: float) -> float:
     return seconds - since if since >= 0 else 0.0
 
 
-def pause(interval: float, failures: int) -> float:
-    """Return the seconds between two attempts, after so many failures in a row."""
-    return min(interval * 2.0 ** min(failures, 30), max(interval, LONGEST_SECONDS))
+def retry_delay(interval: float, failures: int) -> float:
+    """Return the seconds until the next attempt, after `failures` in a row."""
+    return min(interval * 2.0 ** min(failures, 30), max(interval, _MAX_DELAY))
 
 
 def sync_if_due(store: Store) -> Synced | None:
-    """Sync if it is due and no other process does; None if it is not due, or failed (`status` shows why)."""
+    """Sync if a sync is due and no other process is syncing; return None if not, or if it failed (`status` shows why)."""
     return _sync(store) if is_due(store) else None
 
 
 def session_sync(store: Store) -> bool:
-    """At the start or end of a session, start a sync in a separate process, unless `sync.auto` is off or nobody allowed it.
+    """Start a sync in a separate process, at the start or end of a session, if automatic syncs are on.
 
-    Return at once whether one was started. A remote that cannot be reached is no error.
+    Return at once whether one was started. An unreachable remote is not an error.
     """
     if not is_auto(store):
         return False
@@ -148,34 +146,34 @@ def session_sync(store: Store) -> bool:
 def sync_now(store: Store) -> Synced | None:
     """Sync now, in the process that `session_sync` started. Raises no EngramError.
 
-    Where another process syncs, wait for it; what was written since it began is sent then.
+    If another process is syncing, wait for it, then send what was written since it began.
     """
     if not is_auto(store):
         return None
-    return _sync(store, patience=_OTHERS_SECONDS)
+    return _sync(store, patience=_LOCK_SECONDS)
 
 
 def wait_until_quiet(store: Store) -> bool:
-    """Wait until nothing was written for a while; return whether what was written is to be sent now, by this process.
+    """Wait for a quiet period; return whether this process is to send the changes now.
 
-    One process waits at a time, and none for a remote that failed lately. The store may be closed meanwhile.
+    One process waits at a time, and none for a remote that failed recently. The store may be closed meanwhile.
     """
-    quiet, wait = quiet_seconds(), _until_sent(store)
+    quiet, wait = quiet_seconds(), _seconds_until_send(store)
     if wait == NEVER or not 0 < wait <= quiet:
         return wait <= 0
-    with contextlib.suppress(OSError), _lock(store, "sync-wait.lock").tried() as held:
-        while held and wait != NEVER and 0 < wait <= quiet:
+    with contextlib.suppress(OSError), _lock(store, "sync-wait.lock").tried() as is_locked:
+        while is_locked and wait != NEVER and 0 < wait <= quiet:
             time.sleep(wait)
-            wait = _until_sent(store)
-        return held and wait <= quiet
+            wait = _seconds_until_send(store)
+        return is_locked and wait <= quiet
     return False
 
 
 def sync_waiting(store: Store) -> Synced | None:
-    """Send what `wait_until_quiet` waited for. Raises no EngramError."""
+    """Send the changes that `wait_until_quiet` waited for. Raises no EngramError."""
     if not sync_state.last_change(store) or not is_auto(store):
         return None
-    return _sync(store, patience=_OTHERS_SECONDS)
+    return _sync(store, patience=_LOCK_SECONDS)
 
 
 def _sync(store: Store, patience: float = 0.0) -> Synced | None:
@@ -186,7 +184,7 @@ def _sync(store: Store, patience: float = 0.0) -> Synced | None:
         if not lock.try_acquire():
             if not patience or not lock.acquire(patience):
                 return None
-            if not sync_state.last_change(store):  # the other process had everything
+            if not sync_state.last_change(store):  # the other process sent everything
                 return None
     except OSError:
         return None
@@ -205,7 +203,7 @@ def _sync(store: Store, patience: float = 0.0) -> Synced | None:
 
 
 def remote_of_store(store: Store) -> Remote | None:
-    """Return the remote that this store syncs with if none is named; None where there is none. Raises GitError."""
+    """Return the remote that this store syncs with by default, or None. Raises GitError."""
     from engram.adapters.git.remote.remotes import counterpart, remotes
     from engram.adapters.git.run.layout import read_head
     from engram.usecases.store.judgements import branch_of
@@ -218,7 +216,7 @@ def remote_of_store(store: Store) -> Remote | None:
         name = counterpart(places.repository, branch or "").remote
     except RemoteError:
         return None
-    return next((one for one in remotes(places.repository) if one.name == name), None)
+    return next((remote for remote in remotes(places.repository) if remote.name == name), None)
 
 
 def _lock(store: Store, name: str) -> FileLock:

@@ -1,4 +1,4 @@
-"""Merge a remote's commit into this clone: planned, made and applied, and again while others change the same files."""
+"""Merge a remote's commit into this clone, and retry while other processes change the same files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from engram.usecases.merge import commit_merge, external_merges
 from engram.usecases.store.commit import commit_pending
 from engram.usecases.store.outside_changes import record_outside_changes
 from engram.usecases.sync import apply
-from engram.usecases.sync.apply import may_be_kept
+from engram.usecases.sync.apply import may_stay_uncommitted
 from engram.usecases.sync.local_changes import LOCK_SECONDS, committing
 
 if TYPE_CHECKING:
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from engram.usecases.merge.commit_merge import Merge, ReadAhead
     from engram.usecases.store.store import Store
 
-ROUNDS = 20  # of merging what others keep changing
-STUCK_ROUNDS = 4  # in which the same file is in the way
-INDEXED_BY_PATH = 5000  # files; for more than that the index looks at all
+_MAX_ROUNDS = 20
+_MAX_STUCK_ROUNDS = 4  # with the same file in the way
+_MAX_INDEXED_BY_PATH = 5000  # files; for more, the index scans all
 
 
 def merge_incoming(
@@ -37,21 +37,20 @@ def merge_incoming(
     on_merge: Callable[[Merge], bool] | None = None,
     read_ahead: ReadAhead | None = None,
 ) -> Merge | None:
-    """Plan, make and apply the merge of a remote's commit; None where we have all of it already.
+    """Plan, make and apply the merge of a remote's commit; return None if we already have it.
 
-    Other processes go on writing meanwhile. What they change in a file that the merge changes is committed, and the
-    merge is planned again. `own` says that it is a commit of this clone's own branch: nothing of it is quarantined.
-    `on_merge` receives a merge before it is applied, and returns whether it is public from now on: a further round then
-    builds upon it.
+    Other processes may write meanwhile. If they change a file that the merge changes, that is committed, and the merge is
+    planned again. `own` means that it is a commit of this clone's own branch: nothing of it is quarantined. `on_merge`
+    receives a merge before it is applied, and returns whether it is public from now on: later rounds then build upon it.
 
-    Raises SyncBlockedError where a file here cannot be committed and the merge changes it.
+    Raises SyncBlockedError if the merge changes a file whose local changes cannot be committed.
     """
     repo, read_ahead = store.repository, read_ahead or commit_merge.ReadAhead()
     obstructed: tuple[str, ...] = ()
     uncommitted = set[str]()
-    stuck = 0
+    stuck_rounds = 0
     other = theirs
-    for _ in range(ROUNDS):
+    for _ in range(_MAX_ROUNDS):
         with committing(store):
             head = layout.read_head(repo)
             if head.oid == theirs and not own:
@@ -66,12 +65,12 @@ def merge_incoming(
             if not own:
                 _record_arrivals(store, head.oid, theirs, merge)
             return merge._replace(notes=applied.notes) if merge else None
-        # A file that others keep writing may be in the way again and again, but not for ever.
-        stuck = stuck + 1 if applied.in_the_way and applied.in_the_way == obstructed else 0
+        # Others may keep writing a file that is in the way, but not for ever.
+        stuck_rounds = stuck_rounds + 1 if applied.in_the_way and applied.in_the_way == obstructed else 0
         obstructed = applied.in_the_way
-        if stuck:  # committing them did not help
-            uncommitted |= may_be_kept(obstructed, store.places.folder)
-        if stuck == STUCK_ROUNDS:
+        if stuck_rounds:  # committing them did not help
+            uncommitted |= may_stay_uncommitted(obstructed, store.places.folder)
+        if stuck_rounds == _MAX_STUCK_ROUNDS:
             break
         record_outside_changes(store, obstructed)
         commit_pending(store, wait=LOCK_SECONDS)
@@ -86,7 +85,7 @@ def merge_incoming(
 
 
 def _merge(store: Store, head: str | None, other: str, read_ahead: ReadAhead, *, own: bool) -> Merge | None:
-    """Plan the merge of a commit into our head and carry the plan out; no file and no branch is touched yet.
+    """Make the merge commit of `other` and our head; no file and no branch is touched yet.
 
     Unless it is our `own` commit, quarantine its entries as the settings say, and limit what they may claim.
     """
@@ -109,8 +108,8 @@ def _record_arrivals(store: Store, head: str | None, theirs: str, merge: Merge |
 
 
 def update_index(store: Store, paths: Sequence[str]) -> None:
-    """Index what came in; what cannot be indexed now is left to the next query."""
+    """Index incoming entries; what fails is left to the next query."""
     lore = [path for path in paths if is_lore(path, store.places.folder)]
     if lore:
         with contextlib.suppress(EngramError):
-            refresh(store, paths=lore if len(lore) <= INDEXED_BY_PATH else ())
+            refresh(store, paths=lore if len(lore) <= _MAX_INDEXED_BY_PATH else ())

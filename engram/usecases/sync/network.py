@@ -1,4 +1,4 @@
-"""The two parts of a sync that wait for the network, fetch and push, and the thread that runs one of them."""
+"""Fetch and push, and the thread that runs them while the sync goes on."""
 
 from __future__ import annotations
 
@@ -39,30 +39,30 @@ _POLL_SECONDS = 0.1
 def fetch(
     repo: Repository, other: Counterpart, timeout: float, report: Report, judgements: str, *, quiet: bool
 ) -> Result:
-    """Fetch the remote's branch; its name and commit, None where it has none yet. Raises RemoteError, GitError.
+    """Fetch the remote's branch; return its name and commit, None if it does not exist. Raises RemoteError, GitError.
 
-    With it comes the branch of `judgements`, if the remote has that.
+    The branch `judgements` is fetched with it if the remote has one.
     """
-    report_progress = _progress_of(FETCHING.format(other.remote), report)
+    report_progress = _progress_reporter(FETCHING.format(other.remote), report)
     known = remotes.tracked_commit(repo, other)
 
-    def bring_in(other: Counterpart) -> str | None:
+    def fetch_branch(other: Counterpart) -> str | None:
         return remotes.fetch(
             repo, other, deadline=timeout, report=report_progress, quiet=quiet, also=judgements
         )
 
-    theirs = bring_in(other)
+    theirs = fetch_branch(other)
     if theirs is None and known is None and other.branch != lore_branch.BRANCH:
-        # The remote's branch may have another name. One that was deleted is made again by the push.
+        # The remote's branch may have another name. One that was deleted is recreated by the push.
         name = remotes.default_branch(repo, other.remote, but=judgements, deadline=timeout)
         if name and name != other.branch:
             other = other._replace(branch=name)
-            theirs = bring_in(other)
+            theirs = fetch_branch(other)
     return other.branch, theirs
 
 
 class Vetted(NamedTuple):
-    """What a push need not search for secrets: commits known to be clean, and merges but for their new contents."""
+    """What a push need not search for secrets: `clean` commits, and of `merges` all but the new contents given here."""
 
     merges: Mapping[str, Mapping[str, bytes]]
     clean: Collection[str]
@@ -79,10 +79,10 @@ def push(
     *,
     quiet: bool,
 ) -> Result:
-    """Push a commit to the remote, which has `theirs`, unless it holds a secret; the branch and that commit.
+    """Push a commit to the remote, which has `theirs`, unless it holds a secret; return the branch and the commit.
 
-    Where the person asked for it, the repository's own hook is run in between. Raises SecretInCommitError,
-    SyncBlockedError, RemoteError.
+    With the setting `sync.hooks` the repository's own hook runs in between. Raises SecretInCommitError, SyncBlockedError,
+    RemoteError.
     """
     report(SCANNING)
     check_outgoing(
@@ -99,28 +99,28 @@ def push(
         report(f"running {hook}")
         pre_push.run_hook(hook, store.repository, other, theirs, commit, timeout)
     report(step)
-    report_progress = _progress_of(step, report)
+    report_progress = _progress_reporter(step, report)
     remotes.push(store.repository, other, commit, deadline=timeout, report=report_progress, quiet=quiet)
     return other.branch, commit
 
 
-def _progress_of(step: str, report: Report) -> Report:
-    """Report git's progress as that of a step."""
+def _progress_reporter(step: str, report: Report) -> Report:
+    """Return a function that reports git's progress as that of a step."""
     return lambda progress: report(f"{step}: {progress}" if progress else step)
 
 
 class _StoppedError(Exception):
-    """Nobody waits for the work any more."""
+    """Raised in the thread to end work that nobody waits for."""
 
 
 class Background:
-    """A fetch or push in a thread of its own. Left as a context (or by `stop`), it is ended, with the git it started.
+    """A fetch or push in a thread of its own. Leaving the context, or `stop`, ends it and the git process it started.
 
-    Ctrl-C ends it, too, wherever the main thread is at that moment: between two statements, no `finally` would.
+    Ctrl-C ends it, too, wherever the main thread is: a KeyboardInterrupt between two statements would reach no `finally`.
     """
 
     def __init__(self, work: Callable[[Report], Result]) -> None:
-        """Start the work, which is given a function to report its progress to."""
+        """Start `work`, which receives a function that takes progress reports."""
         self._work = work
         self._reports: deque[str] = deque()
         self._stopped = False
@@ -139,7 +139,7 @@ class Background:
         self.stop()
 
     def wait(self, report: Report | None = None) -> Result:
-        """Return the result of the work, or raise its error. An exception that `report` raises ends the work."""
+        """Wait for the work; return its result or raise its error. An exception raised by `report` ends the work."""
         try:
             while self._thread.is_alive():
                 self._forward(report)
@@ -147,21 +147,21 @@ class Background:
             self._forward(report)
         finally:
             self.stop()
-        if self._interrupted:  # Python drops a KeyboardInterrupt that is raised while it destroys an object
+        if self._interrupted:  # Python drops a KeyboardInterrupt raised in a destructor
             raise KeyboardInterrupt
         if self._error is not None:
             raise self._error
         return self._result
 
     def stop(self) -> None:
-        """End the work, and return when it has ended. Harmless when it has already."""
+        """End the work and wait until it has ended. Does nothing if it has."""
         self._stopped = True
         self._thread.join()
         if self._handler is not None and signal.getsignal(signal.SIGINT) == self._interrupt:
             signal.signal(signal.SIGINT, self._handler)
 
     def _replace_handler(self) -> Callable[[int, FrameType | None], object] | None:
-        """Take over Ctrl-C, if Python handles it and this is the thread that it reaches; return the handler before."""
+        """Take over SIGINT if this is the main thread and Python handles it; return the previous handler."""
         if threading.current_thread() is not threading.main_thread():
             return None
         handler = signal.getsignal(signal.SIGINT)
@@ -180,7 +180,7 @@ class Background:
             report(self._reports.popleft())
 
     def _receive(self, text: str) -> None:
-        # A transfer repeats its last report while it waits, so that this can end it.
+        # A transfer repeats its last report while it waits, so this can end it.
         if self._stopped:
             raise _StoppedError
         if not self._reports or self._reports[-1] != text:
@@ -193,32 +193,32 @@ class Background:
             self._error = error
 
 
-# What of a sync can be done before it is known what comes in: while git fetches.
+# Work that is done ahead while git fetches.
 
-MOST_FILES = 2000  # what is more is read when it is needed, with progress reported
+_MAX_FILES = 2000  # more are read when they are needed, with progress reported
 
 
 def prefetch(store: Store, known: str, head: str, into: ReadAhead) -> None:
-    """Read what we changed since the commit `known` of the remote. Errors are left to whoever needs the files later."""
+    """Read our changes since `known`, the remote's last known commit. Errors are ignored: they recur when the files are needed."""
     repo = store.repository
     with contextlib.suppress(EngramError):
         changed, folders = differences_and_folders(repo, known, head)
-        if 0 < len(changed) <= MOST_FILES:
+        if 0 < len(changed) <= _MAX_FILES:
             _read_entries(store, changed, into)
             into.folders = read_folders(repo, head, changed, folders)
 
 
 def search_ahead(store: Store, known: str, head: str, read: ReadAhead) -> Collection[str]:
-    """Return the commits since `known` that hold no secret; where one does, or they are many, the push says so."""
+    """Return the commits since `known` without secrets; none if one has a secret or they are many: then the push searches."""
     with contextlib.suppress(EngramError):
         changed = differences(store.repository, known, head)
-        if 0 < len(changed) <= MOST_FILES:
+        if 0 < len(changed) <= _MAX_FILES:
             return check_outgoing(store, known, head, known=read.contents, changed=changed)
     return ()
 
 
 def _read_entries(store: Store, changed: Mapping[str, Difference], into: ReadAhead) -> None:
-    """Read and parse the entries that we changed, both versions: if the remote changed them too, they are merged."""
+    """Read and parse both versions of the entries that we changed: if the remote changed them too, they are merged."""
     found = [
         entry
         for path, difference in changed.items()

@@ -1,4 +1,4 @@
-"""The proposal of this clone: what is noted of it, and what became of it. `engram.usecases.sync.propose` makes one."""
+"""The proposal of this clone: its recorded state, and its outcome. `engram.usecases.sync.propose` makes one."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _STATE = "proposal.json"
 
 
 class Rejected(NamedTuple):
-    """An entry that did not get in: its id, its title, why."""
+    """A rejected entry: its id, its title, and the reason."""
 
     id: str
     title: str
@@ -35,11 +35,11 @@ class Rejected(NamedTuple):
 
 
 class Own(NamedTuple):
-    """The proposal of this clone that is open, or was last; `tip` is its commit, "" before it was pushed.
+    """The open proposal of this clone, or its last one; `tip` is its commit, "" before it is pushed.
 
-    `base` is the commit of the branch of lore that it was made upon ("" where the remote had none). It is `open` until it
-    is in the branch of lore; then `accepted` counts its entries that are, `rejected` lists the others, `by` has the name of
-    who decided ("" where it was merged as it was).
+    `base` is the commit of the branch of lore that it was made upon ("" if the remote had none). It is `open` until it has
+    been merged into the branch of lore; then `accepted` counts the accepted entries, `rejected` lists the others, and `by`
+    names the reviewer ("" if it was merged unchanged).
     """
 
     name: str
@@ -52,40 +52,40 @@ class Own(NamedTuple):
     by: str = ""
 
     def as_dict(self) -> dict[str, object]:
-        """Return it as JSON."""
-        return {**self._asdict(), "rejected": [one._asdict() for one in self.rejected]}
+        """Return the proposal as JSON values."""
+        return {**self._asdict(), "rejected": [entry._asdict() for entry in self.rejected]}
 
     def lines(self) -> list[str]:
-        """Return what became of it, for people."""
+        """Return lines for people on the outcome."""
         who = f"{self.by} reviewed" if self.by else "Merged:"
         text = f"{who} your proposal '{self.title}': {self.accepted:,} accepted, {len(self.rejected):,} rejected."
         return [
             text,
             *(
-                f"Rejected '{one.title}': {one.reason} (engram restore {one.id} --at {self.tip[:10]})"
-                for one in self.rejected
+                f"Rejected '{entry.title}': {entry.reason} (engram restore {entry.id} --at {self.tip[:10]})"
+                for entry in self.rejected
             ),
         ]
 
 
 def own_proposal(store: Store) -> Own | None:
-    """Return the proposal of this clone that is open, or was last; None where there was none."""
+    """Return the open proposal of this clone, or its last one, or None."""
     try:
         found = json.loads(atomic.read(os.path.join(store.places.state, _STATE)))
-        rejected = tuple(Rejected(*map(str, one)) for one in found.pop("rejected"))
+        rejected = tuple(Rejected(*map(str, entry)) for entry in found.pop("rejected"))
         return Own(**{**found, "rejected": rejected})
     except (EngramError, ValueError, KeyError, TypeError, AttributeError):
         return None
 
 
 def is_open(store: Store) -> bool:
-    """Return whether this clone has a proposal that waits: then a sync does not push to the branch of lore."""
+    """Return whether this clone has an open proposal: then a sync does not push to the branch of lore."""
     own = own_proposal(store)
     return own is not None and own.open
 
 
 def remember(store: Store, own: Own | None) -> None:
-    """Note the proposal of this clone, or that there is none. Raises StoreError."""
+    """Store the proposal of this clone, or that there is none. Raises StoreError."""
     path = os.path.join(store.places.state, _STATE)
     with store.files.lock():
         if own is None:
@@ -95,9 +95,9 @@ def remember(store: Store, own: Own | None) -> None:
 
 
 def close_if_merged(store: Store, theirs: str | None) -> list[str]:
-    """Close our proposal if the branch of lore, now at `theirs`, has it; what became of it as lines for people, else none.
+    """Close our proposal if it is in the branch of lore, now at `theirs`; return lines for people on the outcome, else none.
 
-    Merged as it was, or squashed, it is there as soon as nothing of ours is missing there. Raises GitError.
+    It also counts as merged when the branch has all of our changes, as after squashing. Raises GitError.
     """
     own, repo = own_proposal(store), store.repository
     if own is None or not own.open or not own.tip or theirs is None:
@@ -112,9 +112,9 @@ def close_if_merged(store: Store, theirs: str | None) -> list[str]:
         if review.subject.startswith(PROPOSED):
             continue
         by = byline("", review.author)
-        for said in review.trailers.get(REJECTED, ()):
-            name, _, reason = said.partition(" ")
-            rejected[name] = Rejected(name, proposed.get(name, name), reason)
+        for line in review.trailers.get(REJECTED, ()):
+            lore_id, _, reason = line.partition(" ")
+            rejected[lore_id] = Rejected(lore_id, proposed.get(lore_id, lore_id), reason)
     own = own._replace(
         open=False, accepted=max(0, accepted - len(rejected)), rejected=tuple(rejected.values()), by=by
     )
@@ -122,23 +122,23 @@ def close_if_merged(store: Store, theirs: str | None) -> list[str]:
     return own.lines()
 
 
-def not_proposed_yet(store: Store, theirs: str | None) -> list[str]:
-    """Return a line for people where entries wait here that our open proposal does not have. Raises GitError."""
+def describe_unproposed(store: Store, theirs: str | None) -> list[str]:
+    """Return a line for people if entries wait here that our open proposal does not include. Raises GitError."""
     own, head = own_proposal(store), layout.read_head(store.repository).oid
     if own is None or not own.open or not own.tip or head is None:
         return []
     newer = set(changed_entries(store, own.tip, head)) & set(changed_entries(store, theirs, head))
     if not newer:
         return []
-    some = counted(len(newer), "entry waits", "entries wait")
-    return [f"{some} that your proposal {own.name} does not have yet: engram propose"]
+    entries = counted(len(newer), "entry waits", "entries wait")
+    return [f"{entries} that your proposal {own.name} does not have yet: engram propose"]
 
 
 def _titles(store: Store, own: Own) -> dict[str, str]:
-    """Return the titles of the entries that our proposal changed, by id; those that it deleted, by path."""
+    """Return the titles of the entries that our proposal changed, by id; a deleted one has its path for both."""
     repo, found = store.repository, dict[str, str]()
     changed = differences(repo, own.base or None, own.tip)
-    entries = {path: one.after for path, one in changed.items() if is_lore(path, store.places.folder)}
+    entries = {path: change.after for path, change in changed.items() if is_lore(path, store.places.folder)}
     contents = blobs(repo, [entry.oid for entry in entries.values() if entry])
     for path, entry in entries.items():
         file = read_lore(store, path, contents[entry.oid]) if entry else None
@@ -150,8 +150,8 @@ def _titles(store: Store, own: Own) -> dict[str, str]:
 
 
 def changed_entries(store: Store, theirs: str | None, head: str | None) -> list[str]:
-    """Return the paths of the entries that our head has otherwise than the branch of lore."""
+    """Return the paths of the entries that differ between our head and the branch of lore, at `theirs`."""
     if head is None:
         return []
-    found = differences(store.repository, theirs, head)
-    return [path for path in found if is_lore(path, store.places.folder)]
+    changed = differences(store.repository, theirs, head)
+    return [path for path in changed if is_lore(path, store.places.folder)]

@@ -1,10 +1,9 @@
-"""Proposals: what waits here is pushed to a branch of its own, for somebody to let into the branch of lore.
+"""Proposals: push local changes to a branch of their own, for somebody to merge into the branch of lore.
 
-A proposal is an ordinary branch, `engram/proposals/NAME`: the branch of lore as it is here, and upon it a commit that names
-the proposal. Whoever may push to the branch of lore merges it: entry by entry with `engram review --proposal`
-(`engram.usecases.review.proposals`), or at the host as it is. In both cases our own commits are part of the branch of lore
-afterwards, so that the next sync only moves ours forward. What was rejected is taken out again by a commit upon ours, whose
-message has the reasons.
+A proposal is an ordinary branch, `engram/proposals/NAME`: our branch of lore, and upon it a commit that names the proposal.
+Somebody who may push to the branch of lore merges it: entry by entry with `engram review --proposal`
+(`engram.usecases.review.proposals`), or unchanged at the host. In both cases our commits become part of the branch of lore,
+so the next sync only fast-forwards ours. Rejected entries are removed by a commit upon ours, whose message has the reasons.
 """
 
 from __future__ import annotations
@@ -42,9 +41,9 @@ _LONGEST_TITLE = 100
 
 
 class Proposed(NamedTuple):
-    """A proposal that was pushed: its name, branch, remote and title, how many entries it has.
+    """A pushed proposal: its name, branch, remote and title, and the number of its entries.
 
-    `url` is where a pull request can be opened, "" for a host that is not known. `notes` say what a review before said.
+    `url` opens a pull request, "" for an unknown host. `notes` are those of the sync, such as the outcome of a review.
     """
 
     name: str
@@ -58,7 +57,7 @@ class Proposed(NamedTuple):
 
 
 class OpenProposal(NamedTuple):
-    """A proposal that is not in the branch of lore yet, as it was last fetched; `at` in Unix seconds."""
+    """A proposal that is not merged yet, as last fetched; `at` is in Unix seconds."""
 
     name: str
     title: str
@@ -72,9 +71,9 @@ class OpenProposal(NamedTuple):
 
 
 def propose(store: Store, title: str, options: Options, step: Step | None = None) -> Proposed:
-    """Push what waits here to a proposal: the one that is open, else a new one. Judgements travel as with any sync.
+    """Push local changes to the open proposal, else to a new one. Judgements travel as with any sync.
 
-    Raises UsageError where nothing waits, and for a store without a branch of its own; else as `sync`.
+    Raises UsageError if there is nothing to propose, or for a store without a branch of its own; else as `sync`.
     """
     repo, title = own_repository(store), " ".join(title.split())[:_LONGEST_TITLE]
     check_writable(store)
@@ -89,14 +88,14 @@ def propose(store: Store, title: str, options: Options, step: Step | None = None
             remember(store, own)
         return _push(store, repo, own, title, options, step)._replace(notes=notes)
     except BaseException:
-        if own != before and (left := own_proposal(store)) is not None and not left.tip:
+        if own != before and (current := own_proposal(store)) is not None and not current.tip:
             remember(store, before)
         raise
 
 
 def _new(store: Store, title: str) -> Own:
-    begin = slug(title) if title else slug(people.own_name(store) or "lore")
-    return Own(f"{begin[:40].strip('-')}-{store.clock.new_id()[-4:].lower()}", title, "")
+    prefix = slug(title or people.own_name(store) or "lore")
+    return Own(f"{prefix[:40].strip('-')}-{store.clock.new_id()[-4:].lower()}", title, "")
 
 
 def _push(
@@ -120,11 +119,11 @@ def _push(
         except RemoteError as error:
             if error.kind != failures.REJECTED or attempt == _TRIES - 1:
                 raise
-            _take_review(store, target, options)  # somebody reviewed it, and their commit is upon ours
+            _merge_review(store, target, options)  # somebody reviewed it: their commit is upon ours
             continue
         own = own._replace(title=title, tip=commit, base=theirs or "")
         remember(store, own)
-        url = next((one.url for one in remotes.remotes(repo) if one.name == base.remote), "")
+        url = next((remote.url for remote in remotes.remotes(repo) if remote.name == base.remote), "")
         address = pull_request_address(url, base.branch, target.branch)
         return Proposed(own.name, target.branch, base.remote, title, len(entries), address, commit)
     raise AssertionError("unreachable")
@@ -133,7 +132,7 @@ def _push(
 def push_proposal(
     store: Store, target: Counterpart, known: str | None, commit: str, options: Options, step: Step | None
 ) -> None:
-    """Push a commit to a proposal's branch unless it holds a secret that `known` does not have. Raises as a sync."""
+    """Push a commit to a proposal's branch unless it adds a secret since the commit `known`. Raises as a sync."""
     vetted, quiet = network.Vetted({}, frozenset()), step is None
     with network.Background(
         lambda report: network.push(
@@ -144,22 +143,22 @@ def push_proposal(
 
 
 def _proposal_commit(store: Store, repo: Repository, own: Own, title: str, head: str) -> str:
-    """Return a commit upon our head (and the proposal as it was) that names it; the proposal itself if nothing is new."""
-    known = (head,) if not own.tip else (own.tip, head)
+    """Return a commit upon our head (and the proposal's last commit) that names it; that last commit if nothing is new."""
     if own.tip and title == own.title and head in merge_commit.bases(repo, own.tip, head):
         return own.tip
     text = f"{PROPOSED}{title}\n\n{PROPOSAL}: {own.name}\nEngram-Agent: {store.caller.who}\n"
-    parents = [head, *(one for one in known if one not in (head, *merge_commit.bases(repo, one, head)))]
+    in_head = not own.tip or own.tip in (head, *merge_commit.bases(repo, own.tip, head))
+    parents = [head] if in_head else [head, own.tip]
     moment = max(int(store.clock.now().timestamp()), *merge_commit.moments(repo, parents))
     return merge_commit.write_merge(repo, parents, {}, {}, moment, text, upon=head, person=author(repo))
 
 
 def author(repo: Repository) -> str:
-    """Return the author of a commit of the person here, `name <email>`."""
+    """Return the author for commits of the person here, `name <email>`."""
     return configuration.author_or(environment_author(), configuration.committer(repo))
 
 
-def _take_review(store: Store, target: Counterpart, options: Options) -> None:
+def _merge_review(store: Store, target: Counterpart, options: Options) -> None:
     theirs = remotes.fetch(store.repository, target, deadline=options.timeout)
     if theirs is not None:
         merge = merge_incoming(store, theirs)
@@ -169,7 +168,7 @@ def _take_review(store: Store, target: Counterpart, options: Options) -> None:
 def list_proposals(
     store: Store, *, fetch: bool = True, timeout: float = remotes.DEADLINE
 ) -> list[OpenProposal]:
-    """Return the open proposals, newest first; with `fetch` as the remote has them now. Raises UsageError, RemoteError."""
+    """Return the open proposals, newest first; with `fetch`, fetch them first. Raises UsageError, RemoteError."""
     repo = own_repository(store)
     head = layout.read_head(repo)
     base = remotes.counterpart(repo, head.branch or "")
@@ -178,40 +177,44 @@ def list_proposals(
     theirs, own = remotes.tracked_commit(repo, base), own_proposal(store)
     found = []
     for name, tip in remotes.proposals(repo, base.remote).items():
-        paths, title, who, at = _content(repo, theirs, tip, name)
+        paths, title, by, at = _content(repo, theirs, tip, name)
         if paths:
             branch = remotes.PROPOSALS + name
             is_own = own is not None and own.name == name
             count = len([path for path in paths if is_lore(path, store.places.folder)])
-            found.append(OpenProposal(name, title, who, at, count, base.remote, branch, tip, is_own))
-    return sorted(found, key=lambda one: (-one.at, one.name))
+            found.append(OpenProposal(name, title, by, at, count, base.remote, branch, tip, is_own))
+    return sorted(found, key=lambda proposal: (-proposal.at, proposal.name))
 
 
-@lru_cache(maxsize=64)  # each look at what waits asks for it, and what is between two commits stays
+@lru_cache(maxsize=64)  # asked for by each look at the queue; the difference of two commits never changes
 def _content(
     repo: Repository, theirs: str | None, tip: str, name: str
 ) -> tuple[tuple[str, ...], str, str, int]:
-    """Return the paths that a proposal changes, its title, who made it, and when (Unix seconds)."""
+    """Return the paths that a proposal changes, its title, author and time (Unix seconds)."""
     paths = proposed_paths(repo, theirs, tip)
     return (tuple(paths), *_facts(repo, theirs, tip, name)) if paths else ((), "", "", 0)
 
 
 def proposed_paths(repo: Repository, theirs: str | None, tip: str) -> list[str]:
-    """Return the paths that a proposal changes and the commit `theirs` does not have so."""
+    """Return the paths that a proposal changes and that differ from the commit `theirs`."""
     shared = merge_commit.bases(repo, theirs, tip) if theirs else ()
     if tip in shared:
         return []
     base = shared[0] if shared else None
     changed = differences(repo, base, tip)
-    there = differences(repo, base, theirs) if theirs and theirs != base else {}
-    return [path for path, one in changed.items() if path not in there or there[path].after != one.after]
+    in_theirs = differences(repo, base, theirs) if theirs and theirs != base else {}
+    return [
+        path
+        for path, change in changed.items()
+        if path not in in_theirs or in_theirs[path].after != change.after
+    ]
 
 
 def _facts(repo: Repository, theirs: str | None, tip: str, name: str) -> tuple[str, str, int]:
     """Return the title, author and time (Unix seconds) of a proposal, from the last commit that names it."""
-    found = with_value(repo, tip, theirs or "", PROPOSAL, name)
-    named = next((one for one in found if one.subject.startswith(PROPOSED)), None)
-    if named is None:  # a branch that somebody made by hand
+    commits = with_value(repo, tip, theirs or "", PROPOSAL, name)
+    commit = next((commit for commit in commits if commit.subject.startswith(PROPOSED)), None)
+    if commit is None:  # a branch that somebody made by hand
         last = commit_facts(repo, tip)
         return name, byline("", last.author), last.moment
-    return named.subject.removeprefix(PROPOSED), byline("", named.author), named.moment
+    return commit.subject.removeprefix(PROPOSED), byline("", commit.author), commit.moment

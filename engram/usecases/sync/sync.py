@@ -1,11 +1,11 @@
-"""Sync a store with its remote. The phases, in the order in which `_Sync` has them:
+"""Sync a store with its remote. The phases, in the order of the methods of `_Sync`:
 
-1. **Prepare**: nothing else is under way in the repository; what waits here is committed.
-2. **Fetch** the remote's branch, in a thread: meanwhile this clone prepares and reads ahead.
+1. **Prepare**: check that no git operation is in progress, and commit local changes.
+2. **Fetch** the remote's branch, in a thread, while local changes are committed and read ahead.
 3. **Plan** what comes in, goes out and is merged. `--dry-run` shows this plan and ends here.
-4. **Merge** as planned, into a commit that no branch has yet; quarantine what the settings say.
-5. **Apply** the merge to the files, the branch, git's index and the search index; fold duplicates that came in.
-6. **Check** what goes out for secrets, and **push** it; from 2 again if somebody else pushed meanwhile.
+4. **Merge** as planned, into a commit that no branch has yet; quarantine entries as the settings say.
+5. **Apply** the merge to the files, the branch, git's index and the search index; fold incoming duplicates.
+6. **Check** outgoing commits for secrets and **push** them; start again at 2 if somebody else pushed meanwhile.
 
 A merge is pushed while it is applied: it is the same commit on every machine, so it does not matter who has it first.
 """
@@ -60,8 +60,9 @@ if TYPE_CHECKING:
 
     Step = Callable[[str], None]
 
-PUBLISH = "engram config judgements.publish true --user"
-NAMED, MOST_BEHIND = 5, 25  # files that came in, and that stayed behind, of which the answer names as many
+_ALLOW_PUBLISHING = "engram config judgements.publish true --user"
+_MAX_LEFT_OUT = 5  # incoming files that are not written here, and
+_MAX_STAYED_BEHIND = 25  # local files that were not pushed, listed in the answer
 
 
 class Options(NamedTuple):
@@ -76,10 +77,10 @@ class Options(NamedTuple):
 class Synced(NamedTuple):
     """What a sync did, counted in files: pulled, pushed, merged because both sides had changed them.
 
-    `folded` counts entries that came in and were folded into one that says the same, `alike` has the pairs that only a
-    person can tell apart, `conflicts` counts the other versions left for a person; `errors` is what went wrong after
-    something had been done. `held` counts entries that were quarantined, `notes` say which settings came in and are not
-    in force here, and what happened to files that are not committed.
+    `folded` counts incoming entries that were folded into their duplicates, `alike` has the pairs that a person has to
+    tell apart, `conflicts` counts losing versions left for a person. `errors` are those that happened after something
+    had been done. `held` counts quarantined entries. `notes` name incoming settings that are not in force here, and say
+    what happened to uncommitted files.
     """
 
     remote: str = ""
@@ -105,7 +106,7 @@ class Synced(NamedTuple):
 
 
 class Planned(NamedTuple):
-    """What a sync would do. `waiting` counts changes that are not committed yet; they go out too."""
+    """What a sync would do. `waiting` counts uncommitted changes; they go out too."""
 
     remote: str
     branch: str
@@ -117,9 +118,9 @@ class Planned(NamedTuple):
 def sync(store: Store, options: Options, step: Step | None = None) -> Synced:
     """Make this clone and its remote equal. `step` receives each step; an exception it raises ends the sync.
 
-    It is called between two steps and while the network is waited for: what was begun is whole when the sync ends so.
-    Raises UsageError where the store has no git of its own, SyncBlockedError where a person is needed first,
-    RemoteError and others as long as nothing was done yet; later errors are in the answer's `errors`.
+    It is called between steps and while waiting for the network, so no step is left half done. Raises UsageError if the
+    store has no branch of its own, SyncBlockedError if a person is needed first, RemoteError and others if nothing was
+    done yet; later errors are in the result's `errors`.
     """
     changed = sync_state.last_change(store)
     done = _run_sync(store, options, step)
@@ -138,22 +139,22 @@ def _run_sync(store: Store, options: Options, step: Step | None) -> Synced:
         and store.places.repository is not None
         and remotes.remotes(store.repository)
     ):
-        return _exchange_alone(store, options, step, began)
+        return _exchange_judgements_only(store, options, step, began)
     repo = own_repository(store)
     run = _Sync(store, repo, _limit_options(store, options), step)
     error: EngramError | None = None
     try:
         run.run()
     except EngramError as raised:
-        error = _blocking(raised)
+        error = _as_blocking(raised)
     if not isinstance(error, RemoteError) or error.kind in REFUSALS:
-        # Where the branch of words is protected or busy, judgements travel all the same.
+        # Judgements have a branch of their own, so they travel even if that of lore is protected or busy.
         try:
             run.exchange_judgements(fetched=error is None and options.pull)
         except EngramError as raised:
             error = error or raised
     sync_state.remember(store, run.done.remote, error)
-    notes, unreadable = unreadable_entries(store, run.came_in, run.went_out)
+    notes, unreadable = unreadable_entries(store, run.pulled_paths, run.pushed_paths)
     run.done = run.done._replace(notes=(*run.done.notes, *notes))
     _log(store, run.done, error, began)
     if error is not None and not (
@@ -165,18 +166,18 @@ def _run_sync(store: Store, options: Options, step: Step | None) -> Synced:
         StayedBehindError(excluded_files.display_path(path), why)
         for path, why in sorted(excluded_files.stays(store).items())
     ]
-    errors = (*(() if error is None else (error,)), *unreadable, *behind[:MOST_BEHIND])
+    errors = (*(() if error is None else (error,)), *unreadable, *behind[:_MAX_STAYED_BEHIND])
     return run.done._replace(errors=errors, duration_ms=duration_ms, head=layout.read_head(repo).oid)
 
 
 def preview(store: Store, options: Options, step: Step | None = None) -> Planned:
-    """Plan a sync without carrying it out; only what is known of the remote is updated. Raises as `sync`."""
+    """Plan a sync without carrying it out; only the remote-tracking branch is updated. Raises as `sync`."""
     repo = own_repository(store)
     run = _Sync(store, repo, options, step)
     try:
         plan = run.plan()
     except EngramError as error:
-        raise _blocking(error) from None
+        raise _as_blocking(error) from None
     local_changes.find_hand_edits(store)
     return Planned(run.done.remote, run.done.branch, plan.paths, count_waiting(store), plan.ours)
 
@@ -189,14 +190,13 @@ class _Sync:
         self._store, self._repo, self._options, self._listener = store, repo, options, listener
         self._other: Counterpart | None = None
         self._read_ahead = commit_merge.ReadAhead()
-        self._not_indexed: list[str] = []  # paths that came in
-        self._merges: dict[
-            str, Mapping[str, bytes]
-        ] = {}  # commits that this sync made, and their new contents
-        self._clean = set[str]()  # commits that hold no secret
+        self._not_indexed: list[str] = []  # incoming paths
+        # The new contents of each merge commit that this sync made.
+        self._merges: dict[str, Mapping[str, bytes]] = {}
+        self._clean = set[str]()  # commits without secrets
         self._pushing: network.Background | None = None
-        self.came_in: set[str] = set()  # paths of entries
-        self.went_out: set[str] = set()
+        self.pulled_paths: set[str] = set()  # of entries, as `pushed_paths`
+        self.pushed_paths: set[str] = set()
 
     def plan(self) -> commit_merge.Plan:
         """Fetch, and plan what a sync of the committed state would do."""
@@ -205,7 +205,7 @@ class _Sync:
         return commit_merge.plan_merge(self._store, head.oid, theirs)
 
     def run(self) -> None:
-        """Carry out all phases. What is parsed meanwhile is kept: what is merged is indexed next."""
+        """Carry out all phases. Parsed files are cached meanwhile, as merged files are indexed next."""
         from engram.usecases.store.gc_pause import no_collections
 
         self._store.parsed = ParsedFiles()
@@ -224,7 +224,7 @@ class _Sync:
             try:
                 if self._options.pull and theirs:
                     self._pull(theirs)
-                self._look_at_proposal()
+                self._check_proposal()
                 if self._options.push and not own_proposal.is_open(self._store):
                     self._push(theirs)
                 return
@@ -236,11 +236,11 @@ class _Sync:
     # 1. Prepare
 
     def _check_ready(self) -> Head:
-        """Return our head. Raises SyncBlockedError where no branch may be moved now, RemoteError without a remote."""
+        """Return our head. Raises SyncBlockedError if no branch may be moved now, RemoteError without a remote."""
         layout.check_idle(self._repo, SyncBlockedError, "synced")
         head = layout.read_head(self._repo)
         lore_branch.check_head(self._repo, head)
-        self._counterpart()
+        self._find_counterpart()
         return head
 
     def _commit_local_changes(self) -> None:
@@ -250,15 +250,15 @@ class _Sync:
     # 2. Fetch
 
     def _prepare_and_fetch(self, *, first: bool) -> str | None:
-        """Return the remote branch's commit, freshly fetched if anything is to come in; None where it has none."""
+        """Return the remote branch's commit, fetched now if this sync pulls; None if it has none."""
         if not self._options.pull:
             if first:
                 self._commit_local_changes()
-            theirs = remotes.tracked_commit(self._repo, self._counterpart())
+            theirs = remotes.tracked_commit(self._repo, self._find_counterpart())
             local_changes.keep_back(self._store, theirs, self._read_ahead.contents)
             return theirs
-        # As it was before the fetch: what we changed since is what is merged, and the repair looks at the same.
-        known = remotes.tracked_commit(self._repo, self._counterpart())
+        # From before the fetch: our changes since then are what will be merged, and what the repair looks at.
+        known = remotes.tracked_commit(self._repo, self._find_counterpart())
         with self._start_fetch() as fetching:
             if first:
                 self._commit_local_changes()
@@ -274,15 +274,15 @@ class _Sync:
         return theirs
 
     def _repair_own_branch(self) -> str | None:
-        """Merge again, by Engram's rules, what others merged without them in our own branch; return its commit."""
+        """Redo merges in our own branch that were made without Engram's rules; return its commit."""
         head = layout.read_head(self._repo).oid
         if head is not None and external_merges.repair_merges(self._store, head, self._read_ahead) != head:
-            self._not_indexed += self._count(merge_incoming(self._store, head, own=True))
+            self._not_indexed += self._count_merge(merge_incoming(self._store, head, own=True))
             head = layout.read_head(self._repo).oid
         return head
 
     def _start_fetch(self) -> network.Background:
-        other = self._counterpart()
+        other = self._find_counterpart()
         self._report(network.FETCHING.format(other.remote))
         timeout, judgements, quiet = self._options.timeout, branch_of(self._store), self._listener is None
         return network.Background(
@@ -291,7 +291,7 @@ class _Sync:
 
     def _finish_fetch(self, fetching: network.Background) -> str | None:
         branch, theirs = fetching.wait(self._listener)
-        self._use(self._counterpart()._replace(branch=branch))
+        self._set_counterpart(self._find_counterpart()._replace(branch=branch))
         return theirs
 
     # 3. to 5. Plan, merge, apply
@@ -304,17 +304,17 @@ class _Sync:
             on_merge=lambda merge: self._push_early(theirs, merge),
             read_ahead=self._read_ahead,
         )
-        changed, self._not_indexed = self._not_indexed + self._count(merge), []
+        changed, self._not_indexed = self._not_indexed + self._count_merge(merge), []
         head = layout.read_head(self._repo).oid
         if head is not None:
             external_merges.mark_repaired(self._store, head)
         if changed:
             self._report("indexing")
             update_index(self._store, changed)
-        self._fold(has_changes=bool(changed))
+        self._fold_incoming(has_changes=bool(changed))
 
-    def _count(self, merge: Merge | None) -> list[str]:
-        """Count a merge that was applied, and return the paths under the lore folder that it changed."""
+    def _count_merge(self, merge: Merge | None) -> list[str]:
+        """Add an applied merge to the counts, and return the paths that it changed in the lore folder."""
         if merge is None:
             return []
         if merge.merged:
@@ -326,7 +326,7 @@ class _Sync:
             for path in merge.changes
             if path.startswith(f"{self._store.places.folder}/") and path not in merge.left_out
         ]
-        self.came_in.update(path for path in paths if is_lore(path, self._store.places.folder))
+        self.pulled_paths.update(path for path in paths if is_lore(path, self._store.places.folder))
         done = self.done
         self.done = done._replace(
             pulled=done.pulled + len(paths),
@@ -338,63 +338,63 @@ class _Sync:
         return paths
 
     def _read_settings(self) -> None:
-        """Read the store's own settings that came in, and note which of them are not in force here."""
+        """Read the store's settings after they changed, and note which of them are not in force here."""
         store = self._store
         found = in_force(store.places.root, store.places.state)
         store.held_back, store.notes = found.held_back, found.trouble
-        notes = (*found.trouble, *(f"{one.message} If this is intended: {ACCEPT}" for one in found.held_back))
-        self.done = self.done._replace(notes=(*self.done.notes, *notes))
+        held_back = (f"{one.message} If this is intended: {ACCEPT}" for one in found.held_back)
+        self._add_notes(*found.trouble, *held_back)
 
-    def _fold(self, *, has_changes: bool) -> None:
-        """Fold duplicates that came in, also by a sync that was killed; on an error the next sync does it."""
+    def _fold_incoming(self, *, has_changes: bool) -> None:
+        """Fold incoming duplicates, also those of a killed sync; on an error the next sync does it."""
         with contextlib.suppress(EngramError):
             arrived = deduplicate.arrivals(self._store, others_alone=not has_changes)
             if arrived:
                 self._report("comparing")
-            found = fold_duplicates(self._store, arrived)
+            result = fold_duplicates(self._store, arrived)
             done = self.done
-            self.done = done._replace(folded=done.folded + found.folded, alike=done.alike + found.alike)
+            self.done = done._replace(folded=done.folded + result.folded, alike=done.alike + result.alike)
 
-    def _look_at_proposal(self) -> None:
+    def _check_proposal(self) -> None:
         """Note what became of this clone's proposal."""
-        theirs = remotes.tracked_commit(self._repo, self._counterpart())
-        said = own_proposal.close_if_merged(self._store, theirs)
-        said += own_proposal.not_proposed_yet(self._store, theirs) if self._options.push else []
-        if said:
-            self.done = self.done._replace(notes=(*self.done.notes, *said))
+        theirs = remotes.tracked_commit(self._repo, self._find_counterpart())
+        notes = own_proposal.close_if_merged(self._store, theirs)
+        if self._options.push:
+            notes += own_proposal.describe_unproposed(self._store, theirs)
+        self._add_notes(*notes)
 
     # 6. Check and push
 
     def _push_early(self, theirs: str, merge: Merge) -> bool:
-        """Push a merge that is about to be applied, unless a further commit may follow; returns whether it does."""
+        """Start to push a merge that is about to be applied, unless another commit may follow; return whether it did."""
         if own_proposal.own_proposal(self._store) is not None:
             return False  # the branch may be protected
         if not self._options.push or merge.commit == theirs or self._pushing is not None:
             return False
         folder = f"{self._store.places.folder}/"
         if any(found.before is None and path.startswith(folder) for path, found in merge.changes.items()):
-            return False  # entries that came in may be folded
+            return False  # incoming entries may be folded
         self._merges[merge.commit] = merge.contents
         self._start_push(theirs, merge.commit)
         return True
 
     def _push(self, theirs: str | None) -> None:
-        """Push our branch; a push that was started early is only waited for."""
+        """Push our branch; if a push was started early, wait for it."""
         while True:
             if self._pushing is None:
                 ours = layout.read_head(self._repo).oid
-                if ours is None or ours == theirs or self._has_nothing_to_say(ours, theirs):
+                if ours is None or ours == theirs or self._has_same_files(ours, theirs):
                     return
                 self._start_push(theirs, ours)
             theirs = self._finish_push(theirs)
 
-    def _has_nothing_to_say(self, ours: str, theirs: str | None) -> bool:
-        """Return whether only history would be pushed to a branch that took our lore by a proposal: squashed, or the like."""
+    def _has_same_files(self, ours: str, theirs: str | None) -> bool:
+        """Return whether only history would be pushed, as after a proposal was merged by squashing."""
         proposed = own_proposal.own_proposal(self._store) is not None
         return proposed and theirs is not None and not differences(self._repo, theirs, ours)
 
     def _start_push(self, theirs: str | None, commit: str) -> None:
-        other, timeout = self._counterpart(), self._options.timeout
+        other, timeout = self._find_counterpart(), self._options.timeout
         vetted = network.Vetted(dict(self._merges), frozenset(self._clean))
         quiet = self._listener is None
         self._pushing = network.Background(
@@ -404,33 +404,31 @@ class _Sync:
         )
 
     def _finish_push(self, theirs: str | None) -> str | None:
-        """Return the commit that the remote has now; it had `theirs` before."""
+        """Wait for the push; return the commit that the remote has now. It had `theirs` before."""
         pushing, self._pushing = self._pushing, None
         assert pushing is not None
         _, commit = pushing.wait(self._listener)
         assert commit is not None
-        mark_checked(
-            self._store, commit
-        )  # the rest of it is our own: what others wrote was checked when it came
-        remotes.remember(self._repo, layout.read_head(self._repo).branch or "", self._counterpart())
+        mark_checked(self._store, commit)  # what others wrote was checked when it came in
+        remotes.remember(self._repo, layout.read_head(self._repo).branch or "", self._find_counterpart())
         sent, folder = differences(self._repo, theirs, commit), f"{self._store.places.folder}/"
         pushed = sum(path.startswith(folder) for path in sent)
-        self.went_out.update(path for path in sent if is_lore(path, self._store.places.folder))
+        self.pushed_paths.update(path for path in sent if is_lore(path, self._store.places.folder))
         self.done = self.done._replace(pushed=self.done.pushed + pushed)
-        self._name_passed_hook()
+        self._note_skipped_hook()
         return commit
 
-    def _name_passed_hook(self) -> None:
-        """Say, once, that a hook of the repository was not run for the push."""
+    def _note_skipped_hook(self) -> None:
+        """Note, once, that a hook of the repository was not run for the push."""
         hook = None if self._store.settings.flag(network.HOOKS) else find_hook(self._repo)
         note = f"{hook} was not run for this push. To run it: `engram config {network.HOOKS} true --user`"
         if hook is not None and note not in self.done.notes:
-            self.done = self.done._replace(notes=(*self.done.notes, note))
+            self._add_notes(note)
 
     # 7. Judgements
 
     def exchange_judgements(self, *, fetched: bool) -> None:
-        """Send and receive judgements, which have a branch of their own; `fetched` says that they came with the words."""
+        """Send and receive judgements; `fetched` says that their branch was fetched with that of lore."""
         store, options = self._store, self._options
         answer = may_publish(store) if options.push else "no"
         found = exchange(
@@ -441,55 +439,56 @@ class _Sync:
             report=self._listener,
             fetched=fetched,
         )
-        notes = self.done.notes
         if found.refused:
-            notes += (f"Judgements were not sent: {found.refused}",)
+            self._add_notes(f"Judgements were not sent: {found.refused}")
         self.done = self.done._replace(
             remote=self.done.remote or found.remote,
             received_judgements=found.received,
             sent_judgements=found.sent,
-            notes=notes,
         )
 
-    # What all phases use
+    # Used by all phases
+
+    def _add_notes(self, *notes: str) -> None:
+        self.done = self.done._replace(notes=(*self.done.notes, *notes))
 
     def _report(self, step: str) -> None:
         if self._listener is not None:
             self._listener(step)
 
-    def _counterpart(self) -> Counterpart:
+    def _find_counterpart(self) -> Counterpart:
         if self._other is None:
             branch = layout.read_head(self._repo).branch or ""
-            self._use(remotes.counterpart(self._repo, branch, self._options.remote))
+            self._set_counterpart(remotes.counterpart(self._repo, branch, self._options.remote))
         assert self._other is not None
         return self._other
 
-    def _use(self, other: Counterpart) -> None:
+    def _set_counterpart(self, other: Counterpart) -> None:
         self._other = other
         self.done = self.done._replace(remote=other.remote, branch=other.branch)
 
 
 def _describe_left_out(merge: Merge) -> list[str]:
-    """Return sentences on files that came in and stay out of the work tree."""
+    """Return sentences on incoming files that are not written to the work tree."""
     found = [path for path in sorted(merge.left_out) if path in merge.changes]
     sentences = [
         f"{excluded_files.display_path(path[:200])} came in, and is not written here: it {merge.left_out[path]}."
-        for path in found[:NAMED]
+        for path in found[:_MAX_LEFT_OUT]
     ]
-    more = len(found) - NAMED
+    more = len(found) - _MAX_LEFT_OUT
     return sentences + ([f"{more} more files that came in are not written here."] if more > 0 else [])
 
 
 def fold_duplicates(store: Store, arrived: Sequence[str]) -> deduplicate.Folded:
-    """Fold entries that came in into entries here that say the same, and commit that. Raises EngramError."""
+    """Fold incoming entries into their duplicates here, and commit that. Raises EngramError."""
     found = deduplicate.fold_arrivals(store, arrived)
     if found.folded:
         commit_pending(store, wait=LOCK_SECONDS)
     return found
 
 
-def _exchange_alone(store: Store, options: Options, step: Step | None, began: float) -> Synced:
-    """Exchange the judgements of a store whose words travel with the commits of the person's own repository."""
+def _exchange_judgements_only(store: Store, options: Options, step: Step | None, began: float) -> Synced:
+    """Exchange only judgements: the store is in the person's own repository, whose commits carry its lore."""
     repo = store.repository
     run = _Sync(store, repo, _limit_options(store, options), step)
     try:
@@ -500,13 +499,13 @@ def _exchange_alone(store: Store, options: Options, step: Step | None, began: fl
     sync_state.remember(store, run.done.remote, None)
     notes = run.done.notes
     if may_publish(store) == "ask" and options.push:
-        notes += (f"Judgements stay in this clone until you allow it: {PUBLISH}",)
+        notes += (f"Judgements stay in this clone until you allow it: {_ALLOW_PUBLISHING}",)
     duration_ms = round((time.monotonic() - began) * 1000)
     return run.done._replace(notes=notes, duration_ms=duration_ms, head=layout.read_head(repo).oid)
 
 
 def own_repository(store: Store) -> Repository:
-    """Return the repository whose branch is the store's own. Raises UsageError where there is none, so nothing to sync."""
+    """Return the repository if the store has a branch of its own there. Raises UsageError if there is nothing to sync."""
     places = store.places
     if places.repository is not None and places.owns_branch:
         return places.repository
@@ -522,7 +521,7 @@ def own_repository(store: Store) -> Repository:
 
 
 def _limit_options(store: Store, options: Options) -> Options:
-    """Return the options, without the push for a read-only scope. Raises StoreError where only that was wanted."""
+    """Return the options, without the push for a read-only scope. Raises StoreError for a push alone."""
     if not store.scope.readonly:
         return options
     if not options.pull:
@@ -530,8 +529,8 @@ def _limit_options(store: Store, options: Options) -> Options:
     return options._replace(push=False)
 
 
-def _blocking(error: EngramError) -> EngramError:
-    """Turn an error of the repository here into one that blocks the sync until a person looks at it."""
+def _as_blocking(error: EngramError) -> EngramError:
+    """Turn a GitError of the local repository into a SyncBlockedError: a person has to look at it."""
     return SyncBlockedError(error.message, error.hint) if isinstance(error, GitError) else error
 
 

@@ -1,6 +1,6 @@
-"""What differs between this clone and its remote, entry by entry: what will go out and come in, and what came in.
+"""The differences between this clone and its remote, entry by entry: outgoing, incoming, and those that came in.
 
-Each entry comes with its change as a phrase. Nothing here uses the network: the remote is as it was last fetched.
+Each entry comes with its change as a phrase. Nothing here uses the network: the remote is as last fetched.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
     from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
 
-MOST = 200  # entries that are read for one list
+_MAX_ENTRIES = 200  # read for one list
 _FOLD = "fold: "
 
 
 class LoreChange(NamedTuple):
-    """An entry and what happened to it: `kind` is a word of `engram.domain.entry.change_phrase`, `phrase` all of it.
+    """A change of an entry: `kind` is a word of `engram.domain.entry.change_phrase`, `phrase` the whole phrase.
 
     `at` (Unix seconds, 0: now), `agent`, `source` (a clone's short id), `who` (a name) and `machine` say when and by whom,
-    "" where that is not known.
+    "" if unknown.
     """
 
     id: str
@@ -53,16 +53,16 @@ class LoreChange(NamedTuple):
 
 
 class Waiting(NamedTuple):
-    """Entries that will go out, or come in: the first of them, and how many there are in all."""
+    """Outgoing or incoming entries: the first of them, and the total."""
 
     lore: tuple[LoreChange, ...] = ()
     total: int = 0
 
 
 class Exchange(NamedTuple):
-    """What will be exchanged between this clone and `branch` of `remote` ("" where there is none).
+    """What a sync would exchange between this clone and `branch` of `remote` ("" without a remote).
 
-    `known` says whether the remote branch was ever seen, `uncommitted` how many changes are not in git yet.
+    `known` says whether the remote branch was ever seen, `uncommitted` counts changes that are not in git yet.
     """
 
     remote: str
@@ -73,8 +73,8 @@ class Exchange(NamedTuple):
     incoming: Waiting
 
 
-def exchange(store: Store, limit: int = MOST) -> Exchange:
-    """Return what a sync would send and bring in, as known without the network. Raises UsageError, StoreError, GitError."""
+def exchange(store: Store, limit: int = _MAX_ENTRIES) -> Exchange:
+    """Return what a sync would exchange, without using the network. Raises UsageError, StoreError, GitError."""
     repo = own_repository(store)
     ours = layout.read_head(repo)
     uncommitted = _uncommitted_paths(store)
@@ -95,7 +95,7 @@ def exchange(store: Store, limit: int = MOST) -> Exchange:
 
 
 def _everything(store: Store, limit: int) -> Waiting:
-    """Return all lore, the newest first: what goes to a remote that has nothing yet."""
+    """Return all lore, newest first, for a remote that has nothing yet."""
     hits, total = list_hits(store, limit=limit)
     return Waiting(tuple(LoreChange(hit.id, hit.title, hit.path, NEW, NEW) for hit in hits), total)
 
@@ -108,26 +108,27 @@ def _uncommitted_paths(store: Store) -> tuple[str, ...]:
 def _waiting(
     store: Store, repo: Repository, base: str | None, end: str | None, also: Sequence[str], limit: int
 ) -> Waiting:
-    """Return the entries that differ between two commits; those at the paths `also` as their files are now."""
+    """Return the entries that differ between two commits; those at the paths `also` are read from their files."""
     found = differences(repo, base, end) if end and end != base else {}
     paths = [path for path in dict.fromkeys([*also, *found]) if sync_plan.is_lore(path, store.places.folder)]
     chosen = paths[:limit]
-    same = [path for path in chosen if path not in found]
-    old = objects.entries(repo, base, same) if base and same else {}
+    unchanged = [path for path in chosen if path not in found]
+    entries_before = objects.entries(repo, base, unchanged) if base and unchanged else {}
     entries = {
-        path: (found[path].before, found[path].after) if path in found else (old.get(path), None)
+        path: (found[path].before, found[path].after) if path in found else (entries_before.get(path), None)
         for path in chosen
     }
     contents = blobs(repo, [entry.oid for pair in entries.values() for entry in pair if entry])
     changes = []
     for path in chosen:
         before, after = (contents[entry.oid] if entry else None for entry in entries[path])
-        change = _change(store, path, (before,), _file(store, path) if path in also else after)
-        changes += [change] if change else []
+        change = _change(store, path, (before,), _read_file(store, path) if path in also else after)
+        if change:
+            changes.append(change)
     return Waiting(tuple(changes), len(paths) - (len(chosen) - len(changes)))
 
 
-def _file(store: Store, path: str) -> bytes | None:
+def _read_file(store: Store, path: str) -> bytes | None:
     try:
         return store.files.read(path)
     except (NotFoundError, StoreError):
@@ -137,25 +138,25 @@ def _file(store: Store, path: str) -> bytes | None:
 def _change(
     store: Store, path: str, before: Sequence[bytes | None], after: bytes | None
 ) -> LoreChange | None:
-    """Return what happened to the entry of one file; None where nothing did, or where none can be read."""
-    olds = [lore for raw in before if (lore := _lore(store, path, raw))]
-    new = _lore(store, path, after)
-    lore = new or (olds[0] if olds else None)
+    """Return the change of one file's entry; None if there is none, or if no version can be read."""
+    old = [lore for raw in before if (lore := _parse(store, path, raw))]
+    new = _parse(store, path, after)
+    lore = new or (old[0] if old else None)
     if lore is None or (after is not None and before and after == before[0]):
         return None
-    change = phrase(olds, new)
+    change = phrase(old, new)
     return LoreChange(lore.id, lore.title, path, change.kind, change.words)
 
 
-def _lore(store: Store, path: str, raw: bytes | None) -> Lore | None:
+def _parse(store: Store, path: str, raw: bytes | None) -> Lore | None:
     found = read_lore(store, path, raw)
     return found.lore if found else None
 
 
 def came_in(store: Store, limit: int = 50, since: str = "") -> list[LoreChange]:
-    """Return what other clones did to entries that are here, and what was merged of it, newest first.
+    """Return the changes that other clones made to entries of this one, and merges of them, newest first.
 
-    `since` a commit's id: only what is in HEAD's history and not in that commit's. Raises StoreError, GitError.
+    With `since`, a commit's id, only those that are not in its history. Raises StoreError, GitError.
     """
     from engram.adapters.git.read.commit_log import between
 
@@ -163,17 +164,16 @@ def came_in(store: Store, limit: int = 50, since: str = "") -> list[LoreChange]:
     oids = None
     if since:
         head = layout.read_head(repo).oid
-        oids = [one.oid for one in between(repo, since, head)[1]] if head and head != since else []
+        oids = [commit.oid for commit in between(repo, since, head)[1]] if head and head != since else []
     person = configuration.committer(repo)
     rows = with_history(store, lambda table: table.came_in(store.source, person, limit, oids))
-    contents = _versions(repo, rows)
-    return list(_arrivals(store, rows, contents))
+    return list(_arrivals(store, rows, _read_versions(repo, rows)))
 
 
-def _versions(repo: Repository, rows: Sequence[tuple[CommitRow, EventRow]]) -> dict[str, bytes]:
+def _read_versions(repo: Repository, rows: Sequence[tuple[CommitRow, EventRow]]) -> dict[str, bytes]:
     try:
         return blobs(repo, [oid for _, event in rows for oid in (*event.before, event.after) if oid])
-    except EngramError:  # of a clone that has not all of its history
+    except EngramError:  # a shallow clone lacks some
         return {}
 
 
@@ -183,14 +183,14 @@ def _arrivals(
     for commit, event in rows:
         is_fold = commit.source == store.source and commit.subject.startswith(_FOLD)
         before = [contents.get(oid) for oid in event.before]
-        found = _change(store, in_store(store, event.path), before, contents.get(event.after))
-        if found is None or (is_fold and found.kind == FORGOTTEN):
+        change = _change(store, in_store(store, event.path), before, contents.get(event.after))
+        if change is None or (is_fold and change.kind == FORGOTTEN):
             continue
         is_merged = event.kind == MERGED
         agent = "" if is_merged else commit.agent or commit.author.partition(" <")[0]
         who = "" if is_merged else committer_line(commit.agent, commit.author)
-        yield found._replace(
-            kind=FOLDED if is_fold else found.kind,
+        yield change._replace(
+            kind=FOLDED if is_fold else change.kind,
             at=float(commit.moment), agent=agent, source="" if is_fold else commit.source, commit=commit.oid,
             who=who, machine="" if is_fold or not commit.source else commit.machine or commit.source,
         )  # fmt: skip

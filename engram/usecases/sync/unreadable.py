@@ -1,4 +1,4 @@
-"""Unreadable entries that a sync pulled or pushed, reported at once, before anybody misses them."""
+"""Report unreadable entries that a sync pulled or pushed at once, before anybody misses them."""
 
 from __future__ import annotations
 
@@ -15,39 +15,42 @@ if TYPE_CHECKING:
 
     from engram.usecases.store.store import Store
 
-_NAMED = 5  # files
+_MAX_LISTED = 5
 
 
 def unreadable_entries(
-    store: Store, came_in: Collection[str], went_out: Collection[str]
+    store: Store, pulled: Collection[str], pushed: Collection[str]
 ) -> tuple[list[str], list[UnreadableSentError]]:
-    """Return notes on unreadable entries among the paths that came in, and errors on those that went out.
+    """Return notes on unreadable entries among the pulled paths, and errors for those among the pushed paths.
 
-    The index knows which files may be meant; where there is none, the next command that looks reports them.
+    The index lists the candidates; without one, the next command that reads the files reports them.
     """
-    if not came_in and not went_out:
+    if not pulled and not pushed:
         return [], []
     notes: list[str] = []
     errors: list[UnreadableSentError] = []
     with contextlib.suppress(EngramError):
-        for path in (one.path for one in look_up(store, lambda found: found.catalog.problems())):
-            error = _error(store, path) if path in came_in or path in went_out else None
+        for problem in look_up(store, lambda found: found.catalog.problems()):
+            path = problem.path
+            error = _read_error(store, path) if path in pulled or path in pushed else None
             if error is None:
                 continue
-            if path in went_out:
+            if path in pushed:
                 errors.append(UnreadableSentError(error.path, error.line, error.reason, error.hint))
             else:
                 notes.append(f"An entry that came in cannot be read: {error.message}")
-    more, more_sent = len(notes) - _NAMED, len(errors) - _NAMED
+    more, more_sent = len(notes) - _MAX_LISTED, len(errors) - _MAX_LISTED
     if more > 0:
-        notes[_NAMED:] = [f"{more} more entries that came in cannot be read: `engram doctor` lists them."]
+        notes[_MAX_LISTED:] = [
+            f"{more} more entries that came in cannot be read: `engram doctor` lists them."
+        ]
     if more_sent > 0:
         notes.append(f"{more_sent} more entries that went out cannot be read: `engram doctor` lists them.")
-    return notes, errors[:_NAMED]
+    return notes, errors[:_MAX_LISTED]
 
 
-def _error(store: Store, path: str) -> LoreFileError | None:
-    """Return what is wrong with a file; None where it can be read, or is gone."""
+def _read_error(store: Store, path: str) -> LoreFileError | None:
+    """Return the error of reading a file; None if it can be read or no longer exists."""
     try:
         raw = store.files.read(path)[: codec.most_bytes(store.categories) + 1]
         codec.read(raw, path, store.categories, datetime.fromtimestamp(0, UTC))
