@@ -1,4 +1,4 @@
-"""Whoever changes an entry, by whatever way, passes the gate of recording: secrets, junk, agents that are held."""
+"""Every way of changing an entry passes the admission policy: secrets, junk, entries by agents that have to wait."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def status(store: Engram) -> str:
     return store.get(ID).lore.status
 
 
-def test_what_an_agent_says_anew_waits_where_agents_are_held(root: Path) -> None:
+def test_new_claims_of_an_agent_wait_if_the_settings_say_so(root: Path) -> None:
     known(root, HELD)
     with opened(root, agent="bot", clock=Clock()) as bot:
         assert bot.patch(ID, {"tags": ["a"], "files": ["x.py"], "pinned": True}).pending == ""
@@ -54,7 +54,7 @@ def test_what_an_agent_says_anew_waits_where_agents_are_held(root: Path) -> None
 
 
 @pytest.mark.parametrize("change", [{"category": "skill"}, {"context": "Here"}, {"content": TIDES}])
-def test_each_word_that_a_reader_goes_by_counts(root: Path, change: dict[str, str]) -> None:
+def test_a_change_of_any_field_that_readers_rely_on_waits(root: Path, change: dict[str, str]) -> None:
     known(root, HELD)
     with opened(root, agent="bot", clock=Clock()) as bot:
         assert bot.patch(ID, change, key="k").pending == bot.patch(ID, change, key="k").pending != ""
@@ -76,7 +76,7 @@ def test_a_text_that_becomes_junk_waits_or_is_refused(root: Path) -> None:
 
 
 @pytest.mark.parametrize("field", ["content", "context", "tags", "files", "entities"])
-def test_no_way_of_changing_lets_a_secret_in(root: Path, field: str) -> None:
+def test_no_way_of_editing_admits_a_secret(root: Path, field: str) -> None:
     known(root, SETTINGS)
     before = lore_files(root)[0].read_bytes()
     with opened(root) as store:
@@ -88,7 +88,7 @@ def test_no_way_of_changing_lets_a_secret_in(root: Path, field: str) -> None:
     assert lore_files(root)[0].read_bytes() == before
 
 
-def test_a_summary_that_is_said_again_passes_it_too(root: Path) -> None:
+def test_a_repeated_summary_passes_the_admission_policy_too(root: Path) -> None:
     known(root, SETTINGS)
     with opened(root, agent="bot", clock=Clock()) as bot:
         for secret in ({"participants": [SECRET]}, {"files": [SECRET]}):
@@ -143,7 +143,7 @@ def from_elsewhere(root: Path, *, source: str = ELSEWHERE, fields: str = "", tex
 
 
 @pytest.mark.parametrize(("confidence", "is_trusted"), [(0.59, False), (0.6, True), (0.8, True)])
-def test_what_speaks_against_a_trusted_entry_is_recorded_and_reported(
+def test_a_contradiction_of_a_trusted_entry_is_recorded_and_reported(
     root: Path, confidence: float, is_trusted: bool
 ) -> None:
     with opened(root, agent="bot") as store:
@@ -155,7 +155,7 @@ def test_what_speaks_against_a_trusted_entry_is_recorded_and_reported(
         assert store.record(QUEUE, category="fact").contradictions == ()
 
 
-def test_what_another_clone_says_already_is_confirmed_and_not_recorded_here(root: Path) -> None:
+def test_an_entry_that_another_clone_recorded_is_confirmed_and_not_recorded_again(root: Path) -> None:
     file = from_elsewhere(root)
     before = file.read_bytes()
     with opened(root, agent="bot") as store:
@@ -171,7 +171,7 @@ def test_what_another_clone_says_already_is_confirmed_and_not_recorded_here(root
 
 
 @pytest.mark.parametrize("text", [NOT_NEEDED, NEEDED.replace("jitter", "patience")], ids=str)
-def test_what_says_something_else_is_a_new_entry(root: Path, text: str) -> None:
+def test_a_text_that_says_something_else_is_a_new_entry(root: Path, text: str) -> None:
     file = from_elsewhere(root, text=text)
     before = file.read_bytes()
     with opened(root, agent="bot") as store:
@@ -180,7 +180,7 @@ def test_what_says_something_else_is_a_new_entry(root: Path, text: str) -> None:
     assert file.read_bytes() == before
 
 
-def test_what_waits_for_review_is_let_in_by_a_person_who_records_it_and_by_no_agent(root: Path) -> None:
+def test_a_pending_entry_becomes_active_if_a_person_records_it_but_not_if_an_agent_does(root: Path) -> None:
     (root / ".engram.toml").write_text(HELD)
     with opened(root, agent="bot") as bot:
         first = bot.record(NEEDED, category="fact")
@@ -198,7 +198,7 @@ def test_what_waits_for_review_is_let_in_by_a_person_who_records_it_and_by_no_ag
         assert (done.status, done.lore.id, done.lore.status) == ("known", first.lore.id, "active")
 
 
-def test_junk_waits_only_where_it_was_to_be_active_and_the_settings_look_for_it(root: Path) -> None:
+def test_junk_waits_only_if_it_was_to_be_active_and_the_settings_check_for_it(root: Path) -> None:
     with opened(root, agent="bot") as store:
         done = store.record(JUNK, category="fact")
         assert (done.lore.status, done.why) == ("pending", "it is a greeting or a word of agreement")
@@ -216,7 +216,7 @@ def test_junk_waits_only_where_it_was_to_be_active_and_the_settings_look_for_it(
             store.record("good night", category="fact", status="archived")
 
 
-def test_an_edit_keeps_a_status_that_is_not_active_whatever_it_says(root: Path) -> None:
+def test_an_edit_keeps_a_status_other_than_active_whatever_it_changes(root: Path) -> None:
     known(root, SETTINGS)
     with opened(root, agent="human", clock=Clock()) as person:
         assert person.patch(ID, {"content": JUNK, "status": "archived"}).pending == ""

@@ -1,4 +1,4 @@
-"""Adopting files that people dropped into the folder: they get fields, and their text keeps every byte."""
+"""Adopting files that people put into the folder: they get fields, and their text keeps every byte."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def store(tmp_path: Path) -> Engram:
         "ünïcode 🜁\ttab\n".encode(),
     ],
 )
-def test_adopting_gives_fields_and_keeps_every_byte_of_the_text(
+def test_adopting_adds_fields_and_keeps_every_byte_of_the_text(
     store: Engram, tmp_path: Path, body: bytes
 ) -> None:
     path = tmp_path / "lore" / "dropped" / "note.md"
@@ -53,7 +53,7 @@ def test_adopting_gives_fields_and_keeps_every_byte_of_the_text(
     assert path.read_bytes() == raw
 
 
-def test_only_named_files_are_adopted_and_a_wrong_name_is_told(store: Engram, tmp_path: Path) -> None:
+def test_only_named_files_are_adopted_and_a_wrong_name_is_an_error(store: Engram, tmp_path: Path) -> None:
     folder = tmp_path / "lore"
     folder.mkdir()
     for name in ("a", "b"):
@@ -77,7 +77,7 @@ def test_reading_never_writes_into_a_file_without_fields(store: Engram, tmp_path
     assert path.read_text("utf-8") == TIDES
 
 
-def test_feedback_on_a_file_without_fields_gives_them(store: Engram, tmp_path: Path) -> None:
+def test_feedback_on_a_file_without_fields_adds_them(store: Engram, tmp_path: Path) -> None:
     path = tmp_path / "lore" / "note.md"
     path.parent.mkdir()
     path.write_text(TIDES, "utf-8")

@@ -1,4 +1,4 @@
-"""An entry that a new one is near: it says the same, or the new one takes its place."""
+"""The choices about an entry similar to a new one: it says the same, or the new one supersedes it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ NEAR = (
 )
 
 
-def test_what_another_entry_supersedes_stays_out_of_use_and_its_replacement_is_named(tmp_path: Path) -> None:
+def test_a_superseded_entry_recorded_again_stays_superseded_and_its_replacement_is_named(
+    tmp_path: Path,
+) -> None:
     with opened(tmp_path, clock=Clock()) as store:
         old = store.record(QUEUE, category="fact").lore
         new = store.record(TIDES, category="fact", supersedes=old.id).lore
@@ -39,7 +41,7 @@ def test_what_another_entry_supersedes_stays_out_of_use_and_its_replacement_is_n
     assert len(lore_files(tmp_path)) == 2
 
 
-def test_a_twin_in_other_words_is_confirmed_and_takes_in_what_was_just_recorded(tmp_path: Path) -> None:
+def test_a_duplicate_in_other_words_is_confirmed_and_the_new_entry_is_folded_into_it(tmp_path: Path) -> None:
     with opened(tmp_path, clock=Clock()) as store:
         first = store.record(TEXT, category="fact").lore
         second = store.record(NEAR, category="fact", tags=["upload"]).lore
@@ -55,7 +57,7 @@ def test_a_twin_in_other_words_is_confirmed_and_takes_in_what_was_just_recorded(
     assert len(lore_files(tmp_path)) == 1
 
 
-def test_what_cannot_be_the_same_is_refused_with_the_reason_and_nothing_is_written(tmp_path: Path) -> None:
+def test_same_as_a_contradiction_is_refused_with_the_reason_and_nothing_is_written(tmp_path: Path) -> None:
     with opened(tmp_path, clock=Clock()) as store:
         first = store.record("The proxy waits 30 seconds for an answer.", category="fact").lore
         with pytest.raises(UsageError, match="one says 60, the other 30"):

@@ -1,4 +1,4 @@
-"""Editing entries: what a caller names changes, and nothing else."""
+"""Editing entries: the named fields change, and nothing else."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_an_edit_that_breaks_a_rule_changes_no_byte(
     assert lore_files(tmp_path)[0].read_bytes() == before
 
 
-def test_what_a_person_wrote_into_the_file_survives_an_edit(store: Engram, tmp_path: Path) -> None:
+def test_text_that_a_person_added_to_the_file_survives_an_edit(store: Engram, tmp_path: Path) -> None:
     path = tmp_path / store.record(QUEUE, category="FACT").path
     text = path.read_text("utf-8").replace("category: FACT", "category: FACT  # sure?\nreviewer: Ada")
     path.write_text(text, "utf-8")

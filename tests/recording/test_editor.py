@@ -1,4 +1,4 @@
-"""Editing at a terminal: the file changes, and what was typed is never lost."""
+"""Editing at a terminal: the file changes, and typed text is never lost."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_a_refused_edit_keeps_the_text_that_was_typed(root: Path, body: str, cod
 
 
 @sampled("chosen", ["no-such-program-at-all", "'unclosed", ""])
-def test_an_editor_that_cannot_be_started_is_told(root: Path, chosen: str) -> None:
+def test_an_editor_that_cannot_be_started_is_an_error(root: Path, chosen: str) -> None:
     lore_id = ok("list", "--json", cwd=root).json["lore"][0]["id"]
     spare = root / "spare"
     spare.mkdir()

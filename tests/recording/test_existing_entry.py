@@ -1,4 +1,4 @@
-"""What is there already makes no second entry, by any way in, in any order, from two clones; and what it counts as."""
+"""Recording an existing entry again confirms it, by every way of recording, in any order, from two clones."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def test_an_author_counts_once_a_day_and_keeps_the_entry_from_fading(tmp_path: P
         assert store.get(first.id).lore.confidence == 0.70
 
 
-def test_what_is_new_in_lists_is_added_and_the_words_stay(tmp_path: Path) -> None:
+def test_new_items_of_lists_are_added_and_the_text_stays(tmp_path: Path) -> None:
     with opened(tmp_path, clock=Clock()) as store:
         first = store.record(QUEUE, category="fact", tags=["broker"]).lore
         done = store.record(
@@ -164,7 +164,7 @@ def test_what_is_new_in_lists_is_added_and_the_words_stay(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("status", ["archived", "superseded"])
-def test_what_is_out_of_use_is_used_again_when_it_is_recorded(status: str, tmp_path: Path) -> None:
+def test_an_entry_out_of_use_is_active_again_when_it_is_recorded(status: str, tmp_path: Path) -> None:
     with opened(tmp_path, clock=Clock()) as store:
         first = store.record(QUEUE, category="fact").lore
         store.patch(first.id, {"status": status})
@@ -177,7 +177,7 @@ def test_what_is_out_of_use_is_used_again_when_it_is_recorded(status: str, tmp_p
         )
 
 
-def test_what_had_expired_is_used_again_for_as_long_as_is_said_now(tmp_path: Path) -> None:
+def test_an_expired_entry_gets_the_expiry_of_the_new_one(tmp_path: Path) -> None:
     clock = SetClock()
     with opened(tmp_path, clock=clock) as store:
         first = store.record(QUEUE, category="fact", expires_at=clock.now() + timedelta(days=1)).lore
@@ -186,7 +186,7 @@ def test_what_had_expired_is_used_again_for_as_long_as_is_said_now(tmp_path: Pat
         assert (done.lore.id, done.was, done.lore.expires_at) == (first.id, "expired", None)
 
 
-def test_the_command_names_a_twin_whole_with_the_choices(tmp_path: Path) -> None:
+def test_the_command_shows_a_similar_entry_in_full_with_the_choices(tmp_path: Path) -> None:
     root = plain(tmp_path)
     first = json.loads(ok("record", QUEUE, "-c", "fact", "--json", cwd=root).out)["lore"]["id"]
     near = QUEUE.replace("every handler", "each handler")
@@ -229,7 +229,7 @@ def test_an_answer_shows_each_thing_once_and_says_how_many_more_there_are(tmp_pa
         assert "L1: and 2 that say the same" in found.notes
 
 
-async def test_an_agent_is_told_where_it_was_recorded_and_how_to_have_a_store_of_the_project(
+async def test_an_agent_learns_where_an_entry_went_and_how_to_create_a_project_store(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -1,4 +1,4 @@
-"""Feedback: the arithmetic, and what is remembered of it."""
+"""Feedback: its arithmetic, and its record."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def store(tmp_path: Path) -> Engram:
     return opened(tmp_path)
 
 
-def test_helpful_adds_eight_hundredths_a_validation_and_its_time_and_edits_no_words(tmp_path: Path) -> None:
+def test_helpful_adds_eight_hundredths_and_a_dated_validation_and_keeps_the_text(tmp_path: Path) -> None:
     clock = SetClock()
     with opened(tmp_path, clock=clock) as store:
         lore_id = store.record(QUEUE, category="FACT").lore.id

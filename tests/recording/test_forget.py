@@ -1,4 +1,4 @@
-"""Forgetting: gone from everything, and every name resolved first."""
+"""Forgetting: entries are removed everywhere, and every name is resolved first."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def store(tmp_path: Path) -> Engram:
     return opened(tmp_path)
 
 
-def test_forgotten_lore_is_gone_from_everything(store: Engram, tmp_path: Path) -> None:
+def test_a_forgotten_entry_is_removed_everywhere(store: Engram, tmp_path: Path) -> None:
     ids = [store.record(text, category="FACT").lore.id for text in (QUEUE, COLOUR, TIDES)]
     gone = store.forget(ids[0], ids[1], ids[0])
     assert [shown.lore.id for shown in gone] == ids[:2]

@@ -26,11 +26,11 @@ SAYINGS = [
 
 
 @pytest.mark.parametrize(("text", "category"), SAYINGS)
-def test_a_category_is_guessed_from_how_a_text_states_what_it_states(text: str, category: str) -> None:
+def test_a_category_is_guessed_from_the_wording_of_a_text(text: str, category: str) -> None:
     assert guess_category(title_of(text), text) == category
 
 
-async def test_every_way_in_guesses_the_category_that_is_not_given(tmp_path: Path) -> None:
+async def test_every_way_of_recording_guesses_a_missing_category(tmp_path: Path) -> None:
     text, category = SAYINGS[2]
     stores = {way: plain(tmp_path / way) for way in ("cli", "python", "mcp", "http")}
     ok("record", text, cwd=stores["cli"])

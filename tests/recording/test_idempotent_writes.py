@@ -1,4 +1,4 @@
-"""Writing with an idempotency key: once, by many at once, after a crash, for a day."""
+"""Writing with an idempotency key happens once: concurrently, after a crash, for a day."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from engram.usecases.recording import record as recording
 ID, OTHER = "01KEZ6S41TSV4RRFFQ69G5FAVA", "01KEZ6S41TSV4RRFFQ69G5FAVB"
 
 
-def test_of_many_calls_with_one_key_at_once_one_records(tmp_path: Path) -> None:
+def test_of_many_concurrent_calls_with_one_key_only_one_records(tmp_path: Path) -> None:
     root = dedicated(tmp_path / "store")
 
     def record(number: int) -> str:
@@ -54,7 +54,7 @@ def test_each_writing_call_with_a_key_is_done_once(root: Path) -> None:
                 store.record(COLOUR, category="fact", key=key)
 
 
-def test_a_call_that_was_cut_off_after_writing_is_found_again(
+def test_a_call_interrupted_after_writing_is_found_when_it_is_repeated(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Killed(BaseException):
@@ -75,9 +75,7 @@ def test_a_call_that_was_cut_off_after_writing_is_found_again(
         assert lore_files(root) == [file]
 
 
-def test_a_call_that_failed_may_be_tried_again_with_its_key(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_call_may_be_repeated_with_its_key(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> None:
         raise StoreError("The disk is full.")
 
@@ -91,7 +89,9 @@ def test_a_call_that_failed_may_be_tried_again_with_its_key(
         assert store.record(QUEUE, category="fact", key="k").status == "recorded"
 
 
-def test_keys_are_kept_for_a_day_and_never_without_end(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keys_are_kept_for_a_day_and_their_number_is_limited(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(key_table, "MOST_KEYS", 50)
     clock = SetClock()
     with opened(root, clock=clock) as store:

@@ -1,4 +1,4 @@
-"""Many entries at once, each on its own: accepted, known already, or refused with a reason that stops no other."""
+"""Many entries at once, each on its own: accepted, merged, or rejected with a reason."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_each_draft_has_an_outcome_in_its_place_and_a_refused_one_stops_no_other
         assert {one.lore.content for one in store.list().lore} == {QUEUE, TIDES}
 
 
-def test_the_same_sent_again_under_its_id_is_known_and_another_text_under_it_is_refused(
+def test_an_id_sent_again_is_merged_if_the_text_is_equal_and_refused_otherwise(
     tmp_path: Path,
 ) -> None:
     with opened(plain(tmp_path)) as store:
@@ -46,7 +46,7 @@ def test_the_same_sent_again_under_its_id_is_known_and_another_text_under_it_is_
         assert (new.outcome, store.get(ID).lore.content) == (ACCEPTED, QUEUE)
 
 
-def test_what_was_deleted_here_does_not_come_back_under_its_id(tmp_path: Path) -> None:
+def test_a_deleted_entry_sent_again_with_its_id_is_refused(tmp_path: Path) -> None:
     with opened(plain(tmp_path)) as store:
         ingest(store.store, [Draft(QUEUE, "fact", id=ID)])
         store.forget(ID)

@@ -1,4 +1,4 @@
-"""A merge patch as an edit: what it names changes, null takes away, and a value of the wrong kind is named with its field."""
+"""A merge patch as an edit: named fields change, null removes, and an error names the field."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from engram.usecases.recording.edit import Edit
 from engram.usecases.recording.patch import edit_of
 
 
-def test_each_field_is_taken_in_the_forms_that_json_has() -> None:
+def test_each_field_is_accepted_in_its_json_forms() -> None:
     relations = [{"kind": "refines", "id": "01A"}, ["see_also", "01B"]]
     changes = {"content": "Text", "confidence": 1, "pinned": False, "tags": "one", "files": ["a", "b"],
                "relations": relations, "expires_at": "2027-01-31T10:00:00Z"}  # fmt: skip
@@ -21,7 +21,7 @@ def test_each_field_is_taken_in_the_forms_that_json_has() -> None:
     )  # fmt: skip
 
 
-def test_null_empties_a_list_takes_away_what_may_be_missing_and_is_refused_for_what_may_not() -> None:
+def test_null_empties_lists_unsets_optional_fields_and_is_refused_for_required_ones() -> None:
     found = edit_of({"tags": None, "expires_at": None})
     assert found == Edit(tags=(), unset=("expires_at",))
     for needed in ("content", "category", "confidence"):
@@ -51,7 +51,7 @@ def test_a_value_of_another_kind_is_refused_with_its_field(field: str, value: ob
     assert caught.value.field == field
 
 
-def test_a_field_that_there_is_not_and_a_patch_of_nothing_are_refused() -> None:
+def test_an_unknown_field_and_an_empty_patch_are_refused() -> None:
     with pytest.raises(ValidationError, match="no field 'id' to change"):
         edit_of({"id": "01A"})
     with pytest.raises(UsageError, match="No change was given"):

@@ -1,4 +1,4 @@
-"""Promoting: the same entry in another scope, with its origin; later edits merged by field; no secret goes along."""
+"""Promoting: the same entry in another scope, with its origin; later edits are merged by field; secrets are refused."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_the_copy_is_the_same_entry_with_its_confidence_and_its_origin(desk: Des
     assert (found.scope, found.store, found.remote, found.id) == ("project", "project", "", lore.id)
 
 
-def test_promoting_again_brings_over_what_changed_and_keeps_what_the_target_changed(desk: Desk) -> None:
+def test_promoting_again_merges_new_changes_and_keeps_those_of_the_target(desk: Desk) -> None:
     with desk.open() as store:
         lore_id = store.record(BODY, category="FACT", tags=["queue"]).lore.id
     assert desk.promoted(lore_id) == "copied"
@@ -110,7 +110,7 @@ def test_promoting_again_brings_over_what_changed_and_keeps_what_the_target_chan
     assert desk.promoted(lore_id) == "unchanged"
 
 
-def test_what_both_changed_stays_in_both_versions(desk: Desk) -> None:
+def test_a_field_that_both_changed_keeps_both_versions(desk: Desk) -> None:
     with desk.open() as store:
         lore_id = store.record("Retry twice.", category="FACT").lore.id
     desk.promoted(lore_id)
@@ -124,7 +124,7 @@ def test_what_both_changed_stays_in_both_versions(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("edited", [False, True])
-def test_another_machine_merges_as_well_without_the_memory_of_the_first(desk: Desk, edited: bool) -> None:
+def test_another_machine_merges_as_well_without_the_last_copy_of_the_first(desk: Desk, edited: bool) -> None:
     """The origin tells whether the target still is the copy; where it is not, nothing of either side is lost."""
     with desk.open() as store:
         lore_id = store.record(BODY, category="FACT").lore.id
@@ -164,7 +164,7 @@ def test_two_people_who_promote_the_same_entry_do_not_disturb_each_other(desk: D
     )
 
 
-def test_a_dry_run_says_what_would_be_and_writes_nothing(desk: Desk) -> None:
+def test_a_dry_run_returns_the_result_and_writes_nothing(desk: Desk) -> None:
     with desk.open() as store:
         lore_id = store.record(BODY, category="FACT").lore.id
     assert desk.promoted(lore_id, dry_run=True) == "copied"
@@ -185,7 +185,7 @@ def test_a_secret_is_refused_and_nothing_of_the_call_is_written(desk: Desk) -> N
     assert SECRET not in caught.value.message
 
 
-def test_what_cannot_be_promoted_is_told(desk: Desk, tmp_path: Path) -> None:
+def test_an_entry_that_cannot_be_promoted_is_an_error(desk: Desk, tmp_path: Path) -> None:
     with desk.open() as store:
         lore_id = store.record(QUEUE, category="FACT").lore.id
         with pytest.raises(UsageError, match="already in project"):
@@ -201,7 +201,7 @@ def test_what_cannot_be_promoted_is_told(desk: Desk, tmp_path: Path) -> None:
             store.promote(own, to="team-ml")
 
 
-def test_out_of_the_session_into_the_project_and_on_from_there(desk: Desk) -> None:
+def test_an_entry_is_promoted_from_the_session_to_the_project_and_on_from_there(desk: Desk) -> None:
     with desk.open("session") as store:
         lore_id = store.record(QUEUE, category="OBSERVATION").lore.id
     assert desk.promoted(lore_id, to="project") == "copied"

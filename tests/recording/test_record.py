@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from engram.app import Engram
 
 
-def test_a_new_entry_has_the_documented_defaults_and_its_file_where_they_say(tmp_path: Path) -> None:
+def test_a_new_entry_has_the_documented_defaults_and_path(tmp_path: Path) -> None:
     with opened(tmp_path) as store:
         done = store.record(QUEUE, category="PATTERN_OUTCOME")
     lore = done.lore
@@ -42,9 +42,7 @@ def test_a_new_entry_has_the_documented_defaults_and_its_file_where_they_say(tmp
         ("a\ud800b", "surrogate"),
     ],
 )
-def test_content_that_is_no_lore_is_refused_and_nothing_is_written(
-    tmp_path: Path, content: str, says: str
-) -> None:
+def test_invalid_content_is_refused_and_nothing_is_written(tmp_path: Path, content: str, says: str) -> None:
     with opened(tmp_path) as store, pytest.raises(ValidationError, match=says) as caught:
         store.record(content, category="FACT")
     assert caught.value.field == "content"
@@ -133,7 +131,7 @@ def test_every_status_can_be_recorded(tmp_path: Path) -> None:
     assert tuple(found) == ("active", "pending", "archived", "superseded")
 
 
-def test_a_near_twin_is_told_and_both_are_kept(tmp_path: Path) -> None:
+def test_a_similar_entry_is_reported_and_both_are_kept(tmp_path: Path) -> None:
     with opened(tmp_path) as store:
         first = store.record(QUEUE, category="PATTERN_OUTCOME").lore.id
         store.record(COLOUR, category="FACT")
@@ -143,7 +141,7 @@ def test_a_near_twin_is_told_and_both_are_kept(tmp_path: Path) -> None:
         assert store.list().total == 3
 
 
-def test_the_settings_say_what_is_recorded_where_the_caller_does_not(tmp_path: Path, home: Path) -> None:
+def test_settings_supply_the_fields_that_the_caller_omits(tmp_path: Path, home: Path) -> None:
     settings = '[record]\ncategory = "preference"\nconfidence = 0.55\n'
     user = home / ".config" / "engram"
     user.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""Settling a conflict: for everybody, one version or both, and undone."""
+"""Settling a conflict: in all clones, with one version or both, and undoing that."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def pair(tmp_path: Path) -> Pair:
     [("accept", "7070"), ("take", "9090"), ("mine", "9090"), ("theirs", "7070")],
     everyday=2,
 )
-def test_one_decision_settles_it_for_everybody(pair: Pair, decision: str, number: str) -> None:
+def test_one_decision_settles_a_conflict_in_all_clones(pair: Pair, decision: str, number: str) -> None:
     pair.edit("a", "8080", "9090")
     pair.edit("b", "8080", "7070")
     pair.clones.settle()
@@ -36,7 +36,7 @@ def test_one_decision_settles_it_for_everybody(pair: Pair, decision: str, number
     assert (settlement.by, settlement.chose) == (ANN, "kept" if number == "7070" else "other")
 
 
-def test_both_versions_can_stand_one_after_the_other(pair: Pair) -> None:
+def test_both_versions_can_be_kept_one_after_the_other(pair: Pair) -> None:
     pair.edit("a", "8080", "9090")
     pair.edit("b", "8080", "7070")
     pair.clones.settle()
@@ -46,7 +46,7 @@ def test_both_versions_can_stand_one_after_the_other(pair: Pair) -> None:
     )
 
 
-def test_settled_differently_in_two_clones_it_is_in_conflict_again_until_somebody_settles_that(
+def test_different_settlements_in_two_clones_are_a_new_conflict(
     pair: Pair,
 ) -> None:
     pair.edit("a", "8080", "9090")
@@ -65,7 +65,7 @@ def test_settled_differently_in_two_clones_it_is_in_conflict_again_until_somebod
     assert (pair.lore("b").conflicts, "7070" in pair.lore("b").content) == ((), True)
 
 
-def test_undo_of_a_settlement_brings_the_conflict_back(pair: Pair) -> None:
+def test_undoing_a_settlement_restores_the_conflict(pair: Pair) -> None:
     pair.edit("a", "8080", "9090")
     pair.edit("b", "8080", "7070")
     pair.clones.settle()

@@ -1,4 +1,4 @@
-"""Put and patch in Python: nothing over what somebody else wrote, and one entry of many who put it at once."""
+"""Put and patch in Python: no lost updates, and one entry from many concurrent puts."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_a_refused_put_or_patch_changes_nothing(root: Path) -> None:
         assert store.get(ID)._replace(counted=None) == shown
 
 
-def test_of_many_who_put_a_new_id_at_once_one_makes_it(tmp_path: Path) -> None:
+def test_of_many_concurrent_puts_of_a_new_id_only_one_creates_it(tmp_path: Path) -> None:
     """Each with a store of its own, as processes have them, and a title of its own, so a path of its own."""
     root = dedicated(tmp_path / "store")
 

@@ -1,4 +1,4 @@
-"""The admission policy: the status of a new or changed entry, by its text and its author."""
+"""The admission policy: the status of a new or changed entry, from its text and its author."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from engram.usecases.similarity.near_duplicates import Similar
     from engram.usecases.store.store import Store
 
-_OF_AGENTS = "entries by agents wait for review here"
+_BY_AGENTS = "entries by agents wait for review here"
 _TRUSTED = ("trusted", "authoritative")
 
 
@@ -31,7 +31,7 @@ class Contradiction(NamedTuple):
 
 
 class Admission(NamedTuple):
-    """What becomes of a new entry: with which status it is written, why not as it asked, and what it speaks against."""
+    """The status of a new entry, why that is not the requested one, and the entries that it contradicts."""
 
     status: str
     why: str = ""
@@ -39,56 +39,56 @@ class Admission(NamedTuple):
 
 
 def admit(store: Store, lore: Lore, twins: Sequence[Similar]) -> Admission:
-    """Decide. Raises ValidationError for junk where the settings refuse it."""
-    reason = _junk(store, lore.content)
+    """Decide on a new entry. Raises ValidationError for junk if the settings refuse it."""
+    reason = _check_junk(store, lore.content)
     if reason and lore.status == ACTIVE:
         return Admission(PENDING, reason)
-    held = lore.status == ACTIVE and _waits(store, lore.agent)
-    status, why = (PENDING, _OF_AGENTS) if held else (lore.status, "")
-    against = []
+    must_wait = lore.status == ACTIVE and _must_wait(store, lore.agent)
+    status, why = (PENDING, _BY_AGENTS) if must_wait else (lore.status, "")
+    contradictions = []
     for twin in twins:
         file = _load_twin(store, twin)
         if file is None:
             continue
         verdict = compare(lore.content, file.lore.content)
         if verdict.kind == CONTRADICTION and state(file.lore.thousandths) in _TRUSTED:
-            against.append(Contradiction(twin.id, twin.title, verdict.why))
-    return Admission(status, why, contradictions=tuple(against))
+            contradictions.append(Contradiction(twin.id, twin.title, verdict.why))
+    return Admission(status, why, contradictions=tuple(contradictions))
 
 
 def speaker(store: Store, named: str = "") -> str:
-    """Return who is taken to say something here: who is named, else the caller, else what the settings say."""
+    """Return the author of what is said here: `named`, else the caller, else as the settings say."""
     return named or store.caller.agent or store.settings.text("record.agent") or HUMAN
 
 
 def admit_change(store: Store, before: Lore, after: Lore, agent: str) -> tuple[str, str]:
-    """With which status a changed entry is written, and why not as it asked: what is said anew is looked at as if recorded.
+    """Return the status of a changed entry, and why that is not the requested one: new claims are judged as if recorded.
 
     `agent` is who changes it. Raises as `admit`.
     """
-    reason = _junk(store, after.content) if after.content != before.content else ""
+    reason = _check_junk(store, after.content) if after.content != before.content else ""
     if after.status != ACTIVE:
         return after.status, ""
     if reason:
         return PENDING, reason
     is_new = before.status == PENDING or before._replace(**_claims(after)) != before
-    return (PENDING, _OF_AGENTS) if is_new and _waits(store, agent) else (ACTIVE, "")
+    return (PENDING, _BY_AGENTS) if is_new and _must_wait(store, agent) else (ACTIVE, "")
 
 
 def _claims(lore: Lore) -> dict[str, Any]:
-    """Return what a reader goes by."""
+    """Return the fields that readers rely on."""
     return {"content": lore.content, "category": lore.category, "context": lore.context}
 
 
-def _waits(store: Store, agent: str) -> bool:
+def _must_wait(store: Store, agent: str) -> bool:
     return agent != HUMAN and store.settings.text("review.agents") == PENDING
 
 
-def _junk(store: Store, content: str) -> str:
-    """Return why a text is junk, if the settings hold junk. Raises ValidationError if they refuse it."""
-    wanted = store.settings.text("review.junk")
-    reason = why_junk(content) if wanted != ACTIVE else ""
-    if reason and wanted == "refuse":
+def _check_junk(store: Store, content: str) -> str:
+    """Return why a text is junk, "" if it is not or junk may be active. Raises ValidationError if the settings refuse it."""
+    setting = store.settings.text("review.junk")
+    reason = why_junk(content) if setting != ACTIVE else ""
+    if reason and setting == "refuse":
         raise ValidationError("content", f"Not recorded: {reason}.", "State what was learned in a sentence.")
     return reason
 

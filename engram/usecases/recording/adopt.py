@@ -1,4 +1,4 @@
-"""Adopting files that people dropped into the lore folder: they get their fields, their text stays as it is."""
+"""Adopt files that people put into the lore folder: add the fields of an entry, and keep the text."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from engram.usecases.store.store import Store
 
 
-def adoptable(store: Store) -> list[str]:
-    """Paths of lore files that have no id yet."""
+def find_adoptable(store: Store) -> list[str]:
+    """Return the paths of lore files without an id."""
     refresh(store)
     return sorted(hit.path for hit in look_up(store, lambda found: found.catalog.select("adopted = 0")))
 
 
 def adopt(store: Store, paths: Sequence[str] = (), *, category: str = "") -> list[Shown]:
-    """Give the files at `paths` (relative to the store; none: all that need it) their fields.
+    """Add the fields of an entry to the files at `paths` (relative to the store; none: all without an id).
 
-    Raises NotFoundError for a path that is not an entry file without fields, UsageError for all notes of a store in place.
+    Raises NotFoundError for a path that cannot be adopted, UsageError for no paths in a store in place.
     """
     if not paths and not store.places.folder:
         raise UsageError(
@@ -35,17 +35,17 @@ def adopt(store: Store, paths: Sequence[str] = (), *, category: str = "") -> lis
             "Name those that are to get their fields now: engram adopt NOTE.md",
         )
     with store.lock:
-        waiting = adoptable(store)
-        unknown = [path for path in paths if path not in waiting]
+        adoptable = find_adoptable(store)
+        unknown = [path for path in paths if path not in adoptable]
         if unknown:
             raise NotFoundError(
                 f"{unknown[0]} is not a file that can be adopted.", "`engram doctor` lists those that can."
             )
-        return [_adopt(store, path, category) for path in (dict.fromkeys(paths) or waiting)]
+        return [_adopt(store, path, category) for path in (dict.fromkeys(paths) or adoptable)]
 
 
 def add_aliases(store: Store) -> list[str]:
-    """Write the titles of entries into their `aliases` where these lack them; returns the ids of entries that changed."""
+    """Add the titles of entries to their `aliases` if missing; return the ids of the entries that changed."""
     changed = []
     with store.lock:
         refresh(store)

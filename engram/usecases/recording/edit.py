@@ -1,4 +1,4 @@
-"""Changing an entry's fields or its whole text, with the rules of recording: validated, no secrets, two-writer safe."""
+"""Edit an entry's fields or its whole file, by the rules of recording: validated, no secrets, no lost updates."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-_ADDED = ("add_tags", "remove_tags", "add_when", "remove_when", "unset")  # nothing given is nothing to do
+_LISTS = ("add_tags", "remove_tags", "add_when", "remove_when", "unset")  # for which () changes nothing
 
 
 class Edit(NamedTuple):
-    """What to change; None leaves a field as it is.
+    """The changes to make; None leaves a field as it is.
 
-    `confidence` is 0..1 and states it anew; judgements stay. `tags` are all tags, to which those to add are added,
-    and so is `when`. `unset` names those of `importance` and `expires_at` that it is not to have any more.
+    `confidence` (0..1) replaces the stated confidence; judgements stay. `tags` and `when` replace the whole list before
+    items are added and removed. `unset` may name `importance` and `expires_at`, which are removed.
     """
 
     content: str | None = None
@@ -58,22 +58,22 @@ class Edit(NamedTuple):
 
     @property
     def fields(self) -> list[str]:
-        """The names of what is to change."""
+        """The names of the fields to change, sorted."""
         given = self._asdict().items()
         return sorted(
-            name for name, value in given if value is not None and (value != () or name not in _ADDED)
+            name for name, value in given if value is not None and (value != () or name not in _LISTS)
         )
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is to change."""
+        """Whether there is nothing to change."""
         return not self.fields
 
 
 def edit(store: Store, name: str, wanted: Edit, digest: str = "") -> Shown:
-    """Change fields of an entry, with a `digest` only while that is its file's.
+    """Change fields of an entry; with a `digest`, only if its file still has that.
 
-    A text that is new passes the gate of recording: `.pending` says why the entry waits for a person, if it now does.
+    New claims pass the admission policy: `.pending` says why the entry now waits for review, if it does.
     Raises NotFoundError, ValidationError, SecretFoundError, UsageError, StaleError.
     """
     if wanted.is_empty:
@@ -87,36 +87,35 @@ def edit(store: Store, name: str, wanted: Edit, digest: str = "") -> Shown:
 
 
 def edit_resolved(found: Found, wanted: Edit, digest: str = "", subject: str = "", agent: str = "") -> Shown:
-    """Return the same for an entry that was looked up and texts that were looked through; the caller holds its store's lock.
+    """Change fields of a resolved entry with texts already checked for secrets; the caller holds its store's lock.
 
-    `subject` is that of the commit, else it names the fields; `agent` is who says it, else the caller.
+    `subject` is that of the commit, by default the names of the fields; `agent` is the author, by default the caller.
     """
     subject = subject or f"edit: {', '.join(wanted.fields)} ({found.id})"
-    where = found.store
-    entry_writer.check_allowed(where, "record", path=found.path)
+    store = found.store
+    entry_writer.check_allowed(store, "record", path=found.path)
     if wanted.category is not None:
-        entry_writer.check_allowed(where, "record", where.categories.parse(wanted.category))
+        entry_writer.check_allowed(store, "record", store.categories.parse(wanted.category))
     why = ""
 
-    def changed(lore: Lore) -> Lore:
+    def change(lore: Lore) -> Lore:
         nonlocal why
-        after = _apply_fields(where, lore, wanted)
-        status, why = admit_change(where, lore, after, speaker(where, agent))
+        after = _apply_fields(store, lore, wanted)
+        status, why = admit_change(store, lore, after, speaker(store, agent))
         return after._replace(status=status)
 
-    done = entry_writer.update(where, found.path, found.id, changed, subject, digest=digest)
-    is_claimed = any(
-        one is not None for one in (wanted.pinned, wanted.confidence, wanted.importance, wanted.when)
-    ) or bool(wanted.add_when or wanted.remove_when)
-    credit.confirm_by_edit(where, done.before, done.after, is_claimed=is_claimed)
-    return Shown(done.after, found.path, found.ref, where.places.scope, done.digest, why)
+    done = entry_writer.update(store, found.path, found.id, change, subject, digest=digest)
+    claims = (wanted.pinned, wanted.confidence, wanted.importance, wanted.when)
+    is_claimed = any(value is not None for value in claims) or bool(wanted.add_when or wanted.remove_when)
+    credit.confirm_by_edit(store, done.before, done.after, is_claimed=is_claimed)
+    return Shown(done.after, found.path, found.ref, store.places.scope, done.digest, why)
 
 
 def rewrite(store: Store, path: str, lore_id: str, before: bytes, after: bytes) -> Shown:
     """Replace an entry's whole file by an edited text, if the file still is `before`.
 
-    `lore_id` is "" where `before` cannot be read as lore. Raises ValidationError for a text
-    that is not lore, ConflictError, SecretFoundError.
+    `lore_id` is "" if `before` cannot be read as lore. Raises ValidationError for a text that is not lore, ConflictError,
+    SecretFoundError.
     """
     try:
         file = codec.read(after, path, store.categories, store.clock.now(), first_seen=store.first_seen(path))
@@ -158,61 +157,55 @@ def _apply_fields(store: Store, lore: Lore, wanted: Edit) -> Lore:
     if wanted.context is not None:
         lore = lore._replace(context=tuple(text for text in wanted.context if text.strip()))
     if wanted.confidence is not None:
-        value = round(check_fraction("confidence", wanted.confidence) * 1000)
-        lore = lore._replace(prior=value)
+        lore = lore._replace(prior=round(check_fraction("confidence", wanted.confidence) * 1000))
     if wanted.type is not None:
         lore = lore._replace(type=parse_types([wanted.type])[0])
     tags = tuple(dict.fromkeys([*(lore.tags if wanted.tags is None else wanted.tags), *wanted.add_tags]))
     lore = lore._replace(tags=tuple(tag for tag in tags if tag not in wanted.remove_tags))
     if wanted.when is not None or wanted.add_when or wanted.remove_when:
         lore = lore._replace(when=_moments(lore, wanted))
-    lore = _apply_links(lore, wanted)
+    if wanted.entities is not None:
+        lore = lore._replace(entities=tuple(dict.fromkeys(wanted.entities)))
+    if wanted.relations is not None:
+        lore = lore._replace(relations=tuple(Relation(*pair) for pair in dict.fromkeys(wanted.relations)))
     lore = lore._replace(
         status=lore.status if wanted.status is None else wanted.status,
         files=lore.files if wanted.files is None else wanted.files,
         pinned=lore.pinned if wanted.pinned is None else wanted.pinned,
-        importance=_or_else(wanted, "importance", lore.importance),
-        expires_at=_or_else(wanted, "expires_at", lore.expires_at),
+        importance=_new_value(wanted, "importance", lore.importance),
+        expires_at=_new_value(wanted, "expires_at", lore.expires_at),
     )
     check(lore, store.categories, most)
     return lore
 
 
 def _moments(lore: Lore, wanted: Edit) -> tuple[str, ...]:
-    """Return the moments that it is to have; those of a kind that this version does not know stay as they are."""
-    wanted_now = lore.when if wanted.when is None else wanted.when
+    """Return the moments after the edit; those of a kind unknown to this version stay as they are."""
+    lines = lore.when if wanted.when is None else wanted.when
     found: dict[str, None] = {}
-    for line in (*wanted_now, *wanted.add_when):
+    for line in (*lines, *wanted.add_when):
         found |= dict.fromkeys([line] if line in lore.when else parse_moments([line]))
-    gone = [
+    removed = [
         line
         for given in wanted.remove_when
         for line in ([given] if given in found else parse_moments([given]))
     ]
-    return tuple(line for line in found if line not in gone)
+    return tuple(line for line in found if line not in removed)
 
 
 def _claims(lore: Lore) -> tuple[object, ...]:
     return lore.pinned, lore.prior, lore.importance, lore.when
 
 
-def _or_else(wanted: Edit, field: str, there: T) -> T | None:
-    """Return what a field is to be: what is given, nothing, or what it is."""
+def _new_value(wanted: Edit, field: str, current: T) -> T | None:
+    """Return a field's value after the edit: None if unset, the given value, or the current one."""
     given = getattr(wanted, field)
-    return None if field in wanted.unset else there if given is None else given
-
-
-def _apply_links(lore: Lore, wanted: Edit) -> Lore:
-    if wanted.entities is not None:
-        lore = lore._replace(entities=tuple(dict.fromkeys(wanted.entities)))
-    if wanted.relations is not None:
-        lore = lore._replace(relations=tuple(Relation(*one) for one in dict.fromkeys(wanted.relations)))
-    return lore
+    return None if field in wanted.unset else current if given is None else given
 
 
 def _texts(wanted: Edit) -> list[str]:
-    """Return every text that is to be written."""
+    """Return every text of the edit."""
     lists = (
         wanted.context, wanted.add_tags, wanted.files, wanted.tags, wanted.entities, wanted.when, wanted.add_when,
     )  # fmt: skip
-    return [wanted.content or "", *[text for some in lists for text in some or ()]]
+    return [wanted.content or "", *[text for texts in lists for text in texts or ()]]

@@ -1,4 +1,4 @@
-"""The text and fields that a person edited during a review decision: which count, and what they may not contain."""
+"""The entry as a person edited it during a review decision: which fields count, and no secrets."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ FIELDS = (
 def with_result(
     wanted: Mapping[str, Lore | None], result: Lore, before: Mapping[str, Lore]
 ) -> dict[str, Lore | None]:
-    """Return what a decision writes, by id, with the fields of `result` in the entry that it names, which must be one that stays.
+    """Return the entries that a decision writes, by id, with the fields of `result` in the entry of its id.
 
-    `before` are the entries that the decision is about. Raises UsageError.
+    `before` are the entries that the decision is about. Raises UsageError if the decision does not keep that entry.
     """
-    made = wanted.get(result.id, before.get(result.id))
-    if made is None or (result.id in wanted and wanted[result.id] is None):
+    kept = wanted.get(result.id, before.get(result.id))
+    if kept is None:
         raise UsageError(
             f"{result.id} is not kept by this decision.", "Give the text of the entry that is kept."
         )
     fields = {name: getattr(result, name) for name in FIELDS}
-    return {**wanted, result.id: made._replace(**fields)}
+    return {**wanted, result.id: kept._replace(**fields)}
 
 
 def refuse_secrets(store: Store, lore: Lore) -> None:
-    """Raise SecretFoundError where a text that people write has a secret in it."""
+    """Raise SecretFoundError if a text of the entry has a secret."""
     texts = (lore.content, *lore.context, *lore.tags, *lore.files, *lore.entities, *lore.when)
     entry_writer.refuse_secrets(store, "the edited entry", *texts)

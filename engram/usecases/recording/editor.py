@@ -1,4 +1,4 @@
-"""The editor of whoever sits at the terminal: `$VISUAL`, else `$EDITOR`; what was typed in it is never lost."""
+"""The editor of the person at the terminal: `$VISUAL`, else `$EDITOR`; text typed in it is never lost."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 def own_editor() -> str:
-    """Return the command that the environment names; "" where it names none."""
+    """Return the command that the environment names, or ""."""
     return os.environ.get("VISUAL") or os.environ.get("EDITOR") or ""
 
 
 def open_editor(path: str) -> None:
-    """Have a person edit a file, and wait. Raises UsageError where the editor cannot be started or says it failed."""
+    """Open a file in the editor and wait. Raises UsageError if the editor cannot be started or fails."""
     import shlex
     import subprocess
 
@@ -40,8 +40,8 @@ def open_editor(path: str) -> None:
 
 
 def edit_text(before: bytes) -> bytes:
-    """Return what a person makes of a text in their editor. Raises UsageError; a text that was changed is kept then."""
-    copy = save_draft(before)
+    """Let a person edit a text and return the result. Raises UsageError; then a changed text is kept in a file."""
+    copy = _save_draft(before)
     after = before
     try:
         try:
@@ -51,7 +51,7 @@ def edit_text(before: bytes) -> bytes:
                 after = file.read()
     except EngramError as error:
         if after != before:
-            raise keeping(error, copy) from None
+            raise _name_draft(error, copy) from None
         os.unlink(copy)
         raise
     os.unlink(copy)
@@ -59,15 +59,15 @@ def edit_text(before: bytes) -> bytes:
 
 
 def keep_if_refused(text: bytes, take: Callable[[], T]) -> T:
-    """Return the result of `take` on a text that a person typed; if it is refused, the error names the file that keeps the text."""
+    """Return the result of `take`, which takes a text that a person typed; if that fails, keep the text in a file."""
     try:
         return take()
     except EngramError as error:
-        raise keeping(error, save_draft(text)) from None
+        raise _name_draft(error, _save_draft(text)) from None
 
 
-def save_draft(text: bytes) -> str:
-    """Return a file of its own that holds a text, among the temporary ones; its path."""
+def _save_draft(text: bytes) -> str:
+    """Write a text to a new temporary file and return its path."""
     import tempfile
 
     handle, path = tempfile.mkstemp(prefix="engram-", suffix=".md")
@@ -76,7 +76,7 @@ def save_draft(text: bytes) -> str:
     return path
 
 
-def keeping(error: EngramError, path: str) -> EngramError:
-    """Return the error, with the file that keeps what was typed."""
+def _name_draft(error: EngramError, path: str) -> EngramError:
+    """Add the path of the file that keeps the text to the hint of an error, and return it."""
     error.hint = f"Your text is kept in {path}. {error.hint}".rstrip()
     return error

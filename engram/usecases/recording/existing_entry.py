@@ -1,4 +1,4 @@
-"""What is recorded although it is there already: no second entry, but a confirmation of the first by whoever said it."""
+"""Confirm an existing entry instead of recording the same again."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from engram.domain.entry.lore import ACTIVE, ARCHIVED, PENDING, SUPERSEDED, Lore
 from engram.domain.errors import NotAllowedError
 from engram.domain.similarity.deduplicate import fold, sources_of
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.similarity.near_duplicates import There, replacement_of
+from engram.usecases.similarity.near_duplicates import ExistingEntry, find_replacement
 from engram.usecases.store import entry_writer, judgements
 
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ EXPIRED = "expired"
 class Known(NamedTuple):
     """An entry that was recorded again, as it is now.
 
-    `confirmed` says whether that counted as a confirmation, `was` with which status it was out of use before (archived,
-    superseded, pending or expired; "" for none), `replaced_by` which entry superseded it and still does.
+    `confirmed` says whether that counted as a confirmation. `was` is the status in which it was out of use before
+    (archived, superseded, pending or expired; else ""), `replaced_by` the active entry that supersedes it.
     """
 
     lore: Lore
@@ -32,22 +32,22 @@ class Known(NamedTuple):
 
 
 def confirm(
-    store: Store, there: There, again: Lore, over: Collection[str] = (), *, is_named: bool = False
+    store: Store, existing: ExistingEntry, again: Lore, over: Collection[str] = (), *, is_named: bool = False
 ) -> Known:
-    """Count that `again` says what an entry says, and add what is new in its lists to the entry.
+    """Count `again` as a confirmation of an entry that says the same, and add what is new in its lists to the entry.
 
-    `again` has the status with which it would have been recorded: what is out of use comes back with it, unless another
-    entry (but those of `over`) superseded it. If its id `is_named` by whoever sent it, the entry answers to that id, too.
-    Raises StoreError, ConflictError.
+    `again` has the status with which it would have been recorded; an entry out of use gets that status, unless another
+    entry (but those of `over`) superseded it. If the sender chose the id of `again` (`is_named`), the entry answers to
+    that id, too. Raises StoreError, ConflictError.
     """
-    before = there.lore
+    before = existing.lore
     was = _out_of_use(store, before)
-    instead = replacement_of(store, before.id) if was == SUPERSEDED else None
-    if instead is not None and instead.id not in over:
-        return Known(before, there.path, confirmed=False, was=was, replaced_by=instead)
+    replacement = find_replacement(store, before.id) if was == SUPERSEDED else None
+    if replacement is not None and replacement.id not in over:
+        return Known(before, existing.path, confirmed=False, was=was, replaced_by=replacement)
     client = again.sources[0] if again.sources else ""
     confirmed = False
-    if client and client not in sources_of(before) and _may_judge(store, there.path):
+    if client and client not in sources_of(before) and _may_judge(store, existing.path):
         confirmed = judgements.confirm_for(store, before, client)
     if is_named and again.id != before.id:
         again = again._replace(merged_from=(again.id,))
@@ -55,12 +55,12 @@ def confirm(
     if after != before:
         subject = f"record: {before.title} (again)"
         changed = entry_writer.update(
-            store, there.path, before.id, lambda lore: _revive(lore, again, was), subject
+            store, existing.path, before.id, lambda lore: _revive(lore, again, was), subject
         )
         after = changed.after
     if not client:
-        confirmed = _may_judge(store, there.path) and judgements.confirm(store, after, again.agent)
-    return Known(judgements.with_tally(store, after), there.path, confirmed, was)
+        confirmed = _may_judge(store, existing.path) and judgements.confirm(store, after, again.agent)
+    return Known(judgements.with_tally(store, after), existing.path, confirmed, was)
 
 
 def _out_of_use(store: Store, lore: Lore) -> str:
@@ -70,9 +70,9 @@ def _out_of_use(store: Store, lore: Lore) -> str:
 
 
 def _revive(before: Lore, again: Lore, was: str) -> Lore:
-    """Return the entry with what `again` adds, in use again if it was not."""
+    """Return the entry with the additions of `again`, and in use again."""
     folded = fold(
-        before, again._replace(relations=tuple(one for one in again.relations if one.id != before.id))
+        before, again._replace(relations=tuple(link for link in again.relations if link.id != before.id))
     )
     merged = tuple(dict.fromkeys([*before.merged_from, *again.merged_from]))
     sources = tuple(dict.fromkeys([*sources_of(before), *again.sources])) if again.sources else before.sources

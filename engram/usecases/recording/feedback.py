@@ -1,4 +1,4 @@
-"""Feedback: what was helpful, incorrect or not relevant."""
+"""Feedback: judge entries as helpful, incorrect or not relevant."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Judged(NamedTuple):
-    """One entry after feedback. `repeated` says that this session had said the same before, so nothing changed."""
+    """An entry after feedback. `repeated`: this session had judged it so before, so nothing changed."""
 
     id: str
     ref: str
@@ -39,10 +39,10 @@ def feedback(
     scope: str = "",
     again: bool = False,
 ) -> list[Judged]:
-    """Judge lore by ref, id, id prefix or words of it. The same judgement of an entry counts once a session unless `again`.
-    With a `scope` only lore of it is meant.
+    """Judge entries named by ref, id, id prefix or words, with a `scope` only those of that scope.
 
-    All names are resolved before anything is written. Raises UsageError, NotFoundError, AmbiguousError, NotAllowedError.
+    The same judgement of an entry counts once a session unless `again`. All names are resolved before anything is written.
+    Raises UsageError, NotFoundError, AmbiguousError, NotAllowedError.
     """
     wanted = [(HELPFUL, name) for name in helpful] + [(INCORRECT, name) for name in incorrect]
     wanted += [(NOT_RELEVANT, name) for name in not_relevant]
@@ -52,56 +52,56 @@ def feedback(
     with store.lock:
         found = [(kind, resolve(store, name)) for kind, name in wanted]
         _refuse_contradiction(found)
-        for kind, lore in found:
+        for kind, entry in found:
             if kind != NOT_RELEVANT:
-                entry_writer.check_writable(lore.store)
-                entry_writer.check_allowed(lore.store, "judge", path=lore.path)
+                entry_writer.check_writable(entry.store)
+                entry_writer.check_allowed(entry.store, "judge", path=entry.path)
         judged = _judge(list(dict.fromkeys(found)), again)
-        counts = {kind: sum(one.kind == kind for one in judged) for kind in KINDS}
-        activity_log.note(store, "feedback", ids=[one.id for one in judged], details=counts)
+        counts = {kind: sum(entry.kind == kind for entry in judged) for kind in KINDS}
+        activity_log.note(store, "feedback", ids=[entry.id for entry in judged], details=counts)
         return judged
 
 
 def _refuse_contradiction(found: Sequence[tuple[str, Found]]) -> None:
     kinds: dict[str, str] = {}
-    for kind, lore in found:
-        if kinds.setdefault(lore.id, kind) != kind:
+    for kind, entry in found:
+        if kinds.setdefault(entry.id, kind) != kind:
             raise UsageError(
-                f"{lore.ref or lore.id} was judged {_WORDS[kinds[lore.id]]} and {_WORDS[kind]} at once.",
+                f"{entry.ref or entry.id} was judged {_WORDS[kinds[entry.id]]} and {_WORDS[kind]} at once.",
                 "Give one judgement for each entry.",
             )
 
 
 def _judge(found: Sequence[tuple[str, Found]], again: bool) -> list[Judged]:
-    """Append what is new of these judgements, those of one store together: they are undone together."""
-    entries = [entry_writer.load(one.store, one.path).lore for _, one in found]
+    """Append the new ones of these judgements, those of one store at once, so that they are undone together."""
+    lore_before = [entry_writer.load(entry.store, entry.path).lore for _, entry in found]
     repeated = [
-        one.store.state.has_judged(one.store.caller.session, one.id, kind) and not again
-        for kind, one in found
+        entry.store.state.has_judged(entry.store.caller.session, entry.id, kind) and not again
+        for kind, entry in found
     ]
     new: dict[Store, list[tuple[Lore, str]]] = {}
-    for (kind, one), lore, was_said in zip(found, entries, repeated, strict=True):
-        if not was_said and not one.store.scope.readonly:
-            new.setdefault(one.store, []).append((lore, kind))
-    for store, said in new.items():
-        judgements.judge(store, said)
+    for (kind, entry), lore, is_repeated in zip(found, lore_before, repeated, strict=True):
+        if not is_repeated and not entry.store.scope.readonly:
+            new.setdefault(entry.store, []).append((lore, kind))
+    for store, new_judgements in new.items():
+        judgements.judge(store, new_judgements)
     judged = []
-    for (kind, one), before, was_said in zip(found, entries, repeated, strict=True):
-        store, after = one.store, before
-        if not was_said and store in new:
+    for (kind, entry), before, is_repeated in zip(found, lore_before, repeated, strict=True):
+        store, after = entry.store, before
+        if not is_repeated and store in new:
             after = judgements.with_tally(store, before)
             if kind != NOT_RELEVANT:
                 credit.confirm_by_feedback(store, after, kind)
-        store.state.record_feedback(store.caller.session, one.id, kind, store.clock.now().timestamp())
-        if not was_said:
-            learned_moments.learn_from_feedback(store, one.id, kind)
+        store.state.record_feedback(store.caller.session, entry.id, kind, store.clock.now().timestamp())
+        if not is_repeated:
+            learned_moments.learn_from_feedback(store, entry.id, kind)
         figures = before.confidence, after.confidence, after.validation_count
-        judged.append(Judged(one.id, one.ref, kind, *figures, was_said))
+        judged.append(Judged(entry.id, entry.ref, kind, *figures, is_repeated))
     return judged
 
 
 def describe(judged: Judged) -> str:
-    """Return one line for people: what was judged, and what its confidence became."""
-    change_ = f"{two_decimals(round(judged.previous * 1000))} → {two_decimals(round(judged.current * 1000))}"
+    """Return a line for people: the entry, the judgement and its new confidence."""
+    change = f"{two_decimals(round(judged.previous * 1000))} → {two_decimals(round(judged.current * 1000))}"
     note = " (already judged so in this session; --again counts it again)" if judged.repeated else ""
-    return f"{judged.ref or judged.id} {_WORDS[judged.kind]}: confidence {change_}, helpful {judged.validation_count}×{note}"
+    return f"{judged.ref or judged.id} {_WORDS[judged.kind]}: confidence {change}, helpful {judged.validation_count}×{note}"

@@ -1,4 +1,4 @@
-"""Forgetting lore: the file goes; git keeps its history where there is one."""
+"""Forget entries: delete their files; git, if there is a repository, keeps their history."""
 
 from __future__ import annotations
 
@@ -15,27 +15,26 @@ if TYPE_CHECKING:
 
 
 def forget(store: Store, names: Sequence[str], digest: str = "") -> list[Shown]:
-    """Delete the named lore; all names are resolved before the first file goes. Returns what was deleted.
+    """Delete the named entries and return them; all names are resolved before the first file is deleted.
 
-    With a `digest` an entry goes only while that is its file's. Raises StaleError where it is not, NotFoundError,
+    With a `digest`, an entry is deleted only if its file has that, else StaleError is raised. Also raises NotFoundError,
     AmbiguousError, NotAllowedError, ConflictError.
     """
     with store.lock:
-        found = get_many(store, names)
-        gone = []
+        deleted = []
         planned: dict[str, tuple[Store, list[Operation]]] = {}
-        for lore in found:
-            where = lore.store
-            entry_writer.check_writable(where)
-            file = entry_writer.load(where, lore.path)
-            entry_writer.check_allowed(where, "forget", file.lore.category)
+        for found in get_many(store, names):
+            home = found.store
+            entry_writer.check_writable(home)
+            file = entry_writer.load(home, found.path)
+            entry_writer.check_allowed(home, "forget", file.lore.category)
             entry_writer.check_digest(file, digest)
-            there = atomic.digest(file.raw)
-            gone.append(Shown(file.lore, lore.path, lore.ref, where.places.scope, there))
-            deletion = Change(lore.path, None, there)
-            operation = entry_writer.operation_for(where, file.lore, f"forget: {file.lore.title}", [deletion])
-            planned.setdefault(where.places.scope, (where, []))[1].append(operation)
-        for where, operations in planned.values():
-            entry_writer.write(where, operations)
-        activity_log.note(store, "forget", ids=[one.lore.id for one in gone])
-        return gone
+            current = atomic.digest(file.raw)
+            deleted.append(Shown(file.lore, found.path, found.ref, home.places.scope, current))
+            deletion = Change(found.path, None, current)
+            operation = entry_writer.operation_for(home, file.lore, f"forget: {file.lore.title}", [deletion])
+            planned.setdefault(home.places.scope, (home, []))[1].append(operation)
+        for home, operations in planned.values():
+            entry_writer.write(home, operations)
+        activity_log.note(store, "forget", ids=[entry.lore.id for entry in deleted])
+        return deleted

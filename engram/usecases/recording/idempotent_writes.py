@@ -1,4 +1,4 @@
-"""Recording, putting, editing and forgetting with an idempotency key."""
+"""Record, put, edit and forget with an idempotency key: a repeated call does nothing and gets the same answer."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def record_once(store: Store, draft: Draft, key: str) -> Recorded:
-    """`record`, once for this key. Raises as that and as `once`."""
+    """Call `record` once for this key. Raises as `record` and `once`."""
 
     def do(attempt: Attempt) -> dict[str, object]:
         done = _find_earlier(store, attempt) or record.record(store, draft, attempt.id)
@@ -40,15 +40,15 @@ def record_once(store: Store, draft: Draft, key: str) -> Recorded:
 
     found = once(store, key, ["record", draft._asdict()], do).answer
     twins = tuple(Similar(*twin) for twin in found["similar"])
-    against = tuple(Contradiction(*one) for one in found["contradictions"])
+    contradictions = tuple(Contradiction(*values) for values in found["contradictions"])
     lore = _lore(scopes.reach(store, found.get("scope", "")), found["lore"], found["path"])
-    return Recorded(**{**found, "lore": lore, "similar": twins, "contradictions": against})
+    return Recorded(**{**found, "lore": lore, "similar": twins, "contradictions": contradictions})
 
 
 def put_once(
     store: Store, lore_id: str, draft: Draft, key: str, *, digest: str = "", new: bool = False
 ) -> Put:
-    """`put`, once for this key. Raises as that and as `once`."""
+    """Call `put` once for this key. Raises as `put` and `once`."""
 
     def do(_: Attempt) -> dict[str, object]:
         done = upsert.put(store, lore_id, draft, digest=digest, new=new)
@@ -59,24 +59,24 @@ def put_once(
 
 
 def edit_once(store: Store, name: str, wanted: Edit, key: str, *, digest: str = "") -> Shown:
-    """`edit`, once for this key. Raises as that and as `once`."""
+    """Call `edit` once for this key. Raises as `edit` and `once`."""
     request = ["edit", name, wanted._asdict(), digest]
     found = once(store, key, request, lambda _: _pack(store, edit.edit(store, name, wanted, digest)))
     return _unpack(store, found.answer)
 
 
 def forget_once(store: Store, names: Sequence[str], key: str, *, digest: str = "") -> list[Shown]:
-    """`forget`, once for this key. Raises as that and as `once`."""
+    """Call `forget` once for this key. Raises as `forget` and `once`."""
 
     def do(_: Attempt) -> list[object]:
-        return [_pack(store, one) for one in forget.forget(store, names, digest)]
+        return [_pack(store, shown) for shown in forget.forget(store, names, digest)]
 
     found = once(store, key, ["forget", list(names), digest], do)
-    return [_unpack(store, one) for one in found.answer]
+    return [_unpack(store, shown) for shown in found.answer]
 
 
 def _find_earlier(store: Store, attempt: Attempt) -> Recorded | None:
-    """Return what an attempt that was cut off recorded."""
+    """Return what an earlier, interrupted attempt recorded, or None."""
     if not attempt.again:
         return None
     try:
@@ -96,7 +96,7 @@ def _unpack(store: Store, found: dict[str, Any]) -> Shown:
 
 
 def _text(store: Store, lore: Lore) -> str:
-    """Return an entry as its file says it."""
+    """Return an entry as the text of a file."""
     return codec.write_new(lore, store.categories).decode()
 
 
@@ -107,49 +107,49 @@ def _lore(store: Store, text: str, path: str) -> Lore:
 
 # Idempotency keys: a call with a key is carried out once; the same call again gets the same answer.
 #
-# The key is stored durably before anything is done, together with the id for an entry that the call makes. So a call
-# that was interrupted can be repeated too: what it wrote is found under that id.
+# The key is stored durably before anything is done, with the id of the entry that the call will make. So an interrupted
+# call can be repeated, too: what it wrote is found by that id.
 
-LONGEST_KEY = 200
+_MAX_KEY_LENGTH = 200
 
 
 class Once(NamedTuple):
-    """The answer as JSON values, and whether it is that of an earlier call."""
+    """The answer as JSON values, and whether an earlier call gave it."""
 
     answer: Any
     repeated: bool
 
 
 class Attempt(NamedTuple):
-    """The id for an entry that the call makes, and whether an earlier attempt may have made it."""
+    """The id of the entry that the call makes, and whether an earlier attempt may have made it."""
 
     id: str
     again: bool
 
 
 def once(store: Store, key: str, request: object, do: Callable[[Attempt], object]) -> Once:
-    """Return what `do` returns (JSON values), or what it returned to the same `request` with this key before.
+    """Return the result of `do` (JSON values), or its result for an earlier call with this key and `request`.
 
-    Raises ValidationError for what is no key, ConflictError where the key was used for another request, StoreError
-    where keys cannot be kept, and whatever `do` raises; then the key may be used again.
+    Raises ValidationError for an invalid key, ConflictError if the key was used for another request, StoreError if keys
+    cannot be stored, and whatever `do` raises; then the key may be used again.
     """
-    check_key(key)
-    asked = _digest(request)
+    _check_key(key)
+    digest = _digest(request)
     with store.lock, FileLock(os.path.join(store.places.state, "keys.lock")):
         table = key_table(store)
         now = store.clock.now().timestamp()
-        kept = table.find(key, now)
-        if kept is not None and kept.request != asked:
+        stored = table.find(key, now)
+        if stored is not None and stored.request != digest:
             raise ConflictError(
                 "This key was used for another request.", "Send each new request with a key of its own."
             )
-        if kept is not None and kept.answer is not None:
-            return Once(json.loads(kept.answer), repeated=True)
-        attempt = Attempt(kept.id if kept else store.clock.new_id(), kept is not None)
-        if kept is None:
-            table.begin(key, asked, attempt.id, now)
+        if stored is not None and stored.answer is not None:
+            return Once(json.loads(stored.answer), repeated=True)
+        attempt = Attempt(stored.id if stored else store.clock.new_id(), stored is not None)
+        if stored is None:
+            table.begin(key, digest, attempt.id, now)
         answer = _attempt(table, key, attempt, do)
-        with contextlib.suppress(StoreError):  # it is done: whoever asks again finds it under its id
+        with contextlib.suppress(StoreError):  # it is done: a repeated call finds it by its id
             table.finish(key, json.dumps(answer, ensure_ascii=False))
         return Once(answer, repeated=False)
 
@@ -158,7 +158,7 @@ def _attempt(table: KeyTable, key: str, attempt: Attempt, do: Callable[[Attempt]
     try:
         return do(attempt)
     except StoreError:
-        raise  # something may have been written: another attempt must know its id
+        raise  # something may have been written: the next attempt needs its id
     except EngramError:
         if not attempt.again:
             with contextlib.suppress(StoreError):
@@ -166,18 +166,18 @@ def _attempt(table: KeyTable, key: str, attempt: Attempt, do: Callable[[Attempt]
         raise
 
 
-def check_key(key: str) -> None:
-    """Raise ValidationError for what cannot be a key."""
-    if not (0 < len(key) <= LONGEST_KEY and key.isascii() and key.isprintable()):
+def _check_key(key: str) -> None:
+    """Raise ValidationError for an invalid key."""
+    if not (0 < len(key) <= _MAX_KEY_LENGTH and key.isascii() and key.isprintable()):
         raise ValidationError(
             "key",
-            f"A key has 1 to {LONGEST_KEY} printable ASCII characters.",
+            f"A key has 1 to {_MAX_KEY_LENGTH} printable ASCII characters.",
             "A UUID made for each new request will do.",
         )
 
 
 def key_table(store: Store) -> KeyTable:
-    """Return the calls with a key that this clone keeps."""
+    """Return the table of this clone's calls with a key."""
     path = os.path.join(store.places.state, KEYS)
     if path not in store.durable:
         store.durable[path] = DurableDatabase(path, SCHEMA, store.degraded.append)

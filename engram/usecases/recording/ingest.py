@@ -1,4 +1,4 @@
-"""Recording many entries at once, each on its own: what was accepted, what the store has already, what was refused and why."""
+"""Record many entries, each on its own: it is accepted, merged into an existing entry, or rejected."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from engram.usecases.store.store import Store
 
 ACCEPTED, MERGED, REJECTED = "accepted", "merged", "rejected"
-_AT_ONCE = 400  # ids in a question to the index
+_IDS_PER_QUERY = 400  # of the index
 
 
 class Ingested(NamedTuple):
-    """What became of one draft: `accepted` as a new entry, `merged` into the entry `id`, or `rejected` with an error."""
+    """The outcome of a draft: `accepted` as a new entry, `merged` into the entry `id`, or `rejected` with an error."""
 
     outcome: str
     id: str = ""
@@ -32,15 +32,15 @@ class Ingested(NamedTuple):
 
 
 class _Ids(NamedTuple):
-    """Of the ids that the drafts of a scope have: where entries of them are, and which were deleted, in its store."""
+    """A scope's store, and for the ids of its drafts: the paths of existing entries, and the ids of deleted ones."""
 
     store: Store
-    here: dict[str, str]
-    gone: Collection[str]
+    paths: dict[str, str]
+    deleted: Collection[str]
 
 
 def ingest(store: Store, drafts: Sequence[Draft]) -> list[Ingested]:
-    """Record each draft; one that is refused stops no other. The same again changes nothing. Raises StoreError."""
+    """Record each draft, even if others are rejected; the same again changes nothing. Raises StoreError."""
     with store.lock:
         known: dict[str, _Ids] = {}
         return [_ingest(store, draft, drafts, known) for draft in drafts]
@@ -52,36 +52,36 @@ def _ingest(store: Store, draft: Draft, drafts: Sequence[Draft], known: dict[str
             return _outcome_of(record(store, draft))
         lore_id = check_id(store, draft.id)
         if draft.scope not in known:
-            ids = [one.id.upper() for one in drafts if one.id and one.scope == draft.scope]
-            known[draft.scope] = _ids(scopes.reach(store, draft.scope, make=True), ids)
-        home, here, gone = known[draft.scope]
-        if lore_id in here:
-            return _accept_resent(home, draft, lore_id, here[lore_id])
-        if lore_id in gone:
+            ids = [other.id.upper() for other in drafts if other.id and other.scope == draft.scope]
+            known[draft.scope] = _look_up_ids(scopes.reach(store, draft.scope, make=True), ids)
+        home, paths, deleted = known[draft.scope]
+        if lore_id in paths:
+            return _accept_resent(home, draft, lore_id, paths[lore_id])
+        if lore_id in deleted:
             raise ConflictError(f"{lore_id} was deleted here.", "Send it without its id to record it anew.")
         done = record(store, draft)
-        here[lore_id] = done.path
+        paths[lore_id] = done.path
     except EngramError as error:
         return Ingested(REJECTED, error=error)
     return _outcome_of(done)
 
 
-def _ids(store: Store, ids: Sequence[str]) -> _Ids:
-    found = dict[str, str]()
-    for start in range(0, len(ids), _AT_ONCE):
-        some = ids[start : start + _AT_ONCE]
-        where = f"id IN ({','.join('?' * len(some))})"
-        hits = consult(store, lambda one: one.catalog.select(where, some), thorough=not start)  # noqa: B023 - at once
-        found |= {hit.id: hit.path for hit in hits}
-    gone = {lore_id for lore_id, _ in store.state.tombstones.all()} if len(found) < len(set(ids)) else ()
-    return _Ids(store, found, gone)
+def _look_up_ids(store: Store, ids: Sequence[str]) -> _Ids:
+    paths = dict[str, str]()
+    for start in range(0, len(ids), _IDS_PER_QUERY):
+        batch = ids[start : start + _IDS_PER_QUERY]
+        where = f"id IN ({','.join('?' * len(batch))})"
+        hits = consult(store, lambda found: found.catalog.select(where, batch), thorough=not start)  # noqa: B023 - at once
+        paths |= {hit.id: hit.path for hit in hits}
+    deleted = {lore_id for lore_id, _ in store.state.tombstones.all()} if len(paths) < len(set(ids)) else ()
+    return _Ids(store, paths, deleted)
 
 
 def _accept_resent(store: Store, draft: Draft, lore_id: str, path: str) -> Ingested:
-    """Return what becomes of an entry whose id is here. Raises ConflictError where it says something else."""
-    there = entry_writer.load(store, path).lore
-    if lore_id in there.merged_from or there.content == tidy(draft.content):
-        return Ingested(MERGED, there.id, path)
+    """Return the outcome of a draft whose id exists here. Raises ConflictError if the texts differ."""
+    existing = entry_writer.load(store, path).lore
+    if lore_id in existing.merged_from or existing.content == tidy(draft.content):
+        return Ingested(MERGED, existing.id, path)
     raise ConflictError(
         f"{lore_id} exists with another text.",
         f"PUT /lore/{lore_id} replaces it; without an id it is another entry.",

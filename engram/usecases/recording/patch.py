@@ -1,4 +1,4 @@
-"""Changing the fields of an entry that a JSON merge patch (RFC 7396) names: null takes a field's value away."""
+"""Edit an entry by a JSON merge patch (RFC 7396): null removes the value of a field."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ if TYPE_CHECKING:
     from engram.usecases.lookup.listing import Shown
     from engram.usecases.store.store import Store
 
-_NEEDED = ("content", "category", "type", "status", "confidence", "pinned")  # which every entry has
-_NONE = ("importance", "expires_at")
+_REQUIRED = ("content", "category", "type", "status", "confidence", "pinned")
+_OPTIONAL = ("importance", "expires_at")
 
 
 def patch(store: Store, name: str, changes: Mapping[str, object], digest: str = "") -> Shown:
-    """Change the fields of an entry that `changes` has, as JSON values; lists are replaced whole.
+    """Change the fields of an entry named in `changes`, to JSON values; lists are replaced as a whole.
 
-    With a `digest` it is changed only while that is its file's.
+    With a `digest`, only if its file still has that.
     Raises ValidationError, SecretFoundError, NotFoundError, AmbiguousError, StaleError, UsageError (no field).
     """
     return edit(store, name, edit_of(changes), digest)
 
 
 def edit_of(changes: Mapping[str, object]) -> Edit:
-    """Return the patch as an edit. Raises ValidationError at the first field that cannot be so, UsageError without any."""
+    """Return the patch as an edit. Raises ValidationError for the first invalid field, UsageError without fields."""
     if not changes:
         raise UsageError("No change was given.", f"An entry has: {', '.join(FIELDS)}.")
     wanted: dict[str, object] = {}
@@ -40,11 +40,11 @@ def edit_of(changes: Mapping[str, object]) -> Edit:
             )
         if value is not None:
             wanted[field] = FIELDS[field](field, value)
-        elif field in _NEEDED:
+        elif field in _REQUIRED:
             raise ValidationError(
                 field, f"An entry needs a value for {field}.", "Omit the field to keep its value."
             )
-        elif field in _NONE:
+        elif field in _OPTIONAL:
             unset.append(field)
         else:
             wanted[field] = ()
@@ -69,19 +69,19 @@ def _flag(field: str, value: object) -> bool:
     return value
 
 
-def _words(field: str, value: object) -> tuple[str, ...]:
-    """Return one text or several."""
-    found = [value] if isinstance(value, str) else value
-    if not isinstance(found, list | tuple) or not all(isinstance(one, str) for one in found):
+def _texts(field: str, value: object) -> tuple[str, ...]:
+    """Return a text or a list of texts as a tuple."""
+    texts = [value] if isinstance(value, str) else value
+    if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
         raise ValidationError(field, f"'{field}' must be a text, or a list of texts.")
-    return tuple(found)
+    return tuple(texts)
 
 
 def _relations(field: str, value: object) -> tuple[tuple[str, str], ...]:
-    """Objects with `kind` and `id`, or pairs of them."""
+    """Return pairs of kind and id, given as such or as objects."""
     found = []
-    for one in value if isinstance(value, list | tuple) else [None]:
-        pair = (one.get("kind"), one.get("id")) if isinstance(one, dict) else one
+    for item in value if isinstance(value, list | tuple) else [None]:
+        pair = (item.get("kind"), item.get("id")) if isinstance(item, dict) else item
         if (
             not isinstance(pair, list | tuple)
             or len(pair) != 2
@@ -92,8 +92,8 @@ def _relations(field: str, value: object) -> tuple[tuple[str, str], ...]:
     return tuple(found)
 
 
-def moment(field: str, value: object) -> datetime:
-    """Return a time: an aware datetime, or RFC 3339. Raises ValidationError."""
+def _moment(field: str, value: object) -> datetime:
+    """Return an aware datetime, given as such or as RFC 3339. Raises ValidationError."""
     from datetime import datetime
 
     try:
@@ -105,7 +105,7 @@ def moment(field: str, value: object) -> datetime:
 
 
 FIELDS: dict[str, Callable[[str, object], object]] = {
-    "content": _text, "category": _text, "context": _words, "confidence": _number, "status": _text, "type": _text,
-    "tags": _words, "files": _words, "entities": _words, "relations": _relations, "importance": _number,
-    "pinned": _flag, "when": _words, "expires_at": moment,
+    "content": _text, "category": _text, "context": _texts, "confidence": _number, "status": _text, "type": _text,
+    "tags": _texts, "files": _texts, "entities": _texts, "relations": _relations, "importance": _number,
+    "pinned": _flag, "when": _texts, "expires_at": _moment,
 }  # fmt: skip

@@ -1,6 +1,6 @@
-"""Promoting: a copy of an entry in the store of another scope, under the same id, so that it stays one entry.
+"""Promote entries: copy them to the store of another scope under the same id, so that each stays one entry.
 
-What was copied is remembered, and a later promotion merges by field what has changed on both sides since.
+The copied text is remembered, and a later promotion merges by field the changes of both sides since.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ _TRIES = 10
 
 
 class Promoted(NamedTuple):
-    """An entry in its new scope. `status` is copied, merged or unchanged, `fields` what differed before a merge.
+    """An entry in its new scope. `status` is copied, merged or unchanged, `fields` are those that a merge changed.
 
-    `conflicts` counts what both sides had changed; both versions are in the file then.
+    `conflicts` counts fields that both sides had changed; then both versions are in the file.
     """
 
     lore: Lore
@@ -49,7 +49,7 @@ class Promoted(NamedTuple):
 
 
 class Step(NamedTuple):
-    """What is to be written: the new bytes of the target's file (None: nothing), and what it then says."""
+    """A promotion to carry out: its result, the promoted bytes, and the change of the target's file, or None."""
 
     promoted: Promoted
     source: bytes
@@ -57,18 +57,18 @@ class Step(NamedTuple):
 
 
 def promote(store: Store, names: Sequence[str], to: str, *, dry_run: bool = False) -> list[Promoted]:
-    """Copy the named lore into the scope `to`, or bring over what changed since they were. All or none is written.
+    """Copy the named entries to the scope `to`, or bring earlier copies up to date. Writes all or nothing.
 
-    Votes stay where they were given: the copy begins with the confidence that the entry has now. `dry_run` writes
-    nothing. Raises NotFoundError, AmbiguousError, UsageError, SecretFoundError, ValidationError (a category that
-    the other store does not have), StoreError.
+    Votes stay where they were given: the copy begins with the current confidence of the entry. `dry_run` writes nothing.
+    Raises NotFoundError, AmbiguousError, UsageError, SecretFoundError, ValidationError (for a category that the other
+    store does not have), StoreError.
     """
     if check_scope(store.settings, to) == SESSION:
         raise UsageError("Lore is promoted out of a session, not into one.", "engram record --scope session")
     with store.lock:
         target = scopes.reach(store, to, make=True)
         change.check_writable(target)
-        found = list(dict.fromkeys(_elsewhere(store, resolve(store, name), to) for name in names))
+        found = list(dict.fromkeys(_find_source(store, resolve(store, name), to) for name in names))
         for attempt in range(_TRIES):
             steps = [step_for(one, target) for one in found]
             if dry_run:
@@ -76,14 +76,14 @@ def promote(store: Store, names: Sequence[str], to: str, *, dry_run: bool = Fals
             try:
                 _write(target, steps)
                 break
-            except ConflictError:  # somebody changed one of them just now
+            except ConflictError:  # somebody has just changed one of them
                 if attempt == _TRIES - 1:
                     raise
         return [step.promoted for step in steps]
 
 
-def _elsewhere(store: Store, found: Found, to: str) -> Found:
-    """Return the entry in a scope other than the target. Raises UsageError where it is only there."""
+def _find_source(store: Store, found: Found, to: str) -> Found:
+    """Return the entry in a scope other than the target. Raises UsageError if it is only in the target."""
     if found.store.places.scope != to:
         return found
     for other in (store, *scopes.others(store)):
@@ -98,7 +98,7 @@ def _elsewhere(store: Store, found: Found, to: str) -> Found:
 
 
 def step_for(found: Found, target: Store) -> Step:
-    """Return what promoting one entry comes to, from its file and the target's as they are now."""
+    """Return the step that promotes an entry, from its current file and the target's."""
     ours = change.load(found.store, found.path).lore
     if quarantine.is_quarantined(found.store, ours):
         raise UsageError(
@@ -109,22 +109,22 @@ def step_for(found: Found, target: Store) -> Step:
     plain = codec.write_new(lore, target.categories)
     _refuse_secrets(target, plain)
     place = _origin(found.store, lore)
-    there = hits_by_id(target, lore.id)
-    if there:
-        return _merge_copy(target, there[0].path, plain, place)
+    copies = hits_by_id(target, lore.id)
+    if copies:
+        return _merge_copy(target, copies[0].path, plain, place)
     path = change.new_path(target, lore)
     promoted = Promoted(lore, path, place.scope, target.places.scope, COPIED)
     return Step(promoted, plain, Change(path, origin.with_origin(plain, place), None))
 
 
 def _merge_copy(target: Store, path: str, plain: bytes, place: Origin) -> Step:
-    """Return the entry that the target has at `path`, merged with what is promoted (`plain`)."""
+    """Return the step that merges the promoted entry (`plain`) into its copy in the target, at `path`."""
     categories, now = target.categories, target.clock.now()
     ours = target.files.read(path)
-    bare = _bare(ours)
-    merged = merge_files(_base(target, place.id, ours), bare, plain, path, categories, now)
+    without_origin = _without_origin(ours)
+    merged = merge_files(_find_base(target, place.id, ours), without_origin, plain, path, categories, now)
     assert merged.content is not None
-    status = UNCHANGED if merged.content == bare else MERGED
+    status = UNCHANGED if merged.content == without_origin else MERGED
     content = ours if status == UNCHANGED else _with_origin(target, merged.content, place)
     promoted = Promoted(
         judgements.with_tally(target, codec.read(content, path, categories, now).lore),
@@ -139,7 +139,7 @@ def _merge_copy(target: Store, path: str, plain: bytes, place: Origin) -> Step:
 
 
 def _without_votes(lore: Lore) -> Lore:
-    """Return the entry as a store begins with it: judgements are of a store's own clones, so it states what they came to."""
+    """Return the entry without votes, which belong to the clones of its store, and with their result as stated confidence."""
     return lore._replace(votes=NO_VOTES, prior=round(lore.confidence * 1000), tally=None, last_validated=None)
 
 
@@ -152,7 +152,7 @@ def _refuse_secrets(target: Store, raw: bytes) -> None:
 
 
 def _origin(source: Store, lore: Lore) -> Origin:
-    """Return where the copy says that it is from: the same for all who have a clone of the source."""
+    """Return the origin that the copy names: the same for all clones of the source."""
     remote = remote_of(source)
     path = (remote or source.places.root).replace("\\", "/").rstrip("/")
     name = path.rpartition("/")[2].rpartition(":")[2].removesuffix(".git")
@@ -161,8 +161,8 @@ def _origin(source: Store, lore: Lore) -> Origin:
     return Origin(source.places.scope, name, remote, lore.id, _digest(source, lore))
 
 
-def _base(target: Store, lore_id: str, ours: bytes) -> bytes | None:
-    """Return what both sides had: the last copy, if it was made here, or the target's file where it still is that copy."""
+def _find_base(target: Store, lore_id: str, ours: bytes) -> bytes | None:
+    """Return the merge base: the last copy made here, or the target's file if it still is that copy, else None."""
     try:
         return atomic.read(_last_copy_path(target, lore_id))
     except NotFoundError:
@@ -174,13 +174,13 @@ def _base(target: Store, lore_id: str, ours: bytes) -> bytes | None:
 
 
 def _digest(store: Store, lore: Lore) -> str:
-    """Return the digest of what an entry says that is copied; votes come later, and change no more than dates."""
+    """Return the digest of the copied fields: without votes and the dates that these change."""
     bare = lore._replace(votes=NO_VOTES, last_validated=None, updated_at=lore.created_at)
     return atomic.digest(codec.write_new(bare, store.categories))
 
 
-def _bare(raw: bytes) -> bytes:
-    """Return a file without its origin, which is not merged: the latest promotion says it."""
+def _without_origin(raw: bytes) -> bytes:
+    """Return a file without its origin, which is not merged: the latest promotion sets it."""
     try:
         return origin.without_origin(raw)
     except ValueError:
@@ -188,13 +188,13 @@ def _bare(raw: bytes) -> bytes:
 
 
 def _with_origin(target: Store, raw: bytes, place: Origin) -> bytes:
-    """Return the merged file with its origin, where the form in which somebody left it takes one more line."""
+    """Return the merged file with its origin, or unchanged if its frontmatter cannot take another line."""
     try:
-        found = origin.with_origin(raw, place)
-        codec.read(found, "", target.categories, target.clock.now())
+        content = origin.with_origin(raw, place)
+        codec.read(content, "", target.categories, target.clock.now())
     except (ValueError, LoreFileError):
         return raw
-    return found
+    return content
 
 
 def _write(target: Store, steps: Sequence[Step]) -> None:
@@ -212,7 +212,7 @@ def _write(target: Store, steps: Sequence[Step]) -> None:
 
 
 def remember(target: Store, steps: Sequence[Step]) -> None:
-    """Remember what was copied, for the next promotion of these entries."""
+    """Store the copied bytes as merge bases for the next promotion of these entries."""
     for step in steps:
         path = _last_copy_path(target, step.promoted.lore.id)
         os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -220,5 +220,5 @@ def remember(target: Store, steps: Sequence[Step]) -> None:
 
 
 def _last_copy_path(target: Store, lore_id: str) -> str:
-    """Return where the last copy is remembered: private to this clone."""
+    """Return the path of the last copy, in the private state of this clone."""
     return os.path.join(target.places.state, _PROMOTED, f"{lore_id}.md")

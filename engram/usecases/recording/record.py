@@ -1,4 +1,4 @@
-"""Recording an entry: checked for secrets and rules, durable before it is acknowledged, with its near twins as advice."""
+"""Record an entry: check it, write it durably before it is acknowledged, and report similar entries."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.opening import scopes
 from engram.usecases.recording.admission_policy import Contradiction, admit, speaker
 from engram.usecases.recording.existing_entry import confirm
-from engram.usecases.similarity.near_duplicates import Similar, There, find_same, remember, similar
+from engram.usecases.similarity.near_duplicates import ExistingEntry, Similar, find_same, remember, similar
 from engram.usecases.store import activity_log, captured, entry_writer, judgements, people
 
 if TYPE_CHECKING:
@@ -37,17 +37,17 @@ if TYPE_CHECKING:
     from engram.adapters.files.durable.write import Change
     from engram.usecases.store.store import Store
 
-_FOLDER = "entities"  # engram.domain.entry.named_files.ENTITIES, not imported here, to keep recording fast
-_AHEAD = timedelta(days=1)  # clocks differ, but not more
-_MOST = 200  # names in an entry: engram.domain.entry.lore.MAX_ITEMS
+_ENTITIES = "entities"  # engram.domain.entry.named_files.ENTITIES, not imported here, to keep recording fast
+_MAX_CLOCK_SKEW = timedelta(days=1)
+_MAX_NAMES = 200  # engram.domain.entry.lore.MAX_ITEMS
 
 
 class Draft(NamedTuple):
-    """What a caller wants to record. `confidence` 0..1; empty values take their defaults.
+    """An entry to record. `confidence` is 0..1; empty values take their defaults.
 
-    `keys` are for its file and no fields of lore; an entry that has some is recorded whatever is there. `supersedes` names
-    entries whose place it takes, `same_as` the one that says it in other words, `scope` the store that it goes to. `client`
-    is the source that a client of a server names; it may give the entry its `id` (a ULID) and say when it was `created_at`.
+    `keys` are further keys of its file; an entry with some is recorded even if it exists. `supersedes` names the entries
+    that it replaces, `same_as` an entry that says it in other words, `scope` the target store. `client` is the source that
+    a client of a server names; the client may set `id` (a ULID) and `created_at`.
     """
 
     content: str
@@ -79,11 +79,11 @@ RECORDED, KNOWN = "recorded", "known"
 
 
 class Recorded(NamedTuple):
-    """The entry as written, its path, entries that say nearly the same, and how many secrets were masked.
+    """The entry as written, its path, similar entries, and the number of masked secrets.
 
-    `status` is "recorded", or "known" where `lore` was there already and says it: then `confirmed` says whether that
-    counted, `was` how it was out of use before, `replaced_by` the id of what superseded it. `why` says why it is pending
-    though it was to be active; `contradictions` are trusted entries that say otherwise; `scope` is where it is.
+    `status` is "recorded", or "known" if an existing entry, `lore`, says the same: then `confirmed` says whether that
+    counted as a confirmation, `was` in which status it was out of use, `replaced_by` the id of the entry that superseded it.
+    `why` says why the entry is pending rather than active; `contradictions` are trusted entries that contradict it.
     """
 
     lore: Lore
@@ -100,7 +100,7 @@ class Recorded(NamedTuple):
 
 
 class Weighed(NamedTuple):
-    """What recording a draft would answer: as `Recorded`; `known` is the entry that says it already, or None."""
+    """The result that recording a draft would have: as `Recorded`; `known` is an existing entry that says the same."""
 
     lore: Lore
     similar: tuple[Similar, ...]
@@ -110,127 +110,129 @@ class Weighed(NamedTuple):
 
 
 def weigh(store: Store, draft: Draft) -> Weighed:
-    """Return what `record` would make of a draft; writes nothing. Raises ValidationError, SecretFoundError."""
+    """Return the result that `record` would have, without writing. Raises ValidationError, SecretFoundError."""
     lore, _ = prepare(store, draft)
     with store.lock:
         near = similar(store, lore, assessed=True)
-        there = _find_existing(store, draft, lore, near)
+        existing = _find_existing(store, draft, lore, near)
         admission = admit(store, lore, near)
     lore = lore._replace(status=admission.status)
-    twins = _twins(near, [there.lore.id] if there else [])
-    return Weighed(lore, twins, there.lore if there else None, admission.why, admission.contradictions)
+    known = existing.lore if existing else None
+    twins = _select_twins(near, [known.id] if known else [])
+    return Weighed(lore, twins, known, admission.why, admission.contradictions)
 
 
 def record(store: Store, draft: Draft, lore_id: str = "", *, again: bool = False) -> Recorded:
-    """Write a new entry, with an id that is free where one is given; what is there already is confirmed instead.
+    """Write a new entry, or confirm an existing one that says the same, unless `again`. A given `lore_id` must be unused.
 
-    With `again` it is written even then. Raises ValidationError, SecretFoundError, NotAllowedError, StoreError, for a scope
-    or an entry that is named NotFoundError, AmbiguousError and UsageError; then nothing was written.
+    Raises ValidationError, SecretFoundError, NotAllowedError, StoreError, and for named scopes or entries NotFoundError,
+    AmbiguousError and UsageError; then nothing was written.
     """
     began = store.clock.nanoseconds()
     store = scopes.reach(store, draft.scope, make=True)
     entry_writer.check_writable(store)
     draft, replaced, same = _resolve_named(store, draft)
     lore, redacted = prepare(store, draft, lore_id)
-    if lore_id or draft.id or draft.created_at:  # whenever the id is from
+    if lore_id or draft.id or draft.created_at:  # the id may be of any date
         lore = lore._replace(updated_at=max(lore.created_at, times.whole_seconds(store.clock.now())))
     with store.lock, FileLock(os.path.join(store.places.state, "record.lock")):
         near = similar(store, lore, assessed=True)
         admission = admit(store, lore, near)
         lore = lore._replace(status=admission.status)
         entry_writer.check_allowed(store, "record", lore.category)
-        there = None if again else _find_existing(store, draft, lore, near)
-        there = _same_as(store, same, there) if same else there
-        if there is not None:
-            return _confirm_existing(store, draft, lore, there, replaced, near, redacted, began)
+        existing = None if again else _find_existing(store, draft, lore, near)
+        if same is not None:
+            existing = _choose_same(store, same, existing)
+        if existing is not None:
+            return _confirm_existing(store, draft, lore, existing, replaced, near, redacted, began)
         path, operation = entry_writer.create(store, lore, f"record: {lore.title}", keys=draft.keys)
         if lore.status == ACTIVE:
-            operation = operation._replace(changes=(*operation.changes, *_superseding(store, replaced)))
+            operation = operation._replace(changes=(*operation.changes, *_mark_superseded(store, replaced)))
         entry_writer.write(store, [operation])
         remember(store, lore, path)
         captured.drop_same(store, [lore])
-        _note(store, lore, began, known=0)
+        _log(store, lore, began, known=0)
     lore = judgements.with_tally(store, lore)
-    twins = _twins(near, [one.lore.id for one in replaced])
+    twins = _select_twins(near, [entry.lore.id for entry in replaced])
     return Recorded(
         lore, path, twins, RECORDED, redacted, admission.why, admission.contradictions, scope=store.places.scope
     )  # fmt: skip
 
 
-def _resolve_named(store: Store, draft: Draft) -> tuple[Draft, list[There], There | None]:
-    """Return the draft with its relations, the entries that it supersedes, and the one that it says again."""
+def _resolve_named(store: Store, draft: Draft) -> tuple[Draft, list[ExistingEntry], ExistingEntry | None]:
+    """Return the draft with its relations, the entries that it supersedes, and the one that it repeats (`same_as`)."""
     if not (draft.supersedes or draft.same_as):
         return draft, [], None
-    from engram.usecases.recording.duplicate_choices import named_entries, refuse_contradiction
+    from engram.usecases.recording.duplicate_choices import refuse_contradiction, resolve_entries
 
     if draft.supersedes and draft.same_as:
         raise UsageError(
             "An entry cannot both repeat another (same_as) and supersede it.", "Give one of the two."
         )
-    replaced = named_entries(store, draft.supersedes)
-    links = tuple(("supersedes", one.lore.id) for one in replaced)
+    replaced = resolve_entries(store, draft.supersedes)
+    links = tuple(("supersedes", entry.lore.id) for entry in replaced)
     draft = draft._replace(relations=tuple(dict.fromkeys([*draft.relations, *links])))
     if not draft.same_as:
         return draft, replaced, None
-    (same,) = named_entries(store, [draft.same_as])
+    (same,) = resolve_entries(store, [draft.same_as])
     refuse_contradiction(prepare(store, draft)[0], same.lore)
     return draft, replaced, same
 
 
-def _same_as(store: Store, same: There, there: There | None) -> There:
-    """Return the entry that the new one is the same as; one that this clone recorded with these words is folded into it."""
-    if there is None or there.lore.id == same.lore.id or there.lore.source_id != store.source_id:
+def _choose_same(store: Store, same: ExistingEntry, existing: ExistingEntry | None) -> ExistingEntry:
+    """Return the entry named as the same; fold an existing one into it that this clone recorded with these words."""
+    if existing is None or existing.lore.id == same.lore.id or existing.lore.source_id != store.source_id:
         return same
     from engram.usecases.recording.duplicate_choices import fold_into
 
-    return fold_into(store, same, there)
+    return fold_into(store, same, existing)
 
 
-def _superseding(store: Store, replaced: Sequence[There]) -> list[Change]:
+def _mark_superseded(store: Store, replaced: Sequence[ExistingEntry]) -> list[Change]:
     if not replaced:
         return []
-    from engram.usecases.recording.duplicate_choices import superseding
+    from engram.usecases.recording.duplicate_choices import mark_superseded
 
-    return superseding(store, replaced)
+    return mark_superseded(store, replaced)
 
 
 def _confirm_existing(
-    store: Store, draft: Draft, lore: Lore, there: There, replaced: Sequence[There], near: Sequence[Similar],
+    store: Store, draft: Draft, lore: Lore, existing: ExistingEntry, replaced: Sequence[ExistingEntry], near: Sequence[Similar],
     redacted: int, began: int,
 ) -> Recorded:  # fmt: skip
-    """Confirm the entry that says it already, and let it take the place of those that the new one was to supersede."""
-    over = [one.lore.id for one in replaced]
-    if there.lore.id in over:
+    """Confirm the entry that says the same, and let it supersede those that the new one was to supersede."""
+    superseded = [entry.lore.id for entry in replaced]
+    if existing.lore.id in superseded:
         raise UsageError(
-            f"{there.lore.id} has the same text, so the new entry cannot supersede it.",
+            f"{existing.lore.id} has the same text, so the new entry cannot supersede it.",
             "Record it without supersedes.",
         )
-    found = confirm(store, there, lore._replace(entities=draft.entities), over, is_named=bool(draft.id))
+    again = lore._replace(entities=draft.entities)
+    found = confirm(store, existing, again, superseded, is_named=bool(draft.id))
     if replaced and found.lore.status == ACTIVE:
-        changes = _superseding(store, replaced)
-        subject = f"record: {found.lore.title} (supersedes {', '.join(over)})"
+        changes = _mark_superseded(store, replaced)
+        subject = f"record: {found.lore.title} (supersedes {', '.join(superseded)})"
         entry_writer.write(store, [entry_writer.operation_for(store, found.lore, subject, changes)])
-    _note(store, found.lore, began, known=1)
-    twins = _twins(near, [found.lore.id, *over])
-    instead = found.replaced_by.id if found.replaced_by else ""
+    _log(store, found.lore, began, known=1)
+    twins = _select_twins(near, [found.lore.id, *superseded])
     return Recorded(
-        found.lore, found.path, twins, KNOWN, redacted, confirmed=found.confirmed, was=found.was, replaced_by=instead,
-        scope=store.places.scope,
+        found.lore, found.path, twins, KNOWN, redacted, confirmed=found.confirmed, was=found.was,
+        replaced_by=found.replaced_by.id if found.replaced_by else "", scope=store.places.scope,
     )  # fmt: skip
 
 
-def _twins(near: Sequence[Similar], but: Sequence[str]) -> tuple[Similar, ...]:
-    """Return the near entries that are in use and were not named by the caller; first those that probably say the same."""
-    found = [one for one in near if one.status in (ACTIVE, PENDING) and one.id not in but]
-    return tuple(sorted(found, key=lambda one: -one.certainty))
+def _select_twins(near: Sequence[Similar], but: Sequence[str]) -> tuple[Similar, ...]:
+    """Return the similar entries that are in use, without the ids `but`; first those that probably say the same."""
+    found = [entry for entry in near if entry.status in (ACTIVE, PENDING) and entry.id not in but]
+    return tuple(sorted(found, key=lambda entry: -entry.certainty))
 
 
-def _find_existing(store: Store, draft: Draft, lore: Lore, twins: Sequence[Similar]) -> There | None:
+def _find_existing(store: Store, draft: Draft, lore: Lore, twins: Sequence[Similar]) -> ExistingEntry | None:
     return None if draft.keys else find_same(store, lore, [twin.path for twin in twins])
 
 
 def describe_known(done: Recorded) -> str:
-    """Return what recording what is known already did; "" where nothing."""
+    """Return sentences on what recording a known entry did; "" if nothing."""
     if done.replaced_by:
         return f"{done.replaced_by} superseded it; if it holds again, record it as what supersedes that."
     parts = [f"It was {done.was} and is in use again."] if done.was and done.lore.status == ACTIVE else []
@@ -238,23 +240,23 @@ def describe_known(done: Recorded) -> str:
     return " ".join([*parts, *(["Saying it again counts as a confirmation."] if done.confirmed else [])])
 
 
-def _note(store: Store, lore: Lore, began: int, *, known: int) -> None:
-    took = activity_log.milliseconds_since(store, began)
+def _log(store: Store, lore: Lore, began: int, *, known: int) -> None:
+    took_ms = activity_log.milliseconds_since(store, began)
     activity_log.note(
-        store, "record", query=lore.title, ids=[lore.id], took_ms=took, details={"known": known}
+        store, "record", query=lore.title, ids=[lore.id], took_ms=took_ms, details={"known": known}
     )
 
 
 def prepare(store: Store, draft: Draft, lore_id: str = "", author: str | None = None) -> tuple[Lore, int]:
-    """Return the entry that a draft becomes, checked, and how many secrets were masked in it. Writes nothing.
+    """Return a draft as a checked entry, and the number of secrets masked in it. Writes nothing.
 
-    `author` is `people.published_name`, for who prepares many.
+    `author` is `people.published_name`, given by callers that prepare many.
     """
     content = tidy(draft.content)
     check_content(content)
     draft = draft if content == draft.content else draft._replace(content=content)
     draft, redacted = _without_secrets(store, draft)
-    category = _category(store, draft)
+    category = _choose_category(store, draft)
     lore_id = lore_id or (check_id(store, draft.id) if draft.id else store.clock.new_id())
     created = _creation_time(store, draft) if draft.created_at else times.whole_seconds(ulid.moment(lore_id))
     prior = store.settings.number("record.confidence") if draft.confidence is None else draft.confidence
@@ -286,27 +288,27 @@ def prepare(store: Store, draft: Draft, lore_id: str = "", author: str | None = 
 
 
 def _with_mentioned(store: Store, content: str, given: Sequence[str]) -> tuple[str, ...]:
-    """Return the given names without duplicates, followed by those of other known entities that the text mentions."""
+    """Return the given names without duplicates, then those of other known entities that the text mentions."""
     given = tuple(dict.fromkeys(given))
-    if not os.path.isdir(f"{store.places.root}/{store.places.home}/{_FOLDER}"):
+    if not os.path.isdir(f"{store.places.root}/{store.places.home}/{_ENTITIES}"):
         return given
     if not store.settings.flag("graph.detect"):
         return given
     from engram.domain.graph.entity_rules import match_name
     from engram.usecases.graph.entities import names_to_detect
 
-    ready = names_to_detect(store)
-    slugs, entities = ready.names.found_in(content), ready.entities
+    detector = names_to_detect(store)
+    slugs, entities = detector.names.found_in(content), detector.entities
     if not slugs:
         return given
-    there = {slug for name in given for slug in match_name(entities, name)}
-    names = {one.slug: one.name for one in entities if one.slug in slugs}
-    found = [names[slug] for slug in slugs if slug not in there and slug in names]
-    return (*given, *found)[: max(len(given), _MOST)]
+    given_slugs = {slug for name in given for slug in match_name(entities, name)}
+    names = {entity.slug: entity.name for entity in entities if entity.slug in slugs}
+    found = [names[slug] for slug in slugs if slug not in given_slugs and slug in names]
+    return (*given, *found)[: max(len(given), _MAX_NAMES)]
 
 
 def check_id(store: Store, lore_id: str) -> str:
-    """Return an id that somebody else made, in capitals. Raises ValidationError for what is none, or is from the future."""
+    """Return a caller's id in capitals. Raises ValidationError if it is not a ULID, or from the future."""
     name = lore_id.upper()
     if not ulid.is_valid(name):
         raise ValidationError(
@@ -314,24 +316,24 @@ def check_id(store: Store, lore_id: str) -> str:
             f"'{lore_id[:40]}' is not an entry id (a ULID of 26 characters).",
             "Make one with a ULID library.",
         )
-    if ulid.moment(name) > store.clock.now() + _AHEAD:
+    if ulid.moment(name) > store.clock.now() + _MAX_CLOCK_SKEW:
         raise ValidationError("id", f"The id {name} is dated {ulid.moment(name):%Y-%m-%d}, in the future.")
     return name
 
 
 def _creation_time(store: Store, draft: Draft) -> datetime:
     assert draft.created_at is not None
-    if draft.created_at > store.clock.now() + _AHEAD:
+    if draft.created_at > store.clock.now() + _MAX_CLOCK_SKEW:
         raise ValidationError("created_at", f"created_at is {draft.created_at:%Y-%m-%d}, in the future.")
     return times.whole_seconds(draft.created_at)
 
 
 def tidy(content: str) -> str:
-    """Return the content with line feeds only and without blank lines around it."""
+    """Return the content with line feeds only, and without blank lines around it."""
     return content.replace("\r\n", "\n").replace("\r", "\n").strip("\n").rstrip()
 
 
-def _category(store: Store, draft: Draft) -> str:
+def _choose_category(store: Store, draft: Draft) -> str:
     """Return the category of a draft: as given, as configured, else as its text suggests. Raises ValidationError."""
     category = draft.category or store.settings.text("record.category")
     if category:
@@ -342,7 +344,7 @@ def _category(store: Store, draft: Draft) -> str:
 
 
 def status_named(given: str) -> str:
-    """Return the status, if it is one. Raises ValidationError."""
+    """Return `given` if it is a status, else raise ValidationError."""
     if given not in STATUSES:
         raise ValidationError(
             "status", f"status cannot be '{given}'.", f"Valid values: {', '.join(STATUSES)}."
@@ -351,7 +353,7 @@ def status_named(given: str) -> str:
 
 
 def _without_secrets(store: Store, draft: Draft) -> tuple[Draft, int]:
-    """Return the draft with secrets masked if it asks for that; raises SecretFoundError otherwise."""
+    """Return the draft with secrets masked if it asks for that, and their number. Otherwise raises SecretFoundError."""
     count = 0
     allowed = store.allowed_secrets
     clean: dict[str, Any] = {}
@@ -365,6 +367,6 @@ def _without_secrets(store: Store, draft: Draft) -> tuple[Draft, int]:
         if not draft.redact:
             raise refuse(first, f"the {field}")
         count += sum(map(len, found))
-        cleaned = tuple(map(redact, texts, found))
-        clean[field] = cleaned[0] if isinstance(value, str) else cleaned
-    return (draft._replace(**clean) if clean else draft), count
+        masked = tuple(map(redact, texts, found))
+        clean[field] = masked[0] if isinstance(value, str) else masked
+    return draft._replace(**clean), count

@@ -1,4 +1,4 @@
-"""Settling the conflicts of an entry: keep what stands, take the version that lost, or let both stand."""
+"""Settle the conflicts of an entry: keep the current version, take the one that lost, or keep both."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _TEXTS = ("content", "status", "agent", "source_id")
 
 
 def take_version(lore: Lore, categories: Categories) -> Lore | None:
-    """Return the entry with each version of its `conflicts` in place of what stands; None where that version was deleted.
+    """Return the entry with the versions of its `conflicts` in place of the current ones; None if that is a deletion.
 
-    Of several versions of one field the latest is taken. Raises UsageError for what only an editor can settle.
+    Of several versions of a field the latest is taken. Raises UsageError for a field that only an editor can settle.
     """
     versions = _latest_versions(lore)
     if DELETED in versions:
@@ -36,9 +36,9 @@ def take_version(lore: Lore, categories: Categories) -> Lore | None:
 
 
 def join_versions(lore: Lore) -> Lore:
-    """Return the entry with what stands and, where they differ, the latest version that lost behind it.
+    """Return the entry with the current version and, where they differ, the latest losing version after it.
 
-    Raises UsageError where only one version can stand, or both are too long together.
+    Raises UsageError for a field that can have only one version, or if both are too long together.
     """
     for name, entry in _latest_versions(lore).items():
         if name == "content":
@@ -61,11 +61,11 @@ def join_versions(lore: Lore) -> Lore:
 
 
 def choose_side(store: Store, lore: Lore, *, mine: bool) -> str:
-    """Return whether the version of the person here (or that of the other) is the one that stands: KEPT or OTHER.
+    """Return which version is that of the person here (`mine`) or that of the other person: KEPT or OTHER.
 
-    Raises UsageError where the names of the versions do not say that.
+    Raises UsageError if the names of the versions do not tell.
     """
-    me, names = own_name(store), {(one.kept_source, one.source) for one in lore.conflicts}
+    me, names = own_name(store), {(conflict.kept_source, conflict.source) for conflict in lore.conflicts}
     if me and all(me == kept != other for kept, other in names):
         return KEPT if mine else OTHER
     if me and all(kept != other == me for kept, other in names):
@@ -77,27 +77,31 @@ def choose_side(store: Store, lore: Lore, *, mine: bool) -> str:
 
 
 def own_name(store: Store) -> str:
-    """Return the name of the person here as their commits have it; "" outside git."""
+    """Return the name of the person here, as in their commits; "" outside git."""
     from engram.adapters.git.run import configuration
 
     return people.own_name(store) or configuration.NAME if store.places.repository else ""
 
 
 def settle_conflicts(store: Store, before: Lore, after: Lore, chose: str, written: str = "") -> Lore:
-    """Return `after` with a settlement of each conflict of `before`, in place of the conflict.
+    """Return `after` with a settlement in place of each conflict of `before`.
 
-    `chose` is KEPT, OTHER or BOTH; `written` the text that a person gave instead of what that leads to.
+    `chose` is KEPT, OTHER or BOTH; `written` is the text if a person wrote another one.
     """
     stamp = times.render(times.after(store.clock.now(), before.updated_at))
     name, taken = own_name(store), set(_latest_versions(before).values())
     settled = [
         Settlement(
-            conflict_key(one),
-            short_digest(written) if written and one.field == "content" else chose if one in taken else KEPT,
+            conflict_key(conflict),
+            short_digest(written)
+            if written and conflict.field == "content"
+            else chose
+            if conflict in taken
+            else KEPT,
             name,
-            max(stamp, one.at),  # a clock that ran ahead wrote it
+            max(stamp, conflict.at),  # whose clock may have been ahead
         )
-        for one in before.conflicts
+        for conflict in before.conflicts
     ]
     return after._replace(conflicts=(), settled=latest([*after.settled, *settled]))
 
@@ -109,12 +113,12 @@ def _latest_versions(lore: Lore) -> dict[str, Conflict]:
 def _join_lines(one: str, other: str) -> str:
     """Return the lines of both texts in order; where they differ, those of the first come first."""
     mine, yours = one.split("\n"), other.split("\n")
-    found: list[str] = []
-    at = there = 0
-    for here, end in [*common(mine, yours), (len(mine), len(yours))]:
-        found += [*mine[at:here], *yours[there:end], *mine[here : here + 1]]
-        at, there = here + 1, end + 1
-    return "\n".join(found)
+    joined: list[str] = []
+    start = other_start = 0
+    for end, other_end in [*common(mine, yours), (len(mine), len(yours))]:
+        joined += [*mine[start:end], *yours[other_start:other_end], *mine[end : end + 1]]
+        start, other_start = end + 1, other_end + 1
+    return "\n".join(joined)
 
 
 def _apply_version(lore: Lore, entry: Conflict, categories: Categories) -> Lore:

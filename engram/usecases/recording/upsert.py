@@ -1,4 +1,4 @@
-"""Putting an entry under an id of the caller's choosing: recorded where there is none, edited where there is one."""
+"""Put an entry under an id that the caller chose: record it if there is none, else edit it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Put(NamedTuple):
-    """The entry as it is now, and whether it was made; `pending` says why it waits for review, if it does."""
+    """The entry as it is now, and whether it is new; `pending` says why it waits for review, if it does."""
 
     shown: Shown
     created: bool
@@ -28,11 +28,11 @@ class Put(NamedTuple):
 
 
 def put(store: Store, lore_id: str, draft: Draft, *, digest: str = "", new: bool = False) -> Put:
-    """Make the entry `lore_id` (a ULID) what the draft says, in this store.
+    """Create or replace the entry `lore_id` (a ULID) of this store with the draft.
 
-    What the draft leaves out gets its default; confidence and status ("") stay unless they are given, and votes,
-    history and who recorded it stay always. With a `digest` it is replaced only while that is its file's (ANY: where there is one),
-    with `new` it is only made.
+    Fields that the draft omits get their defaults; confidence and status ("") stay unless given, and votes, history and
+    author always stay. With a `digest`, replace only if its file still has that (ANY: if there is one); with `new`, only
+    create.
 
     Raises ValidationError, SecretFoundError, StaleError, StoreError; then nothing was written.
     """
@@ -43,15 +43,14 @@ def put(store: Store, lore_id: str, draft: Draft, *, digest: str = "", new: bool
             if digest:
                 raise StaleError(f"There is no entry {lore_id}.", "Omit the digest to create it.")
             done = record(store, draft._replace(status=draft.status or ACTIVE), lore_id, again=True)
-            there = atomic.digest(store.files.read(done.path))
-            return Put(Shown(done.lore, done.path, "", store.places.scope, there), True, done.why)
+            current = atomic.digest(store.files.read(done.path))
+            return Put(Shown(done.lore, done.path, "", store.places.scope, current), True, done.why)
         found = Found(lore_id, hits[0].path, "", store)
         if new:
-            there = atomic.digest(store.files.read(found.path))
             raise StaleError(
                 f"There is an entry {lore_id} already.",
                 "Send its current digest to change it.",
-                current=there,
+                current=atomic.digest(store.files.read(found.path)),
             )
         wanted = _replacement(store, draft, lore_id)
         shown = edit_resolved(found, wanted, digest, f"edit: replaced by a put ({lore_id})", draft.agent)
@@ -60,12 +59,12 @@ def put(store: Store, lore_id: str, draft: Draft, *, digest: str = "", new: bool
 
 
 def _replacement(store: Store, draft: Draft, lore_id: str) -> Edit:
-    """Return every field that a caller may set, as the draft would have it."""
+    """Return the edit that sets every field that a caller may set to that of the draft."""
     lore, _ = prepare(store, draft._replace(status=draft.status or ACTIVE), lore_id)
     unset = [name for name in ("importance", "expires_at") if getattr(lore, name) is None]
     return Edit(
         content=lore.content, category=lore.category, context=lore.context, confidence=draft.confidence,
         status=draft.status or None, files=lore.files, pinned=lore.pinned, tags=lore.tags, entities=lore.entities,
-        relations=tuple((one.kind, one.id) for one in lore.relations), type=lore.type, importance=lore.importance,
+        relations=tuple((link.kind, link.id) for link in lore.relations), type=lore.type, importance=lore.importance,
         expires_at=lore.expires_at, when=lore.when, unset=tuple(unset),
     )  # fmt: skip
