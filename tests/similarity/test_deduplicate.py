@@ -59,6 +59,6 @@ def test_a_fold_names_the_sources_that_are_known_and_changes_no_confidence() -> 
     assert written.sources == (THERE,)
 
 
-def test_entries_whose_lists_do_not_fit_into_one_file_are_not_folded() -> None:
+def test_entries_whose_lists_are_too_long_together_are_not_folded() -> None:
     many = [tuple(f"{side}{number}" for number in range(150)) for side in "ab"]
     assert fold(lore(tags=many[0]), lore(NEW, THERE, tags=many[1])) is None

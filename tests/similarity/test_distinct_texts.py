@@ -7,7 +7,7 @@ from engram.domain.similarity.distinct_texts import Distinct, distinct
 JITTER = "Retries of the broker need jitter, because all clients retry at once."
 
 
-def test_equal_texts_and_texts_of_the_same_words_are_let_through_once() -> None:
+def test_equal_texts_and_texts_of_the_same_words_are_kept_once() -> None:
     texts = [
         JITTER,
         JITTER,
@@ -17,7 +17,7 @@ def test_equal_texts_and_texts_of_the_same_words_are_let_through_once() -> None:
     assert distinct(texts) == [0, 3]
 
 
-def test_texts_that_differ_in_a_number_a_name_or_a_negation_are_all_let_through() -> None:
+def test_texts_that_differ_in_a_number_a_name_or_a_negation_are_all_kept() -> None:
     texts = [
         "The proxy waits 30 seconds.",
         "The proxy waits 60 seconds.",
@@ -27,7 +27,7 @@ def test_texts_that_differ_in_a_number_a_name_or_a_negation_are_all_let_through(
     assert distinct(texts) == [0, 1, 2, 3]
 
 
-def test_a_twin_is_named_by_the_place_of_the_first() -> None:
+def test_twin_of_returns_the_number_of_the_first_text() -> None:
     seen = Distinct()
     assert [seen.twin_of(text) for text in ("One thing.", "Another.", "One thing.", "Another.")] == [
         None,

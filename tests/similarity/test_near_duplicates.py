@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_what_weighing_says_is_what_recording_does(tmp_path: Path) -> None:
+def test_weigh_returns_what_record_does(tmp_path: Path) -> None:
     with opened(tmp_path, clock=Clock()) as store:
         store.record(QUEUE, category="fact")
         found = store.weigh(QUEUE + "\n")
@@ -21,7 +21,7 @@ def test_what_weighing_says_is_what_recording_does(tmp_path: Path) -> None:
         assert store.weigh(TIDES).known is None
 
 
-def test_a_copy_of_the_text_in_a_file_nobody_has_read_yet_is_found(tmp_path: Path) -> None:
+def test_an_equal_text_in_a_file_that_is_not_indexed_is_found(tmp_path: Path) -> None:
     root = plain(tmp_path)
     with opened(root, clock=Clock()) as store:
         store.refresh()

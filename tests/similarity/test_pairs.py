@@ -91,13 +91,13 @@ def words() -> Words:
         ("The cache of the proxy keeps HTML pages.", "The cache of the proxy does not keep HTML pages.", "negates"),
     ],
 )  # fmt: skip
-def test_a_contradiction_says_what_speaks_for_it(one: str, other: str, why: str) -> None:
+def test_a_contradiction_comes_with_its_reason(one: str, other: str, why: str) -> None:
     found = assess(side(one, "FACT", words()), side(other, "FACT", words()), 0.9, words())
     assert found.kind == CONTRADICTION
     assert why in found.why
 
 
-def test_a_duplicate_says_what_both_are_about() -> None:
+def test_a_duplicate_comes_with_the_subject_of_both() -> None:
     one = side("`pprint()` reorders dictionary keys; give it sort_dicts=False.", "FACT", words())
     other = side("Pass sort_dicts as False, else pprint prints keys by the alphabet.", "FACT", words())
     found = assess(one, other, 0.7, words())
@@ -112,7 +112,7 @@ def test_entries_of_different_categories_never_fold_automatically() -> None:
     assert assess(one, other, 1.0, words()).kind != SAME
 
 
-def test_what_has_nothing_in_common_is_unrelated() -> None:
+def test_texts_with_nothing_in_common_are_unrelated() -> None:
     one = side("Tide tables are printed in local time.", "FACT", words())
     other = side("Queue consumers have to be idempotent.", "FACT", words())
     assert assess(one, other, 0.1, words()).kind == UNRELATED
@@ -221,7 +221,7 @@ def test_of_what_the_inbox_proposes_to_merge_at_most_a_tenth_would_lose_somethin
 
 
 @pytest.mark.parametrize("half", HALVES)
-def test_half_of_the_duplicates_are_named_at_record_and_four_of_five_named_are_some(half: str) -> None:
+def test_half_of_the_duplicates_are_named_at_record_and_four_of_five_named_are_duplicates(half: str) -> None:
     found = twins.weigh(half)
     assert found.known.total() == found.known["same"]
     assert found.recall >= 0.5

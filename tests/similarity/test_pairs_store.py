@@ -75,7 +75,7 @@ def test_a_second_call_reads_no_entry_and_gives_the_same_pairs(
     assert looked == []
 
 
-def test_after_a_change_only_what_changed_is_read_and_compared(
+def test_after_a_change_only_changed_entries_are_read_and_compared(
     store: Engram, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ids = record(

@@ -1,4 +1,4 @@
-"""A text parsed for comparison with others: its words, names, numbers with their keys, and what it negates."""
+"""A text parsed for comparison with others: its words, names, numbers with their keys, and negations."""
 
 from __future__ import annotations
 
@@ -24,17 +24,16 @@ _UNITS = {
 
 
 class Claim:
-    """A parsed text; each part is computed on first use, as most pairs are told apart by their words.
+    """A parsed text; each part is computed on first use, as words alone tell most pairs apart.
 
-    `words` maps each meaningful word to its stem, in order of first use; `stems` are these stems.
+    `words` maps each word but stop words and negations to its stem, in order of first use; `stems` are these stems.
     """
 
     def __init__(self, text: str) -> None:
         """Parse the words only."""
         self._text = text
-        every = {word: stem_of(word) for word in words_in(_fold_text(without_parameters(text)))}
-        self._every = every
-        self.words: Mapping[str, str] = {word: stem for word, stem in every.items() if stem}
+        self._all_words = {word: stem_of(word) for word in words_in(_fold_text(without_parameters(text)))}
+        self.words: Mapping[str, str] = {word: stem for word, stem in self._all_words.items() if stem}
         self.stems = frozenset(self.words.values())
 
     @cached_property
@@ -49,12 +48,12 @@ class Claim:
 
     @property
     def negated(self) -> frozenset[str]:
-        """The stems in negated clauses; a stem may be in both kinds of clauses."""
+        """The stems in negated clauses; a stem may also be in `plain`."""
         return self._clauses[0]
 
     @property
     def plain(self) -> frozenset[str]:
-        """The stems in clauses without negation."""
+        """The stems in clauses that are not negated."""
         return self._clauses[1]
 
     @cached_property
@@ -63,16 +62,15 @@ class Claim:
 
     @cached_property
     def _clauses(self) -> tuple[frozenset[str], frozenset[str]]:
-        negations = {word for word in self._every if word.replace("'", "") in NEGATIONS}
+        negations = {word for word in self._all_words if word.replace("'", "") in NEGATIONS}
         if not negations:
             return frozenset(), self.stems
         clauses = [words_in(clause) for clause in _CLAUSE.split(_fold_text(self._prose))]
-        denying = [clause for clause in clauses if _is_negated(clause, negations)]
-        if not denying:
+        negated = [clause for clause in clauses if _is_negated(clause, negations)]
+        if not negated:
             return frozenset(), self.stems
-        return self._stems(denying), self._stems(
-            [clause for clause in clauses if not _is_negated(clause, negations)]
-        )
+        plain = [clause for clause in clauses if not _is_negated(clause, negations)]
+        return self._stems(negated), self._stems(plain)
 
     def _stems(self, clauses: Sequence[Sequence[str]]) -> frozenset[str]:
         return frozenset(self.words[word] for clause in clauses for word in clause if word in self.words)
@@ -83,18 +81,18 @@ def _fold_text(text: str) -> str:
 
 
 def _is_negated(clause: Sequence[str], negations: set[str]) -> bool:
-    """Test whether a clause is negated: two negations cancel each other."""
+    """Test whether a clause has an odd number of negations: two cancel each other."""
     return not negations.isdisjoint(clause) and sum(word in negations for word in clause) % 2 == 1
 
 
 def stems_in(text: str) -> frozenset[str]:
-    """Return the stems of the meaningful words of a text."""
-    return frozenset(stem for word in words_in(text.casefold().replace("’", "'")) if (stem := stem_of(word)))
+    """Return the stems of the words of a text, without stop words and negations."""
+    return frozenset(stem for word in words_in(_fold_text(text)) if (stem := stem_of(word)))
 
 
 @lru_cache(1 << 16)
 def stem_of(word: str) -> str:
-    """Return the stem of a case-folded word; empty for a stop word or a negation."""
+    """Return the stem of a case-folded word; "" for a stop word or a negation."""
     name = word.removesuffix("'s")
     base = name.split("'")[0]
     if name in STOP_WORDS or base in STOP_WORDS or name.replace("'", "") in NEGATIONS:

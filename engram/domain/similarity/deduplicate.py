@@ -1,6 +1,6 @@
-"""Folding: two entries of different clones that say the same become one. The older stays and takes what the other adds.
+"""Folding: two entries of different clones that say the same become one. The older stays and gains the data of the other.
 
-Depends on nothing but the two entries, so every clone gets the same result. docs/merge-rules.md has the reasons.
+The result depends only on the two entries, so it is the same in every clone. docs/merge-rules.md has the reasons.
 """
 
 from __future__ import annotations
@@ -13,12 +13,11 @@ from engram.domain.merge.entry_merge import PASSING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from datetime import datetime
 
     from engram.domain.entry.lore import Lore
 
 Item = TypeVar("Item")
-# What a fold changes of the entry that stays, besides `merged_from`.
+# The fields of the remaining entry that a fold changes, besides `merged_from`.
 _CHANGED = (
     *PASSING, "context", "tags", "files", "entities", "relations", "sources", "conflicts", "settled", "importance",
     "when", "pinned", "expires_at",
@@ -28,9 +27,9 @@ _CHANGED = (
 def may_fold(one: Lore, other: Lore) -> bool:
     """Test whether two entries may be folded if they say the same: of two sources, of one category, both active.
 
-    Entries of one clone are of two sources if they came from two clients of its server. Of a text that is equal the
-    category does not matter: it is often guessed. That of the older stays. An entry that was
-    folded into the other before and exists again was restored by somebody.
+    Entries of one clone have two sources if they came from two clients of its server. If the texts are equal the category,
+    which is often guessed, does not matter, and that of the older stays. An entry that was folded into the other before and
+    exists again was restored by somebody, so it stays.
     """
     return (
         one.id != other.id
@@ -44,12 +43,12 @@ def may_fold(one: Lore, other: Lore) -> bool:
 
 
 def fold(older: Lore, younger: Lore) -> Lore | None:
-    """Return the older entry with what the younger adds; None if their lists do not fit into one file.
+    """Return the older entry with the data of the younger added; None if their lists do not fit into one file.
 
-    `updated_at` becomes the later of the two, as when versions are merged. What was said of the younger counts for the
-    older from then on, as its `merged_from` says.
+    `updated_at` becomes the later of the two, as when versions are merged. Judgements of the younger count for the older
+    from then on, because of its `merged_from`.
     """
-    sources = _unite(_clones(older, younger), _clones(younger, older))
+    sources = _unite(_sources_with_clone(older, younger), _sources_with_clone(younger, older))
     folded = older._replace(
         merged_from=_unite(older.merged_from, (younger.id, *younger.merged_from)),
         context=_unite(older.context, younger.context),
@@ -63,7 +62,7 @@ def fold(older: Lore, younger: Lore) -> Lore | None:
         settled=_unite(older.settled, younger.settled),
         importance=max((i for i in (older.importance, younger.importance) if i is not None), default=None),
         pinned=older.pinned or younger.pinned,
-        expires_at=_latest(older.expires_at, younger.expires_at) if older.expires_at and younger.expires_at else None,
+        expires_at=max(older.expires_at, younger.expires_at) if older.expires_at and younger.expires_at else None,
         created_at=min(older.created_at, younger.created_at),
         updated_at=max(older.updated_at, younger.updated_at),
     )  # fmt: skip
@@ -73,7 +72,7 @@ def fold(older: Lore, younger: Lore) -> Lore | None:
 
 
 def may_follow(before: Lore, after: Lore) -> bool:
-    """Test whether an entry only took in others or was archived, which agrees with folding it into another."""
+    """Test whether an edit only folded others into an entry or archived it, which agrees with folding it into another."""
     archived = before.status != after.status == ARCHIVED
     names = ("merged_from", *_CHANGED, *(["status"] if archived else []))
     grown = {*before.merged_from} < {*after.merged_from}
@@ -81,20 +80,15 @@ def may_follow(before: Lore, after: Lore) -> bool:
 
 
 def sources_of(lore: Lore) -> tuple[str, ...]:
-    """Return who said it: clones, and clients of servers."""
+    """Return the sources of an entry: clones, and clients of servers."""
     return lore.sources or ((lore.source_id,) if lore.source_id else ())
 
 
-def _clones(lore: Lore, other: Lore) -> tuple[str, ...]:
-    """Return its sources; beside an entry of another clone with the clone itself, whatever client it had it from."""
-    is_of_another = bool(lore.source_id) and lore.source_id != other.source_id
-    clone = (lore.source_id,) if is_of_another else ()
+def _sources_with_clone(lore: Lore, other: Lore) -> tuple[str, ...]:
+    """Return the sources of an entry, with its clone if the other entry is of another clone."""
+    clone = (lore.source_id,) if lore.source_id and lore.source_id != other.source_id else ()
     return _unite(clone, sources_of(lore))
 
 
 def _unite(one: Sequence[Item], other: Sequence[Item]) -> tuple[Item, ...]:
     return tuple(dict.fromkeys([*one, *other]))
-
-
-def _latest(one: datetime | None, other: datetime | None) -> datetime | None:
-    return max((stamp for stamp in (one, other) if stamp is not None), default=None)

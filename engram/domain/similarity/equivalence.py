@@ -1,7 +1,7 @@
-"""Whether two texts of nearly the same words say the same: numbers, negations, names and words have to agree.
+"""Compare texts in nearly the same words: to say the same, numbers, negations, names and words have to agree.
 
-The cosine of word vectors does not see these. Of texts with every number changed and the verb negated more than four in
-five stay above the threshold for duplicates, and so do long texts in which one word was replaced.
+The cosine of word vectors does not see these: more than four in five texts with every number changed and the verb negated
+stay above the threshold for duplicates, and so do long texts in which one word was replaced.
 """
 
 from __future__ import annotations
@@ -25,9 +25,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 SAME, DUPLICATE, CONTRADICTION = "same", "duplicate", "contradiction"
-SURE = 0.76  # the strength from which on merging a pair of duplicates may be proposed
-LIKELY = 0.4  # the strength from which on people are shown a contradiction: on the labelled pairs three of four are one
-NEAR = 0.92  # from this cosine on two entries of a category are taken to be about the same
+SURE = 0.76  # the least strength at which merging two duplicates may be proposed
+LIKELY = (
+    0.4  # the least strength at which people are shown a contradiction: three of four labelled pairs are one
+)
+NEAR = 0.92  # from this cosine, two entries of a category are assumed to have one subject
 
 _NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:[.,:]\d+)*(?![\d])")
 # Names that a program reads: `code`, --flags, paths, dotted.names, snake_case, camelCase, CONSTANTS, v1 and E404.
@@ -36,7 +38,7 @@ _NAME = re.compile(
     r"|(?<!\w)(?:\w+(?:[._:@]+\w+)+|[A-Za-z]*[a-z][A-Z]\w*|[A-Z][A-Z0-9]+\b|[A-Za-z]+\d\w*)"
 )
 _CAPITALISED = re.compile(r"\b[A-Z][a-z]\w*")
-_TEXTS = 64  # whose facts are kept: one text is compared with many in turn, and shown again by the next query
+_CACHED_TEXTS = 64  # one text is compared with many in turn, and shown again by the next query
 _MARGIN = 64  # characters before a word that are searched for the end of the previous sentence
 
 _POLES: dict[str, list[tuple[int, bool]]] = {}
@@ -47,7 +49,7 @@ for _line, _sides in enumerate(OPPOSITES):
 
 
 class Verdict(NamedTuple):
-    """`kind` is same, duplicate (a person has to tell) or contradiction; `why` says what differs, in a clause."""
+    """`kind` is same, duplicate (a person has to decide) or contradiction; `why` says what differs, in a clause."""
 
     kind: str
     why: str = ""
@@ -60,9 +62,9 @@ def compare(one: str, other: str) -> Verdict:
     first, second = extract_facts(one), extract_facts(other)
     if first.negations != second.negations:
         return Verdict(CONTRADICTION, "one negates what the other says")
-    against = opposite(first, second)
-    if against:
-        return Verdict(CONTRADICTION, against)
+    opposed = opposite(first, second)
+    if opposed:
+        return Verdict(CONTRADICTION, opposed)
     if first.numbers != second.numbers:
         only, others = surplus(first.numbers, second.numbers), surplus(second.numbers, first.numbers)
         if only and others:
@@ -82,10 +84,10 @@ def compare(one: str, other: str) -> Verdict:
 
 
 class Facts(NamedTuple):
-    """What of a text has to agree, numbers and names in the order of first use.
+    """The parts of a text that have to agree, numbers and names in order of use.
 
-    `parts` are all its words and names, for a name that the other text spells otherwise; `poles` says which lines
-    of the table of opposites it is on, and on which side.
+    `parts` are all its words and names, for a name that the other text spells differently; `poles` says on which lines
+    of the table of opposites it is, and on which side.
     """
 
     numbers: tuple[str, ...]
@@ -96,9 +98,9 @@ class Facts(NamedTuple):
     poles: frozenset[tuple[int, bool]]
 
 
-@lru_cache(_TEXTS)
+@lru_cache(_CACHED_TEXTS)
 def extract_facts(text: str) -> Facts:
-    """Extract from a text what has to agree."""
+    """Extract the parts of a text that have to agree."""
     count = Counter(words_in(text))
     folded = {word: word.casefold().replace("’", "'") for word in count}  # each once: texts repeat words
     present = frozenset(folded.values())
@@ -125,24 +127,24 @@ def extract_facts(text: str) -> Facts:
 
 
 def _begins_sentence(text: str, at: int) -> bool:
-    """Test whether a sentence or line begins here, where every word is capitalised."""
+    """Test whether a sentence or line begins at a position: there, a capital letter means nothing."""
     before = text[max(0, at - _MARGIN) : at].rstrip(" \t*_\"'(#>-")
-    return before[-1:] in ".!?:\n"  # the empty string is in it, too
+    return before[-1:] in ".!?:\n"  # true for an empty string, too
 
 
 def is_shown(kind: str, strength: float, cosine: float) -> bool:
-    """Test whether people are shown a pair, given what it was assessed as and the cosine of the texts.
+    """Test whether people are shown a pair, given its assessment and the cosine of the texts.
 
-    A contradiction has to be likely: in a store of facts with figures hardly any is one.
+    A contradiction has to be likely, as hardly any is one in a store of facts with figures.
     """
     return kind != CONTRADICTION or strength >= LIKELY or cosine >= NEAR
 
 
 def may_merge(kind: str, strength: float, one: str, other: str) -> bool:
-    """Test whether merging a pair may be proposed, given what it was assessed as: a merge loses what only one of them says.
+    """Test whether merging a pair may be proposed, given its assessment: a merge loses what only one of them says.
 
-    Texts of which each has a number of its own are never as sure as their words: `service 4` is not `service 1`.
-    docs/curation.md has what these rules lose.
+    It may not if each text has a number of its own, however similar their words: `service 4` is not `service 1`.
+    docs/curation.md has the cost of these rules.
     """
     if kind != DUPLICATE or strength < SURE:
         return kind == SAME
@@ -151,7 +153,7 @@ def may_merge(kind: str, strength: float, one: str, other: str) -> bool:
 
 
 def plain_number(number: str) -> str:
-    """Return a number without differences in notation: a plus sign, thousands separators."""
+    """Return a number in one notation: without a plus sign and thousands separators."""
     text = number.lstrip("+")
     if re.fullmatch(r"-?\d{1,3}(?:,\d{3})+", text):
         text = text.replace(",", "")
@@ -159,12 +161,12 @@ def plain_number(number: str) -> str:
 
 
 def opposite(one: Facts, other: Facts) -> str:
-    """Return the first pair of opposites of which each text has only its own, as a clause; empty without one."""
+    """Return a clause on the first opposites that the texts have, one each; "" if there are none."""
     if one.poles.isdisjoint((line, not pole) for line, pole in other.poles):
         return ""
     for line, pole in sorted(one.poles):
-        against = line, not pole
-        if against in other.poles and against not in one.poles and (line, pole) not in other.poles:
+        opposed = line, not pole
+        if opposed in other.poles and opposed not in one.poles and (line, pole) not in other.poles:
             words = [OPPOSITES[line][pole] & one.words, OPPOSITES[line][not pole] & other.words]
             return f"one says {min(words[0])}, the other {min(words[1])}"
     return ""
@@ -174,11 +176,11 @@ def surplus(one: Sequence[str], other: Sequence[str]) -> list[str]:
     """Return the items that `one` has more often than `other`."""
     rest = list(other)
     found = []
-    for number in one:
-        if number in rest:
-            rest.remove(number)
+    for item in one:
+        if item in rest:
+            rest.remove(item)
         else:
-            found.append(number)
+            found.append(item)
     return found
 
 
@@ -187,11 +189,8 @@ def format_list(items: list[str]) -> str:
     return ", ".join(items[:3]) + (" …" if len(items) > 3 else "")
 
 
-# The text of a recent entry, as a comparison with a new one needs it.
-
-
 class RecentText(NamedTuple):
-    """An entry's id, title, file and searchable text, the meaningful words of that text, its content, status and category."""
+    """A recent entry, for comparisons: id, title, path, searchable text and its words, content, status and category."""
 
     id: str
     title: str

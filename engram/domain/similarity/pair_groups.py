@@ -1,4 +1,4 @@
-"""Groups of entries that say the same, from pairs: connected, but never by a chain that joins different ones."""
+"""Group entries that say the same, from pairs: connected, but not by chains that would join different ones."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ if TYPE_CHECKING:
 
 
 def groups(pairs: Iterable[Pair]) -> list[tuple[str, ...]]:
-    """Return the groups of two or more entries, by their oldest id: the ids of each, oldest first. Groups are disjoint.
+    """Return disjoint groups of two or more ids, each oldest first, ordered by their oldest id.
 
-    Entries that say the same are always in one group. Duplicates join, the strongest first, if at least half of the
-    pairs between the two groups are duplicates themselves and none is a contradiction.
+    Entries that say the same are always in one group. Duplicates join their groups, the strongest first, if at least half
+    of the pairs between the two groups are duplicates and none is a contradiction.
     """
     every = sorted(pairs, key=lambda pair: (pair.kind != SAME, -pair.strength, pair.one, pair.other))
-    group = _Joined()
+    same = _DisjointSets()
     for pair in every:
         if pair.kind == SAME:
-            group.join(pair.one, pair.other)
-    classes = {lore_id: group.root(lore_id) for pair in every for lore_id in (pair.one, pair.other)}
+            same.join(pair.one, pair.other)
+    classes = {lore_id: same.root(lore_id) for pair in every for lore_id in (pair.one, pair.other)}
     links = {kind: _links(every, kind, classes) for kind in (DUPLICATE, CONTRADICTION)}
-    joined = _Joined()
+    joined = _DisjointSets()
     for pair in every:
         if pair.kind == DUPLICATE:
             one, other = (joined.members(classes[lore_id]) for lore_id in (pair.one, pair.other))
@@ -37,8 +37,8 @@ def groups(pairs: Iterable[Pair]) -> list[tuple[str, ...]]:
     return sorted(tuple(sorted(members)) for members in found.values() if len(members) > 1)
 
 
-class _Joined:
-    """Disjoint sets of ids."""
+class _DisjointSets:
+    """Disjoint sets of ids; an id that was never joined is a set of its own."""
 
     def __init__(self) -> None:
         self._root: dict[str, str] = {}

@@ -1,8 +1,7 @@
-"""What two entries are to each other: the same, duplicates, contradicting or unrelated, with a strength and the reason.
+"""Assess how two entries relate: the same, duplicates, a contradiction or unrelated, with a strength and the reason.
 
-No single rule can tell: duplicates, near misses and contradictions have similar cosines. So a few features of a pair
-are weighted, by weights learnt from labelled pairs (engram.domain.similarity.pair_weights). docs/curation.md has the
-figures.
+No single rule can tell: duplicates, near misses and contradictions have similar cosines. So a few features of a pair are
+combined with weights learnt from labelled pairs (engram.domain.similarity.pair_weights). docs/curation.md has the figures.
 """
 
 from __future__ import annotations
@@ -29,35 +28,34 @@ if TYPE_CHECKING:
 
 UNRELATED = "unrelated"
 KINDS = (SAME, DUPLICATE, CONTRADICTION, UNRELATED)
-_OWN = 32  # the rarest words of one text, which are compared with those of the other
-_ENOUGH = 30  # the weight of shared words above which more proves nothing: about five rare words
+_MAX_COMPARED = 32  # words of one text, the rarest, that are compared with those of the other
+_MAX_EVIDENCE = 30  # the weight of shared words above which more proves nothing: about five rare words
 _SHORT = 0.6  # the length of 19 different meaningful words
 _HALF = 0.45
-# The least that duplicates share, from 11 different words on: a quarter of 19, nearly half of 29.
-_ANY_SHARE, _SHARED_WITH_LENGTH, _MORE_BY_NUMBER = 0.5, 2.5, 0.13
+# The least share of common words of duplicates, from 11 different words on: a quarter of 19, nearly half of 29.
+_ANY_SHARE_LENGTH, _SHARE_PER_LENGTH, _MORE_BY_NUMBER = 0.5, 2.5, 0.13
 # Notes of more different words than this, twice those of the longest labelled text, share a third of them with others on
-# their topic. They are proposed only as versions of one text.
-_LONGEST_LABELLED, _OF_ALL = 54, 0.4
+# their topic. They are proposed only as versions of one text: if they share this part of all words.
+_LONGEST_LABELLED, _VERSION_SHARE = 54, 0.4
 _TINY = 1e-9
-# Features that are expensive to compute: the similarity of words; names, numbers and opposites; single clauses.
+# Features that are expensive to compute: nearness of words; names, numbers and opposites; single clauses.
 _KIN = ("kin", "kin_most")
 _NAMES = ("names_shared", "names_apart", "number_alone", "opposites", "numbers_apart")
 _CLAUSES = ("polarity", "value")
-# These count as far as the two share a subject.
+# These are scaled by how far the two share a subject.
 _AGAINST = ("polarity", "opposites", "value", "numbers_apart")
-# Word frequencies are scaled to a store of so many entries: a large store makes no word rarer.
+# Word frequencies are scaled to a store of this many entries: words are not rarer in a large store.
 _NOMINAL = 1000
 
 
 class Features(NamedTuple):
-    """The features of a pair, each about 0..1. Shares are of the weight of rare words.
+    """The features of a pair, each about 0..1. Words are weighted by their rarity.
 
-    `covered` and `common` are the shared words as a share of the shorter and of the longer text; `evidence` says
-    how much is shared at all, `length` how long the shorter text is. Squares let a middle be likelier than both
-    ends: of two texts with nearly all words in common the difference matters more often than not. `kin` and
-    `kin_most` say how near the words that only one text has are to some word of the other (in the text where they
-    are less near, and in the one where they are nearer). Features against (from `polarity` to `numbers_apart`)
-    count as far as there is a common subject.
+    `covered` and `common` are the shared words as a share of the shorter and of the longer text; `evidence` says how much
+    is shared in total, `length` how long the shorter text is. Squares let a middle value be likelier than both ends: if two
+    texts have nearly all words in common, the difference usually matters. `kin` and `kin_most` say how near the words of
+    only one text are to a word of the other: the lower and the higher value of the two texts. Features against (`_AGAINST`)
+    are scaled by how far the two share a subject.
     """
 
     cosine: float
@@ -81,9 +79,9 @@ class Features(NamedTuple):
 
 
 class Side(NamedTuple):
-    """One text of a pair: the text, parsed, its category, and the terms of its tags, files and entities.
+    """One text of a pair, parsed, with its category and the terms of its tags, files and entities.
 
-    `weights` are those of its stems, `weight` their sum; `ranked` its words with weight and stem, the rarest first.
+    `weights` are those of its stems, `weight` their sum; `ranked` are its words with weight and stem, rarest first.
     """
 
     text: str
@@ -106,8 +104,8 @@ class Assessment(NamedTuple):
 class Pair(NamedTuple):
     """Two entries by their ids, the older first; `kind` is same, duplicate or contradiction, `why` a clause for people.
 
-    `strength` is 0..1; `cosine` that of their contents, by the bundled model. Pairs of kind same may be folded
-    unasked.
+    `strength` is 0..1; `cosine` is that of their contents in the bundled model. Pairs of kind same may be folded without
+    asking.
     """
 
     one: str
@@ -119,10 +117,10 @@ class Pair(NamedTuple):
 
 
 class Words(NamedTuple):
-    """What a store knows of words.
+    """The weights and the nearness of words in a store.
 
-    `weight` is a stem's weight by its rarity; `nearness` takes words of one text and all of the other (see
-    Claim.words) and gives for each of the first the cosine of the nearest of the others.
+    `weight` returns the weight of a stem by its rarity; `nearness` takes words of one text and all words of the other
+    (Claim.words) and returns for each of the first the cosine of the nearest other word.
     """
 
     weight: Callable[[str], float]
@@ -130,7 +128,7 @@ class Words(NamedTuple):
 
 
 class KeptWords(NamedTuple):
-    """What a store knew of words when its `word_index` had `total` entries."""
+    """Cached `words` of a store, from when its `word_index` had `total` entries."""
 
     word_index: object
     total: int
@@ -140,14 +138,14 @@ class KeptWords(NamedTuple):
 def rarity(frequency: int, total: int) -> float:
     """Return the weight of a word that `frequency` of `total` entries have.
 
-    A word of a single entry may be rare or not; a word of two in fifty is rather common.
+    A word of a single entry may or may not be rare; a word of two in fifty is rather common.
     """
     expected = 1 + (frequency - 1) * _NOMINAL / max(1, total) if frequency else 0
     return max(0.0, math.log((_NOMINAL + 1) / (expected + 0.5)))  # just below 0 if nearly all have it
 
 
 def side(text: str, category: str, words: Words, further: str = "") -> Side:
-    """Parse one text of a pair; `further` are its tags, files and entities, as one text."""
+    """Parse one text of a pair; `further` has its tags, files and entities, as one text."""
     found = Claim(text)
     weights = {stem: words.weight(stem) for stem in found.stems}
     ranked = sorted([(weights[stem], word, stem) for word, stem in found.words.items()], reverse=True)
@@ -155,15 +153,15 @@ def side(text: str, category: str, words: Words, further: str = "") -> Side:
 
 
 def assess(one: Side, other: Side, cosine: float, words: Words) -> Assessment:
-    """Assess what two entries are to each other, given the cosine of their texts. Symmetric but for the clause.
+    """Assess how two entries relate, given the cosine of their texts. Symmetric but for the clause.
 
-    The cheap features come first; the others are computed only while the pair can still be proposed.
+    Cheap features come first; the others are computed only while the pair may still be proposed.
     """
     return _assess_features(one, other, cosine, words)[0]
 
 
 def _assess_features(one: Side, other: Side, cosine: float, words: Words) -> tuple[Assessment, Features]:
-    """Return the assessment, and the features: all of them where the pair is proposed."""
+    """Return the assessment and the features: all of them if the pair is proposed."""
     verdict = compare(one.text, other.text) if cosine >= NEAR else None
     found = _by_words(one, other, cosine, words)
     if verdict is not None and verdict.kind == SAME and one.category == other.category:
@@ -191,20 +189,20 @@ def _assess_features(one: Side, other: Side, cosine: float, words: Words) -> tup
 
 
 def likelihood(kind: str, found: Features) -> float:
-    """Return how likely a pair with these features is of this kind, by the labelled pairs: 0..1."""
+    """Return the likelihood (0..1) that a pair with these features is of this kind, by the labelled pairs."""
     return _logistic(WEIGHTS[kind], found)
 
 
 def certainty(one: Side, other: Side, cosine: float, words: Words) -> float:
-    """Return how sure it is that two entries say the same, 0..1; 0 where that is not worth a word to whoever records one.
+    """Return how sure it is that two entries say the same, 0..1; 0 if that is too unsure to mention when one is recorded.
 
-    The weights are others than those of what is proposed to people: they are for few mistakes rather than for few omissions.
+    The weights differ from those for proposals to people: they favour few false alarms over few omissions.
     """
     pair, found = _assess_features(one, other, cosine, words)
     if pair.kind != DUPLICATE:
         return pair.strength if pair.kind == SAME else 0.0
-    sure = _logistic(TWIN_WEIGHTS, found)
-    return round(sure, 3) if sure >= TWIN_BAR else 0.0
+    certain = _logistic(TWIN_WEIGHTS, found)
+    return round(certain, 3) if certain >= TWIN_BAR else 0.0
 
 
 def _logistic(weights: Mapping[str, float], found: Features) -> float:
@@ -222,7 +220,7 @@ def features(one: Side, other: Side, cosine: float, words: Words) -> Features:
 
 
 def _by_words(one: Side, other: Side, cosine: float, words: Words) -> Features:
-    """Return the features that only take counting the words that both have; the others are 0."""
+    """Return the features that need only the shared words; the others are 0."""
     shared, extra = _shared_weight(one, other, words)
     weights = [one.weight + extra, other.weight + extra]
     common = shared / max(*weights, _TINY)
@@ -235,7 +233,7 @@ def _by_words(one: Side, other: Side, cosine: float, words: Words) -> Features:
         covered=covered,
         common=common,
         common_squared=common * common,
-        evidence=math.log1p(min(shared, _ENOUGH)) / math.log1p(_ENOUGH),
+        evidence=math.log1p(min(shared, _MAX_EVIDENCE)) / math.log1p(_MAX_EVIDENCE),
         length=length,
         long=long,
         thin=min(1.0, 10 * long * max(0.0, _HALF - covered)),
@@ -243,7 +241,7 @@ def _by_words(one: Side, other: Side, cosine: float, words: Words) -> Features:
 
 
 def _by_kin(found: Features, one: Side, other: Side, words: Words) -> Features:
-    """Add how near the words that only one text has are to one another."""
+    """Add how near the words of only one text are to those of the other."""
     kin = [_kinship(one, other.claim, words), _kinship(other, one.claim, words)]
     return found._replace(kin=min(kin), kin_most=max(kin))
 
@@ -267,29 +265,29 @@ def _by_names(found: Features, first: Claim, second: Claim) -> Features:
 
 
 def _by_clauses(found: Features, one: Side, other: Side, words: Words) -> Features:
-    """Add the features that take parsing each clause."""
-    against = opposed_stems(one.claim, other.claim)
+    """Add the features that need each clause parsed."""
+    opposed = opposed_stems(one.claim, other.claim)
     subject = _common_subject(found)
-    polarity = _weight(words, against) / max(_shared_weight(one, other, words)[0], _TINY) if against else 0.0
+    polarity = _weight(words, opposed) / max(_shared_weight(one, other, words)[0], _TINY) if opposed else 0.0
     return found._replace(
         polarity=subject * polarity, value=subject * bool(conflicting_key(one.claim, other.claim))
     )
 
 
 def _shared_weight(one: Side, other: Side, words: Words) -> tuple[float, float]:
-    """Return the weight of what two share, and how much of it is only in their tags, files and entities."""
+    """Return the weight of shared stems, and the part of it that is only in tags, files and entities."""
     shared = one.claim.stems & other.claim.stems
     extra = _weight(words, one.terms & other.terms - shared)  # equal tags can only be in favour
     return sum(map(one.weights.__getitem__, shared)) + extra, extra
 
 
 def _common_subject(found: Features) -> float:
-    """Return how far two share a subject: texts that hardly do cannot contradict each other."""
+    """Return how far (0..1) two share a subject: texts that hardly do cannot contradict each other."""
     return min(1.0, found.covered / _HALF) ** 2
 
 
 def _at_most(found: Features, unknown: Sequence[str]) -> dict[str, float]:
-    """Return for each kind the highest possible `likelihood`, whatever the values of the `unknown` features."""
+    """Return the highest possible `likelihood` of each kind, whatever the `unknown` features are."""
     subject = _common_subject(found) + _TINY
     most = {name: subject if name in _AGAINST else 1.0 for name in unknown}
     return {
@@ -305,20 +303,20 @@ def _is_proposed(strengths: Mapping[str, float], possible: Sequence[str]) -> boo
 def shares_enough(one: Side, other: Side) -> bool:
     """Test whether two texts share as much as duplicates of their length do: long texts may just share a topic.
 
-    What counts is the weight of their words or, as no word is rare in a small store, a somewhat larger share of
-    their number. Tags and files do not count: those of a topic are alike.
+    The share is by the weight of words or, as no word is rare in a small store, by a somewhat larger part of their number.
+    Tags and files do not count: those of one topic are similar.
     """
     stems = one.claim.stems, other.claim.stems
     shared, fewest = stems[0] & stems[1], max(1, min(map(len, stems)))
     if _is_long(one, other):
-        return len(shared) >= _OF_ALL * len(stems[0] | stems[1])
+        return len(shared) >= _VERSION_SHARE * len(stems[0] | stems[1])
     weight = sum(map(one.weights.__getitem__, shared)) / max(min(one.weight, other.weight), _TINY)
-    least = max(0.0, min(_HALF, _SHARED_WITH_LENGTH * (_length(one, other) - _ANY_SHARE)))
-    return weight >= least or len(shared) / fewest >= least + _MORE_BY_NUMBER
+    min_share = max(0.0, min(_HALF, _SHARE_PER_LENGTH * (_length(one, other) - _ANY_SHARE_LENGTH)))
+    return weight >= min_share or len(shared) / fewest >= min_share + _MORE_BY_NUMBER
 
 
 def _is_long(one: Side, other: Side) -> bool:
-    """Test whether one of two texts is longer than any that the weights were learnt from."""
+    """Test whether one of two texts is longer than those that the weights were learnt from."""
     return max(len(one.claim.words), len(other.claim.words)) > _LONGEST_LABELLED
 
 
@@ -328,22 +326,21 @@ def _length(one: Side, other: Side) -> float:
 
 
 def opposed_stems(one: Claim, other: Claim) -> frozenset[str]:
-    """Return the words that one text only negates and the other never does."""
-    return (one.negated - one.plain) & (other.plain - other.negated) | (other.negated - other.plain) & (
-        one.plain - one.negated
-    )
+    """Return the stems that one text has only negated and the other only plain."""
+    negated, other_negated = one.negated - one.plain, other.negated - other.plain
+    return negated & (other.plain - other.negated) | other_negated & (one.plain - one.negated)
 
 
 def conflicting_key(one: Claim, other: Claim) -> str:
-    """Return the first key for which both have numbers, and none in common; empty without one."""
+    """Return the first key for which both have numbers, but none in common, or ""."""
     return next(
         (key for key in one.values if one.values[key].isdisjoint(other.values.get(key, one.values[key]))), ""
     )
 
 
 def _kinship(one: Side, other: Claim, words: Words) -> float:
-    """Return how near the words of the first text alone are to some word of the other, weighted by rarity; 1 without any."""
-    own = list(islice((found for found in one.ranked if found[2] not in other.stems), _OWN))
+    """Return how near the words of only the first text are to words of the other, weighted by rarity; 1 if there are none."""
+    own = list(islice((found for found in one.ranked if found[2] not in other.stems), _MAX_COMPARED))
     if not own or not other.words:
         return 1.0 if not own else 0.0
     nearness = words.nearness([word for _, word, _ in own], other.words)
@@ -352,7 +349,7 @@ def _kinship(one: Side, other: Claim, words: Words) -> float:
 
 
 def _different_numbers(one: Claim, other: Claim) -> tuple[list[str], list[str]]:
-    """Return the numbers that only the first has, and those that only the second has."""
+    """Return the numbers of only the first, and those of only the second."""
     numbers = one.facts.numbers, other.facts.numbers
     return surplus(*numbers), surplus(numbers[1], numbers[0])
 
@@ -367,9 +364,9 @@ def _why_against(one: Side, other: Side, found: Features) -> str:
     if key:
         values = [key.replace("…", min(claim.values[key])) for claim in (first, second)]
         return f"one says {values[0]}, the other {values[1]}"
-    against = opposite(first.facts, second.facts)
-    if against:
-        return against
+    opposites = opposite(first.facts, second.facts)
+    if opposites:
+        return opposites
     if found.polarity:
         about = [word for word, stem in first.words.items() if stem in opposed_stems(first, second)]
         return f"one negates what the other says of {format_list(about)}"
@@ -385,7 +382,7 @@ def _why_against(one: Side, other: Side, found: Features) -> str:
 
 def _why_alike(one: Side, other: Side, words: Words) -> str:
     shared = one.claim.stems & other.claim.stems
-    in_prose = one.claim.facts.words & other.claim.facts.words  # they tell more than words of code
+    in_prose = one.claim.facts.words & other.claim.facts.words  # tell people more than words of code
     names = sorted(
         {stem: word for word, stem in one.claim.words.items() if stem in shared and word.isalpha()}.items(),
         key=lambda item: (item[1] not in in_prose, -words.weight(item[0]), item[0]),

@@ -1,8 +1,8 @@
-"""Deduplication after a pull: incoming entries that repeat present ones are folded into them.
+"""Deduplicate after a pull: fold incoming entries into existing entries that say the same.
 
-engram.domain.similarity.deduplicate has the rules. A fold is an operation like any other: journaled, committed,
-reverted by `engram undo`. A watermark in the state folder names the commit up to which this is done, so after a killed
-sync the next one catches up.
+engram.domain.similarity.deduplicate has the rules. A fold is an operation like any other: journaled, committed, and
+reverted by `engram undo`. A watermark in the state folder names the commit up to which entries were compared, so after a
+killed sync the next one catches up.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
     from engram.usecases.store.store import Store
 
 _MARK = "folded-up-to"
-_CANDIDATES = 8  # entries that share most rare words, for each incoming one
+_CANDIDATES = 8  # for each incoming entry, those that share most rare words
 
 
 class Alike(NamedTuple):
-    """Two entries that are near each other and not folded: their ids, older first, duplicate or contradiction, and why."""
+    """Two similar entries that were not folded: their ids, duplicate or contradiction, and why."""
 
     older: str
     younger: str
@@ -47,34 +47,34 @@ class Alike(NamedTuple):
 
 
 class Folded(NamedTuple):
-    """How many entries were folded into others, and the pairs that a person has to tell apart."""
+    """The number of entries folded into others, and the pairs that a person has to tell apart."""
 
     folded: int = 0
     alike: tuple[Alike, ...] = ()
 
 
 def begin(store: Store) -> None:
-    """Set the watermark before the first pull of a clone: what it has already is not new."""
+    """Set the watermark before the first pull of a clone: the entries that it has are not new."""
     head = layout.read_head(store.repository).oid
     if head and not sync_state.read_watermark(store, _MARK):
         sync_state.write_watermark(store, _MARK, head)
 
 
 def arrivals(store: Store, *, others_alone: bool = False) -> list[str]:
-    """Return the files of entries new since the watermark: those that others recorded, or all. Raises GitError."""
+    """Return the paths of entries added since the watermark, with `others_alone` only those of others. Raises GitError."""
     repo = store.repository
     since, head = sync_state.read_watermark(store, _MARK), layout.read_head(repo).oid
     found = _added_paths(store, repo, since, head) if since and head and since != head else []
-    return [path for path in found if _is_of_others(store, path)] if others_alone else found
+    return [path for path in found if _is_by_others(store, path)] if others_alone else found
 
 
-def _is_of_others(store: Store, path: str) -> bool:
+def _is_by_others(store: Store, path: str) -> bool:
     file = entry_writer.load_readable(store, path)
     return file is not None and file.lore.source_id != store.source_id
 
 
 def fold_arrivals(store: Store, paths: Sequence[str]) -> Folded:
-    """Fold incoming entries and move the watermark. Raises EngramError; nothing is lost."""
+    """Fold incoming entries and move the watermark. Raises EngramError; then the next sync does it again."""
     since, head = sync_state.read_watermark(store, _MARK), layout.read_head(store.repository).oid
     done = _Folding(store).run(paths) if paths else Folded()
     if since and head and since != head:
@@ -85,7 +85,7 @@ def fold_arrivals(store: Store, paths: Sequence[str]) -> Folded:
 
 
 class _Folding:
-    """One run over incoming entries; caches what it reads, as many of them may be near the same entry."""
+    """One run over incoming entries; caches files and vectors, as many may be similar to the same entry."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -95,25 +95,24 @@ class _Folding:
         self._vectors: dict[str, numpy.ndarray] = {}
 
     def run(self, paths: Sequence[str]) -> Folded:
-        pairs = sorted({pair for path in paths for pair in self._near(path)})
-        folded, alike, gone = 0, [], set[str]()
+        pairs = sorted({pair for path in paths for pair in self._find_pairs(path)})
+        alike, folded = [], set[str]()
         for older, younger, older_path, younger_path in pairs:
-            if older in gone or younger in gone:
+            if older in folded or younger in folded:
                 continue
             one, other = self._file(older_path), self._file(younger_path)
             assert one is not None
             assert other is not None
             verdict = compare(one.lore.content, other.lore.content)
             if verdict.kind == SAME and self._write(older_path, younger_path):
-                gone.add(younger)
-                folded += 1
+                folded.add(younger)
             else:
                 kind = DUPLICATE if verdict.kind == SAME else verdict.kind
                 alike.append(Alike(older, younger, kind, verdict.why or "but they cannot be folded"))
-        return Folded(folded, tuple(pair for pair in alike if not {pair.older, pair.younger} & gone))
+        return Folded(len(folded), tuple(pair for pair in alike if not {pair.older, pair.younger} & folded))
 
-    def _near(self, path: str) -> Iterator[tuple[str, str, str, str]]:
-        """Yield the pairs of this entry and others, by id and path, the older first: so the oldest takes in the others."""
+    def _find_pairs(self, path: str) -> Iterator[tuple[str, str, str, str]]:
+        """Yield pairs of this entry and similar ones, by id and path, older first, so that all are folded into the oldest."""
         file = self._file(path)
         if file is None:
             return
@@ -129,8 +128,8 @@ class _Folding:
             self._files[path] = None
             with contextlib.suppress(EngramError):
                 file = entry_writer.load(self._store, path)
-                may = file.adopted and not in_quarantine(self._quarantined, file.lore)
-                self._files[path] = file if may else None
+                if file.adopted and not in_quarantine(self._quarantined, file.lore):
+                    self._files[path] = file
         return self._files[path]
 
     def _cosine(self, one: str, other: str) -> float:
@@ -144,7 +143,7 @@ class _Folding:
         return self._vectors[path]
 
     def _write(self, path: str, younger_path: str) -> bool:
-        """Fold the younger into the older; False if that is impossible and a person has to decide."""
+        """Fold the younger into the older; return False if that is impossible, so that a person has to decide."""
         store, one, other = self._store, self._files[path], self._files[younger_path]
         assert one is not None
         assert other is not None
@@ -157,10 +156,9 @@ class _Folding:
             Change(younger_path, None, atomic.digest(other.raw)),
         ]
         details = [("Engram-Folded", other.lore.id)]
+        operation = entry_writer.operation_for(store, folded, f"fold: {folded.title}", changes, details)
         try:
-            entry_writer.write(
-                store, [entry_writer.operation_for(store, folded, f"fold: {folded.title}", changes, details)]
-            )
+            entry_writer.write(store, [operation])
         except ConflictError:  # another process is changing one of them
             return False
         judgements.confirm_own(store, [folded])
@@ -169,7 +167,7 @@ class _Folding:
 
 
 def _confirm_folded(store: Store, since: str, head: str) -> None:
-    """Confirm the entries into which others have folded what this clone recorded."""
+    """Confirm the entries into which others folded entries of this clone."""
     found = []
     for path, change in _changed_files(store, store.repository, since, head).items():
         with contextlib.suppress(EngramError):
@@ -179,7 +177,7 @@ def _confirm_folded(store: Store, since: str, head: str) -> None:
 
 
 def own_keys(file: LoreFile) -> set[str]:
-    """Return the keys of a file that Engram does not know."""
+    """Return the keys of a file that are not Engram's."""
     from engram.adapters.files.frontmatter import fields, frontmatter
 
     entries = keys.load(frontmatter.decode(file.raw))[1]
@@ -194,7 +192,7 @@ def _changed_files(store: Store, repo: Repository, since: str, head: str) -> dic
     """Return the files of entries that differ between two commits."""
     try:
         changed = differences(repo, since, head)
-    except GitError:  # the commit is gone: history was rewritten
+    except GitError:  # history was rewritten: the commit no longer exists
         return {}
     folder = store.places.folder
     return {path: found for path, found in changed.items() if sync_plan.is_lore(path, folder)}

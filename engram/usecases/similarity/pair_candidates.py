@@ -1,4 +1,4 @@
-"""The pairs of a store's entries to assess: near by their vectors, or sharing rare words."""
+"""Choose the pairs of entries to assess: those with near vectors or with rare words in common."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from engram.adapters.index.index import Generation
     from engram.adapters.index.nearest_pairs import Found, Terms
 
-FLOOR = 0.75  # from this cosine on two entries of a category are candidates whatever their words
-_MIN_COSINE = 0.2  # below it two entries that share rare words are no candidates
-# How much cosine one unit of shared rare words counts for, if not all pairs can be assessed.
+_CANDIDATE_COSINE = 0.75  # from this cosine, entries of one category are candidates whatever their words
+_MIN_COSINE = 0.2  # below it, entries that share rare words are not candidates
+# The cosine that one unit of shared rare words is worth, if not all pairs can be assessed.
 _WORD_SHARE = 0.04
-_BASE_PAIRS, _PER_PAIR = 1000, 100  # pairs to assess, and one more for every so many entries
-_PER_CHANGED = 10  # at most so many pairs for each entry that changed
-_PER_ENTRY = 6  # the most promising candidates of an entry, unless the other entry has few
-_BY_WORDS = 20  # times as many are taken of those that share words, before their cosine is known
+_BASE_PAIRS, _ENTRIES_PER_PAIR = 1000, 100  # pairs to assess, plus one for every 100 entries
+_PAIRS_PER_CHANGED = 10  # limit for each entry that changed
+_PAIRS_PER_ENTRY = 6  # the most promising ones, unless the other entry has few
+_WORD_CANDIDATES = 20  # pairs that share words, for each pair to assess, before their cosine is known
 
 Places = tuple[int, int]
 
@@ -31,18 +31,18 @@ def candidates(
 ) -> list[Places]:
     """Return pairs of places in `texts`, the lower first, at least one of which is `fresh` (a mask).
 
-    That is all pairs with equal texts, all of one category that are near enough to fold, and the most promising others.
-    Of several entries with the same text only the first is compared with others.
+    They are all pairs with equal texts, all of one category that are near enough to fold, and the most promising others.
+    Of entries with the same text only the first is compared with others.
     """
     from engram.adapters.index import nearest_pairs
 
-    most = min(_BASE_PAIRS + len(texts) // _PER_PAIR, _PER_CHANGED * int(fresh.sum()))
+    limit = min(_BASE_PAIRS + len(texts) // _ENTRIES_PER_PAIR, _PAIRS_PER_CHANGED * int(fresh.sum()))
     duplicates, distinct = _exact_duplicates(texts)
     vectors = None
     if generation.vectors is not None:
         rows = [text.row for text in texts]
         vectors = generation.vectors.wholes(rows, generation.next_row, generation.next_slot)
-    by_words = _best(nearest_pairs.by_words(_mask(terms, distinct), fresh), _BY_WORDS * most)
+    by_words = _best(nearest_pairs.by_words(_mask(terms, distinct), fresh), _WORD_CANDIDATES * limit)
     cosines = _cosines(vectors, by_words.one, by_words.other)
     kept = cosines >= _MIN_COSINE
     promise = cosines[kept] + _WORD_SHARE * by_words.nearness[kept]
@@ -50,15 +50,15 @@ def candidates(
     nearest: list[Places] = []
     if vectors is not None:
         for members in _by_category(texts, distinct):
-            part = nearest_pairs.by_vectors(vectors[members], FLOOR, fresh[members])
+            part = nearest_pairs.by_vectors(vectors[members], _CANDIDATE_COSINE, fresh[members])
             part = nearest_pairs.Found(members[part.one], members[part.other], part.nearness)
             nearest += _places(part, part.nearness >= NEAR)
             found.append(part)
     chosen = [*(pair for pair in duplicates if fresh[[*pair]].any()), *nearest]
-    return [*dict.fromkeys([*chosen, *_promising(found, len(texts), most)])]
+    return [*dict.fromkeys([*chosen, *_promising(found, len(texts), limit)])]
 
 
-def _promising(found: Sequence[Found], count: int, most: int) -> list[Places]:
+def _promising(found: Sequence[Found], count: int, limit: int) -> list[Places]:
     """Return the most promising pairs, each once, the best first."""
     from engram.adapters.index.nearest_pairs import Found
     from engram.adapters.numeric import numpy_module
@@ -69,11 +69,11 @@ def _promising(found: Sequence[Found], count: int, most: int) -> list[Places]:
     _, firsts = np.unique((every.one * count + every.other)[order], return_index=True)
     order = order[np.sort(firsts)]
     ranks = np.minimum(_ranks(every.one[order]), _ranks(every.other[order]))
-    return _places(every, order[ranks < _PER_ENTRY][:most])
+    return _places(every, order[ranks < _PAIRS_PER_ENTRY][:limit])
 
 
 def _ranks(entries: numpy.ndarray) -> numpy.ndarray:
-    """Return for each element how many equal ones precede it."""
+    """Return for each element the number of equal elements before it."""
     from engram.adapters.numeric import numpy_module
 
     np = numpy_module()
@@ -84,14 +84,14 @@ def _ranks(entries: numpy.ndarray) -> numpy.ndarray:
     return ranks
 
 
-def _best(found: Found, most: int) -> Found:
-    """Return the nearest of many pairs."""
+def _best(found: Found, limit: int) -> Found:
+    """Return the `limit` nearest pairs."""
     from engram.adapters.index.nearest_pairs import Found
     from engram.adapters.numeric import numpy_module
 
-    if len(found.one) <= most:
+    if len(found.one) <= limit:
         return found
-    best = numpy_module().argpartition(-found.nearness, most)[:most]
+    best = numpy_module().argpartition(-found.nearness, limit)[:limit]
     return Found(*(column[best] for column in found))
 
 
@@ -100,7 +100,7 @@ def _places(found: Found, which: numpy.ndarray) -> list[Places]:
 
 
 def _exact_duplicates(texts: Sequence[Text]) -> tuple[list[Places], list[bool]]:
-    """Pair each entry with the oldest of the same text and category; also return a mask of the entries without one."""
+    """Pair each entry with the oldest of the same text and category; also return a mask of the entries without an older one."""
     first: dict[tuple[str, str], int] = {}
     duplicates, distinct = [], []
     for place, text in enumerate(texts):

@@ -1,4 +1,4 @@
-"""The terms of a store's entries, how rare each of them is, and which words are near one another in the bundled model."""
+"""The terms of a store's entries, the rarity of words, and their nearness in the bundled model."""
 
 from __future__ import annotations
 
@@ -20,21 +20,20 @@ if TYPE_CHECKING:
     from engram.adapters.index.catalog import Text
     from engram.adapters.index.nearest_pairs import Terms
 
-# Lower case, and spaces for all ASCII but letters and digits: splitting at spaces is ten times as fast as a regular
-# expression.
+# To lower case, and spaces for ASCII but letters and digits: splitting at spaces is ten times as fast as a regex.
 _BOUNDS = bytes(ord(char.lower()) if char.isalnum() else 32 for char in map(chr, range(128))) + bytes(
     range(128, 256)
 )
-_PUNCTUATION = re.compile(rb"\xe2\x80[\x80-\xbf]")  # dashes, quotes, dots: most of what is not ASCII
+_PUNCTUATION = re.compile(rb"\xe2\x80[\x80-\xbf]")  # dashes, quotes, ellipses: most non-ASCII text
 
 
 def term(stem: str) -> int:
-    """Return the number that stands for a stem: 32 bits, so two stems in a million share one."""
+    """Return the 32-bit number that stands for a stem; two stems in a million share one."""
     return zlib.crc32(stem.encode())
 
 
 class TermsOf(dict[str | bytes, int]):
-    """A cache from case-folded words to their terms, 0 for one without meaning.
+    """A cache of the terms of case-folded words, 0 for a stop word.
 
     A word may be ASCII bytes: not decoding all words of a store saves a tenth of the time to read it. Beyond ASCII,
     anything but a single case-folded word has 0.
@@ -53,7 +52,7 @@ class TermsOf(dict[str | bytes, int]):
 def read_terms(
     read: Callable[[str], bytes], texts: Sequence[Text], places: numpy.ndarray, cached: Terms | None
 ) -> Terms:
-    """Return the terms of each entry: those at its place in `cached` or, for -1, those of its file."""
+    """Return the terms of each entry: from its place in `cached` or, if that is -1, from its file."""
     from engram.adapters.index.nearest_pairs import Terms
     from engram.adapters.numeric import numpy_module
 
@@ -73,7 +72,7 @@ def read_terms(
 
 
 def _terms_in(read: Callable[[str], bytes], path: str, known: TermsOf) -> set[int]:
-    """Return the terms of a file below its frontmatter; none if it cannot be read now."""
+    """Return the terms of a file without its frontmatter; none if it cannot be read now."""
     try:
         raw = read(path)
     except EngramError:
@@ -108,23 +107,23 @@ class _Weights(dict[str, float]):
 
 
 class StoreWords:
-    """The weights and the similarity of words, from the number of entries, among `total`, that have a stem (`frequency`)."""
+    """The weights and the nearness of words; `frequency` returns how many of `total` entries have a stem."""
 
     def __init__(self, embedder: Embedder, frequency: Callable[[str], int], total: int) -> None:
-        """`embedder` is always the bundled one: the weights of pairs were learnt with it."""
+        """Take the bundled `embedder`: the weights of pairs were learnt with it."""
         self._embedder = embedder
         self._weights = _Weights(frequency, total)
         self._rows: dict[str, int] = {}
-        # By the id of the text's words; keeping these keeps the id from being reused.
+        # By the id of the text's words, which are kept so that the id is not reused.
         self._texts: dict[int, tuple[Mapping[str, str], numpy.ndarray]] = {}
         self._vectors: numpy.ndarray | None = None
 
     def words(self) -> Words:
-        """Return them as the rules of pairs take them."""
+        """Return both as the rules of pairs take them."""
         return Words(self._weights.__getitem__, self.nearness)
 
     def nearness(self, own: Sequence[str], others: Mapping[str, str]) -> list[float]:
-        """Return for each of `own` the cosine of the nearest of the words of `others`, looked up once for a text."""
+        """Return for each of `own` the cosine of the nearest word of `others`, whose rows are looked up once."""
         known = self._texts.get(id(others))
         if known is None:
             known = self._texts[id(others)] = others, self._rows_of(others)

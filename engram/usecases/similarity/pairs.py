@@ -1,7 +1,7 @@
-"""The pairs of entries in a store that say the same or contradict one another: what review and consolidation start from.
+"""The pairs of entries in a store that say the same or contradict each other, for review and consolidation.
 
 engram.usecases.similarity.pair_candidates selects the pairs to assess, engram.domain.similarity.pairs assesses them.
-Results are cached in the state folder, and after a change only the entries that changed are compared again.
+Results are cached in the state folder; after a change only the changed entries are compared again.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
     from engram.adapters.index.nearest_pairs import Terms
     from engram.usecases.store.store import Store
 
-# Summaries of sessions and handoffs describe a moment: two of them neither agree nor contradict each other.
-_MOMENTARY = "category = ? OR row IN (SELECT row FROM row_tags WHERE tag = ?)"
-_MAX_PROPOSALS = 4  # of one kind for one entry: a person who has seen four has seen enough
-_MANY = 5  # if at least every fifth entry changed, all are compared again
-_CACHE_FORMAT = 4  # another one, too, when the rules change
+# Summaries of sessions and handoffs describe a moment: they neither repeat nor contradict each other.
+_IS_MOMENTARY = "category = ? OR row IN (SELECT row FROM row_tags WHERE tag = ?)"
+_MAX_PROPOSALS = 4  # of one kind for one entry: more tell a person nothing new
+_COMPARE_ALL = 5  # if at least one in five entries changed, all are compared again
+_CACHE_FORMAT = 4  # increase it when the rules change, too
 _CACHE_NAME = "pairs.npz"
 
 
@@ -47,9 +47,9 @@ def pairs(
 ) -> tuple[Pair, ...]:
     """Return every pair of active or pending entries that say the same or contradict each other, the strongest first.
 
-    Entries in quarantine, summaries of sessions and handoffs are left out, and so are entries that are linked to each
-    other: somebody has already said how they relate. `read` returns the bytes of a file by its path, for a caller that
-    needs them, too; `generation` is an index that the caller has just brought up to date.
+    Entries in quarantine, summaries of sessions and handoffs are left out, and so are pairs that are linked: somebody has
+    already said how they relate. `read` returns the bytes of a file by its path, for a caller that needs them, too;
+    `generation` is an index that the caller has just updated.
     Raises StoreError without an index.
     """
     with store.lock:
@@ -67,13 +67,13 @@ def pairs(
 
 
 class _Comparison:
-    """One comparison of a store; places number its entries, the oldest first."""
+    """One comparison of a store; a place is the number of an entry, the oldest first."""
 
     def __init__(self, store: Store, generation: Generation, read: Callable[[str], bytes]) -> None:
         self._store, self._generation, self._embedder = store, generation, store.bundled_embedder
         self._read = read
         quarantined = quarantine.quarantined_texts(store)
-        momentary = set(generation.catalog.select_rows(_MOMENTARY, (SUMMARY, HANDOFF)))
+        momentary = set(generation.catalog.select_rows(_IS_MOMENTARY, (SUMMARY, HANDOFF)))
         self._texts: Sequence[Text] = [
             text
             for text in generation.catalog.texts((ACTIVE, PENDING))
@@ -83,7 +83,7 @@ class _Comparison:
         self._lore: dict[int, Lore] = {}
 
     def run(self) -> tuple[Pair, ...]:
-        """Return the pairs, from the cache and from comparing what changed."""
+        """Return the pairs, from the cache and from comparing changed entries."""
         model = f"{self._embedder.identity} {self._generation.model}"
         keys = [f"{text.id} {text.category} {text.digest}" for text in self._texts]
         cached = _load(self._store, model)
@@ -92,7 +92,7 @@ class _Comparison:
         if cached is not None and len(cached.keys) == len(keys) and not fresh.any():
             return tuple(map(_pair, cached.pairs))
         terms = read_terms(self._read, self._texts, places, cached.terms if cached is not None else None)
-        if int(fresh.sum()) * _MANY >= len(fresh):
+        if int(fresh.sum()) * _COMPARE_ALL >= len(fresh):
             fresh[:] = True
         found = _limit_pairs(
             sorted([*self._unchanged_pairs(cached, fresh), *self._compare(terms, fresh)], key=_order)
@@ -122,7 +122,7 @@ class _Comparison:
                 yield Pair(self._texts[one].id, self._texts[other].id, *found, cosine)
 
     def _sides(self, places: Sequence[int], words: Words) -> tuple[dict[int, Side], dict[int, numpy.ndarray]]:
-        """Return the parsed entries and the vectors of their contents, without those that cannot be read now."""
+        """Return the parsed entries that can be read now, and the vectors of their contents, by place."""
         for place in places:
             with contextlib.suppress(EngramError):
                 self._lore[place] = entry_writer.load(self._store, self._texts[place].path).lore
@@ -131,11 +131,11 @@ class _Comparison:
         return sides, dict(zip(self._lore, vectors, strict=True))
 
     def _are_linked(self, one: int, other: int) -> bool:
-        """Test whether one names the other (as related, or as folded into it and restored), or both are of one document."""
+        """Test whether one names the other, as related or as folded into it and restored, or both are of one document."""
         first, second = self._lore[one], self._lore[other]
-        return _of_one_document(first, second) or any(
-            theirs.id in {*lore.merged_from, *_related_ids(lore)}
-            for lore, theirs in ((first, second), (second, first))
+        return _are_of_one_document(first, second) or any(
+            other_lore.id in {*lore.merged_from, *_related_ids(lore)}
+            for lore, other_lore in ((first, second), (second, first))
         )
 
 
@@ -143,8 +143,8 @@ def _related_ids(lore: Lore) -> set[str]:
     return {relation.id for relation in lore.relations}
 
 
-def _of_one_document(first: Lore, second: Lore) -> bool:
-    """Test whether `engram import` made both of one note: such parts continue one another, so they differ."""
+def _are_of_one_document(first: Lore, second: Lore) -> bool:
+    """Test whether `engram import` made both from one note: parts of a note differ from each other."""
     return bool(_related_ids(first) & _related_ids(second) and {*first.context} & {*second.context})
 
 
@@ -153,7 +153,7 @@ def _side(lore: Lore, words: Words) -> Side:
 
 
 def _limit_pairs(found: Sequence[Pair]) -> list[Pair]:
-    """Limit the proposals of a kind for each entry, given sorted pairs; pairs near enough to fold are all kept."""
+    """Keep the first few of the sorted pairs for each entry and kind, and all that are near enough to fold."""
     proposed = Counter[tuple[str, str]]()
     kept = []
     for pair in found:
@@ -177,7 +177,7 @@ def _pair(values: Sequence[object]) -> Pair:
 
 
 class _Cached(NamedTuple):
-    """A key and the terms of each entry compared, and the pairs found, as lists of plain values."""
+    """The key and the terms of each compared entry, and the pairs as lists of plain values."""
 
     keys: list[str]
     terms: Terms
@@ -185,7 +185,7 @@ class _Cached(NamedTuple):
 
 
 def _load(store: Store, model: str) -> _Cached | None:
-    """Return what is cached, if it is intact and was made with this model."""
+    """Return the cache if it is intact and was made with this model, else None."""
     import io
     import zipfile
 
@@ -199,8 +199,8 @@ def _load(store: Store, model: str) -> _Cached | None:
         with numpy_module().load(file, allow_pickle=False) as found:
             facts = json.loads(found["facts"].tobytes())
             terms = Terms(found["starts"], found["terms"])
-        is_ours = facts["format"] == _CACHE_FORMAT and facts["model"] == model
-        if is_ours and len(terms.starts) == len(facts["marks"]) + 1:
+        is_current = facts["format"] == _CACHE_FORMAT and facts["model"] == model
+        if is_current and len(terms.starts) == len(facts["marks"]) + 1:
             return _Cached(facts["marks"], terms, facts["pairs"])
     return None
 
@@ -221,7 +221,7 @@ def _save(store: Store, model: str, cached: _Cached) -> None:
 
 
 def _places(keys: Sequence[str], cached: _Cached | None) -> numpy.ndarray:
-    """Return for each key its place in the cache, -1 for a new one."""
+    """Return the place of each key in the cache, -1 for a new one."""
     from engram.adapters.numeric import numpy_module
 
     known = {key: number for number, key in enumerate(cached.keys)} if cached else {}
