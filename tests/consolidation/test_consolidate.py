@@ -1,4 +1,4 @@
-"""Consolidation: a plan is rehearsed, done once, and taken back byte for byte."""
+"""Consolidation: a plan is rehearsed, applied once, and undone byte for byte."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_steps_are_skipped_by_id_and_kind_and_have_the_same_ids_each_time(
         store.consolidate(kinds=["burn"])
 
 
-def test_a_plan_is_refused_whole_if_an_entry_changed_since(store: Engram, clock: SetClock) -> None:
+def test_a_whole_plan_is_refused_if_an_entry_changed_since(store: Engram, clock: SetClock) -> None:
     lore = [store.record(text, category="FACT").lore for text in (QUEUE, TIDES)]
     clock.advance(days=200)
     plan = store.consolidate()

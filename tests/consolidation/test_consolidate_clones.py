@@ -1,4 +1,4 @@
-"""Consolidation on several clones at once: no gain and no loss counts twice, and all come to the same bytes."""
+"""Consolidation on several clones at once: no vote counts twice, and all end with the same bytes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def confidences(clones: Clones, name: str) -> dict[str, float]:
 
 
 @pytest.mark.slow
-def test_two_clones_that_merge_at_once_gain_once(tmp_path: Path) -> None:
+def test_a_merge_made_by_two_clones_at_once_counts_once(tmp_path: Path) -> None:
     clones = Clones(tmp_path)
     clones.record("a", QUEUE)
     clones.record("a", SAME[0])
@@ -74,7 +74,7 @@ def test_undoing_a_pushed_consolidation_undoes_it_for_all_clones(tmp_path: Path)
     max_examples=examples(1, 60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(ACTIONS)
-def test_whatever_two_clones_do_in_whatever_order_they_come_to_one_store(
+def test_two_clones_converge_whatever_they_do_in_whatever_order(
     tmp_path_factory: pytest.TempPathFactory, actions: list[tuple[str, str, int]]
 ) -> None:
     clones = Clones(tmp_path_factory.mktemp("clones"))

@@ -1,4 +1,4 @@
-"""Whatever a store holds: done twice is done once, undone is as if nothing had been, and what is planned comes out."""
+"""In any store a plan is applied as planned, applying it twice changes nothing more, and undo restores every byte."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def contents(root: str) -> dict[Path, bytes]:
     max_examples=examples(2, 80), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(ACTIONS, st.integers(0, 400))
-def test_a_plan_comes_out_as_planned_twice_as_once_and_undone_byte_for_byte(
+def test_a_plan_is_applied_as_planned_idempotent_and_undone_byte_for_byte(
     tmp_path_factory: pytest.TempPathFactory, actions: list[tuple[str, object, object]], days: int
 ) -> None:
     clock = SetClock()

@@ -1,4 +1,4 @@
-"""What a consolidation or a decision did is one commit, and is taken back byte for byte."""
+"""A consolidation or a decision is one commit, and is undone byte for byte."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def filled(root: Path, clock: SetClock) -> Engram:
     return store
 
 
-def test_applied_it_is_one_commit_and_undo_redo_and_undo_give_every_byte_back(
+def test_applying_is_one_commit_and_undo_redo_and_undo_restore_every_byte(
     tmp_path: Path, clock: SetClock
 ) -> None:
     store = filled(tmp_path / "store", clock)

@@ -1,4 +1,4 @@
-"""A plan's steps are chosen by id, by the start of one or by kind, and its rehearsal is told in a sentence."""
+"""A plan's steps are chosen by id, id prefix or kind, and its rehearsal is summarized in a sentence."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def chosen(skip: tuple[str, ...] = (), confirm: tuple[str, ...] = ()) -> list[st
     return [step.id for step in choose(STEPS, skip, confirm) if step.selected]
 
 
-def test_steps_are_left_out_and_confirmed_by_id_start_or_kind_and_leaving_out_wins() -> None:
+def test_steps_are_skipped_and_confirmed_by_id_prefix_or_kind_and_skipping_wins() -> None:
     assert chosen() == ["ab1", "ab2"]
     assert chosen(skip=(" AB1 ",)) == ["ab2"]
     assert chosen(skip=("archive",), confirm=("cd",)) == ["ab1"]
     assert chosen(confirm=("archive",)) == ["ab1", "ab2", "cd3"]
 
 
-def test_a_name_of_no_step_or_of_several_is_refused() -> None:
+def test_an_unknown_or_ambiguous_name_of_a_step_is_refused() -> None:
     with pytest.raises(NotFoundError, match="no step 'x'"):
         chosen(skip=("x",))
     with pytest.raises(NotFoundError):
@@ -51,7 +51,7 @@ def test_kinds_are_counted_and_checked_in_one_order() -> None:
         check_kinds(["tidy"])
 
 
-def test_a_rehearsal_says_what_becomes_of_the_answers() -> None:
+def test_a_rehearsal_summarizes_how_the_answers_change() -> None:
     assert Rehearsal().sentence == "no past queries to rehearse on"
     assert Rehearsal(4, unchanged=2, shorter=1, changed=1).sentence == (
         "rehearsed on 4 past queries: 0 lose a helpful answer, 2 stay as they are, 1 get shorter, 1 change"

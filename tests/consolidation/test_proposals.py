@@ -1,4 +1,4 @@
-"""What a consolidation proposes: to merge, archive, supersede or promote, and what it leaves alone."""
+"""The steps that a consolidation proposes (merge, archive, supersede, promote), and the entries that it leaves alone."""
 
 from __future__ import annotations
 

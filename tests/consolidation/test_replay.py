@@ -1,4 +1,4 @@
-"""A replayer that has been asked before answers as one that has not: what it remembers is what it would find."""
+"""The cached answers of a replayer are those that a new one would give."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def fresh(store: Store, facts: dict[str, Facts]) -> dict[str, Answered]:
 
 
 def test_cached_answers_equal_fresh_ones(tmp_path: Path) -> None:
-    """Also where entries name one another, are archived and brought back, and one of the files is written anew."""
+    """Also if entries have relations, are archived and restored, and a file is rewritten."""
     engram = opened(plain(tmp_path / "store"), clock=SetClock())
     lore = []
     for part in PARTS:

@@ -73,7 +73,7 @@ def test_importance_grows_with_use_stays_below_one_and_yields_to_a_stated_one(
     assert importance(None, pinned=True, helpful=helpful, shown=shown) == 1.0
 
 
-def test_two_times_helpful_is_important_and_being_shown_alone_never_is() -> None:
+def test_two_helpful_judgements_make_an_entry_important_and_being_shown_alone_never_does() -> None:
     assert importance(None, pinned=False, helpful=2, shown=0) == 0.5
     assert importance(None, pinned=False, helpful=0, shown=10_000) < 0.5
 
@@ -122,7 +122,7 @@ def test_the_column_of_usefulness_needs_no_replay(store: Engram) -> None:
     assert found[shown.id]["importance"] == importance(None, pinned=False, helpful=1, shown=2)
 
 
-def test_the_parts_of_one_document_make_one_another_no_more_important(store: Engram, tmp_path: Path) -> None:
+def test_links_between_parts_of_one_document_add_no_importance(store: Engram, tmp_path: Path) -> None:
     part = "The keeper of the light notes the height of every tide by hand. " * 30
     document = tmp_path / "notes" / "light.md"
     document.parent.mkdir()

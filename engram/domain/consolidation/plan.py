@@ -25,11 +25,11 @@ EFFECTS = {
 class Step(NamedTuple):
     """One step of a plan; its `id` is the same on every machine while it is about the same entries.
 
-    `lore` has the ids concerned, for a merge the one that stays first; `paths` and `digests` are those of their files when
-    the plan was made. `before` and `after` are the confidence in thousandths of the entry that stays, `result` is that
-    entry afterwards (merges and promotions from sessions). `cosine` is the lowest between texts of a merge (0 elsewhere).
-    `to` is the scope promoted to, `session` the root of the
-    session store promoted from. A step with `confirm` is done only on request; `selected` says whether the plan does it.
+    `lore` has the ids concerned, for a merge the remaining one first; `paths` and `digests` are those of their files when
+    the plan was made. `before` and `after` are the confidence (thousandths) of the remaining entry, `result` is that entry
+    afterwards (merges and promotions from sessions). `cosine` is the lowest between texts of a merge, else 0. `to` is the
+    scope promoted to, `session` the root of the session store promoted from. A step with `confirm` is done only on
+    request; `selected` says whether the plan does it.
     """
 
     id: str
@@ -50,7 +50,7 @@ class Step(NamedTuple):
 
 
 class Unresolved(NamedTuple):
-    """Two entries near enough to be merged that disagree: left to a person. `why` is a clause, `other` the second title."""
+    """Two entries near enough to merge that disagree, left to a person. `why` is a clause, `other` the second title."""
 
     lore: tuple[str, ...]
     title: str
@@ -104,7 +104,7 @@ class Rehearsal(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """The steps of a consolidation. No past query loses a helpful answer by the selected ones: see `withheld`."""
+    """The steps of a consolidation. Those that would cost a past query a helpful answer are in `withheld` instead."""
 
     made_at: datetime
     steps: tuple[Step, ...]
@@ -124,7 +124,7 @@ class Plan(NamedTuple):
 
 
 def counts(steps: Sequence[Step]) -> dict[str, int]:
-    """Count the steps by kind; kinds without steps are left out."""
+    """Count the steps by kind, without kinds that have none."""
     found = {kind: sum(step.kind == kind for step in steps) for kind in KINDS}
     return {kind: count for kind, count in found.items() if count}
 
@@ -138,24 +138,22 @@ def check_kinds(kinds: Sequence[str]) -> tuple[str, ...]:
 
 
 def choose(steps: Sequence[Step], skip: Sequence[str] = (), confirm: Sequence[str] = ()) -> tuple[Step, ...]:
-    """Deselect the skipped steps and select the confirmed ones, named by id, prefix of an id, or kind.
+    """Deselect the skipped steps and select the confirmed ones, named by id, id prefix, or kind.
 
     Raises NotFoundError, AmbiguousError.
     """
     known = {step.id: step for step in steps}
-    off = {step.id for name in skip for step in _steps_named(known, name)}
-    on = {step.id for name in confirm for step in _steps_named(known, name)}
+    skipped = {step.id for name in skip for step in _find_steps(known, name)}
+    confirmed = {step.id for name in confirm for step in _find_steps(known, name)}
     return tuple(
         [
-            step._replace(selected=(step.selected or step.id in on) and step.id not in off)
-            if step.id in off | on
-            else step
+            step._replace(selected=(step.selected or step.id in confirmed) and step.id not in skipped)
             for step in steps
         ]
     )
 
 
-def _steps_named(steps: Mapping[str, Step], name: str) -> list[Step]:
+def _find_steps(steps: Mapping[str, Step], name: str) -> list[Step]:
     wanted = name.strip().lower()
     if wanted in steps:
         return [steps[wanted]]

@@ -1,4 +1,4 @@
-"""The usefulness of an entry: how often it was shown and helped, its cost, the queries only it answers."""
+"""The usefulness of an entry: how often it was shown and helped, its cost, and the queries that only it answers."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ if TYPE_CHECKING:
 TOP = 3
 PROMOTED_FROM = 0.5  # importance
 PROMOTED_USES = 2
-# What counts for the importance of an entry: helpful judgements, being shown, queries that it alone answers, links, rank.
+# Weights of the importance of an entry: helpful judgements, being shown, queries that it alone answers, links, rank.
 _HELPFUL = 0.5
 _SHOWN = 0.05
 _ALONE = 0.25
 _LINK = 0.25
 _RANK = 0.5
-_SHOWN_MOST = 10  # being shown is weak evidence: unhelpful entries are shown, too
+_MAX_SHOWN = 10  # being shown is weak evidence: unhelpful entries are shown, too
 
 
 class Answered(NamedTuple):
@@ -29,7 +29,7 @@ class Answered(NamedTuple):
 class Usefulness(NamedTuple):
     """The usefulness of one entry.
 
-    `shown` counts the answers with it on this machine, `helpful` the judgements of all clones that it helped, `tokens` the
+    `shown` counts the answers with it on this machine, `helpful` the helpful judgements of all clones, `tokens` is the
     total cost of showing it. `top` counts the past queries that rank it in the first three, `alone` lists those that it
     answers alone: without it their answer would be weaker or empty. `links` counts the entries with a relation to it.
     """
@@ -58,14 +58,14 @@ def importance(
 ) -> float:
     """Compute the importance, 0..1: as stated, 1 if pinned, else from use, links and graph rank (`rank`, 0..1).
 
-    0.5 is reached by being helpful twice; by once and being shown ten times; by two links and two queries answered alone.
+    To reach 0.5 takes two helpful judgements; or one and being shown ten times; or two links and two queries answered alone.
     """
     if stated is not None:
         return stated
     if pinned:
         return 1.0
     points = (
-        _HELPFUL * helpful + _SHOWN * min(shown, _SHOWN_MOST) + _ALONE * alone + _LINK * links + _RANK * rank
+        _HELPFUL * helpful + _SHOWN * min(shown, _MAX_SHOWN) + _ALONE * alone + _LINK * links + _RANK * rank
     )
     return round(points / (points + 1), 2)
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def plan_json(store: Store, plan: Plan) -> dict[str, object]:
-    """Return a plan as JSON: its steps, what it leaves out and why, and how past queries would be answered."""
+    """Return a plan as JSON: its steps, those left out and why, and the answers of past queries."""
     rehearsal = plan.rehearsal._asdict()
     rehearsal["differences"] = [difference._asdict() for difference in plan.rehearsal.differences]
     return {
@@ -23,15 +23,15 @@ def plan_json(store: Store, plan: Plan) -> dict[str, object]:
         "by_kind": plan.by_kind,
         "left": [left._asdict() for left in plan.left],
         "withheld": [
-            {"step": _step_json(store, one.step), "query": one.query, "lore": one.lore}
-            for one in plan.withheld
+            {"step": _step_json(store, withheld.step), "query": withheld.query, "lore": withheld.lore}
+            for withheld in plan.withheld
         ],
         "rehearsal": rehearsal,
     }
 
 
 def applied_json(done: Consolidated | None) -> dict[str, object] | None:
-    """Return what was done of a plan as JSON; None where it was only shown."""
+    """Return the applied steps as JSON, None if the plan was only shown."""
     if done is None:
         return None
     return {"done": done.done, "lore": list(done.lore), "unchanged": done.unchanged}

@@ -1,6 +1,6 @@
 """Propose the steps of a consolidation: merge, supersede, archive, promote, in this order of precedence.
 
-An entry is in one step at most: the first that applies takes it.
+An entry is in one step at most: the first that applies.
 """
 
 from __future__ import annotations
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 
     from engram.adapters.embed.protocols import Embedder
     from engram.adapters.files.frontmatter.codec import LoreFile
-    from engram.adapters.index.catalog import Hit
     from engram.domain.similarity.pairs import Pair
     from engram.usecases.consolidation.survey import Survey
     from engram.usecases.store.store import Store
@@ -72,24 +71,24 @@ def propose(
 def propose_merges(survey: Survey, old: Mapping[str, str]) -> tuple[list[Step], list[Unresolved]]:
     """Merge groups of equivalent entries, and list pairs that are as near but disagree.
 
-    Groups of stale entries only (`old`) are left to be archived.
+    Groups of stale entries only (`old`) are not merged but archived.
     """
     embedder = survey.store.bundled_embedder
     found = pairs(survey.store, survey.read, survey.generation)
-    apart = _kept_apart(survey)
+    kept_apart = _kept_apart(survey)
     steps = []
     for group in groups([pair for pair in found if pair.kind == SAME]):
         ids = [lore_id for lore_id in group if lore_id in survey.hits]
-        if len(ids) > 1 and not {*ids} <= old.keys() and not any({*ids} <= kept for kept in apart):
+        if len(ids) > 1 and not {*ids} <= old.keys() and not any({*ids} <= kept for kept in kept_apart):
             step = _merge(survey, embedder, ids)
             if step is not None:
                 survey.planned.update(step.lore)
                 steps.append(step)
-    return steps, [one for pair in found if (one := _unresolved(survey, pair)) is not None]
+    return steps, [left for pair in found if (left := _unresolved(survey, pair)) is not None]
 
 
 def propose_superseded(survey: Survey) -> list[Step]:
-    """Mark active entries as superseded that another active entry supersedes by a relation."""
+    """Mark active entries as superseded to which another active entry has the relation `supersedes`."""
     steps = []
     for lore_id, links in survey.links.items():
         by = [
@@ -117,41 +116,43 @@ def _merge(survey: Survey, embedder: Embedder, ids: Sequence[str]) -> Step | Non
     if len(files) < 2:
         return None
     cosines = _cosines(embedder, [file.lore for file in files.values()])
-    lore, members = _fold_members({one: file for one, file in files.items() if cosines[one] >= NEAR})
+    lore, members = _fold_members(
+        {lore_id: file for lore_id, file in files.items() if cosines[lore_id] >= NEAR}
+    )
     if len(members) == 1:
         return None
-    accounts = [account for one in members for account in accounts_of(files[one].lore)]
+    accounts = [account for lore_id in members for account in accounts_of(files[lore_id].lore)]
     lore = judgements.with_tally(survey.store, lore, accounts)
-    near = min(cosines[one] for one in members)
-    why = f"say the same (cosine at least {near:.2f}); confidence afterwards {two_decimals(lore.thousandths)}"
+    min_cosine = min(cosines[lore_id] for lore_id in members)
+    why = f"say the same (cosine at least {min_cosine:.2f}); confidence afterwards {two_decimals(lore.thousandths)}"
     return Step(
-        item_id(MERGE, members), MERGE, tuple(members), tuple([survey.hits[one].path for one in members]),
-        tuple([survey.digests[one] for one in members]), lore.title, why, files[members[0]].lore.thousandths,
-        lore.thousandths, lore, near,
+        item_id(MERGE, members), MERGE, tuple(members), tuple([survey.hits[lore_id].path for lore_id in members]),
+        tuple([survey.digests[lore_id] for lore_id in members]), lore.title, why, files[members[0]].lore.thousandths,
+        lore.thousandths, lore, min_cosine,
     )  # fmt: skip
 
 
-def _cosines(embedder: Embedder, lore: Sequence[Lore]) -> dict[str, float]:
-    """Compute the cosine of each text to the first with the bundled model, whichever model the store searches with."""
-    vectors = embedder.embed([one.content for one in lore])
+def _cosines(embedder: Embedder, entries: Sequence[Lore]) -> dict[str, float]:
+    """Compute the cosine of each text and the first, by id."""
+    vectors = embedder.embed([lore.content for lore in entries])
     return {
-        one.id: round(float(vectors[0] @ vector), 4) if one.content != lore[0].content else 1.0
-        for one, vector in zip(lore, vectors, strict=True)
+        lore.id: round(float(vectors[0] @ vector), 4) if lore.content != entries[0].content else 1.0
+        for lore, vector in zip(entries, vectors, strict=True)
     }
 
 
 def _fold_members(files: dict[str, LoreFile]) -> tuple[Lore, list[str]]:
-    """Fold the others into the oldest entry as far as they agree with it; returns the result and the ids folded."""
+    """Fold the entries that agree with the oldest into it; return the result and the ids of all members."""
     oldest, *others = files
     kept, lore, members = files[oldest], files[oldest].lore, [oldest]
     for other in others:
         file = files[other]
         same = file.lore.category == lore.category and compare(lore.content, file.lore.content).kind == SAME
-        apart = {lore.id, *lore.merged_from} & {*file.lore.merged_from} or file.lore.id in lore.merged_from
+        was_folded = other in lore.merged_from or {lore.id, *lore.merged_from} & {*file.lore.merged_from}
         linked = any(link.id == other for link in lore.relations) or any(
             link.id == oldest for link in file.lore.relations
         )
-        folded = fold(lore, file.lore) if same and not apart and not linked else None
+        folded = fold(lore, file.lore) if same and not was_folded and not linked else None
         if folded is not None and not own_keys(file) - own_keys(kept):
             lore = folded
             members.append(other)
@@ -159,13 +160,13 @@ def _fold_members(files: dict[str, LoreFile]) -> tuple[Lore, list[str]]:
 
 
 def _kept_apart(survey: Survey) -> list[set[str]]:
-    """Find the groups that a person chose to keep or snoozed in the review queue."""
+    """Return the groups of duplicates that a person chose to keep or snoozed in the review queue."""
     with survey.store.lock:
-        aside = survey.store.state.set_aside(survey.now.timestamp())
-    if not any(aside):
+        set_aside = survey.store.state.set_aside(survey.now.timestamp())
+    if not any(set_aside):
         return []
     items = find_duplicates(survey.store, survey.generation)
-    return [{*item.lore} for item in items if item.kind == DUPLICATE and aside.get(item.id) == item.mark]
+    return [{*item.lore} for item in items if item.kind == DUPLICATE and set_aside.get(item.id) == item.mark]
 
 
 def _unresolved(survey: Survey, pair: Pair) -> Unresolved | None:
@@ -176,17 +177,17 @@ def _unresolved(survey: Survey, pair: Pair) -> Unresolved | None:
 
 
 def find_stale(survey: Survey) -> dict[str, str]:
-    """Find entries that expired or were neither used, changed nor validated for 180 days, with the reason; not those set aside.
+    """Find entries that expired or were not used, changed or validated for 180 days, with the reason; not those set set_aside.
 
-    Entries whose code changed may still be right: those are left to the review queue.
+    Entries whose code changed may still be right, so they are left to the review queue.
     """
     long_ago = _moment(survey.now.timestamp() - detectors.UNUSED_SECONDS)
     with survey.store.lock:
-        aside = survey.store.state.set_aside(survey.now.timestamp())
+        set_aside = survey.store.state.set_aside(survey.now.timestamp())
     active, found = survey.hits.values(), {}
     for lore_id, why in detectors.choose_to_archive(survey.store, survey.generation, active).items():
         hit = survey.hits.get(lore_id)
-        if hit is None or (aside and aside.get(item_id(STALE, [lore_id])) == mark([hit])):
+        if hit is None or (set_aside and set_aside.get(item_id(STALE, [lore_id])) == mark([hit])):
             continue
         expired = hit.expires_at is not None and _moment(hit.expires_at) < survey.now
         if expired or all(use < long_ago for use in survey.uses(lore_id)):
@@ -198,14 +199,13 @@ def propose_archives(survey: Survey, old: Mapping[str, str]) -> list[Step]:
     """Archive stale entries that are in no other step."""
     wanted = [survey.hits[lore_id] for lore_id in old if lore_id not in survey.planned]
     survey.planned.update(hit.id for hit in wanted)
-    return [_time_step(survey, ARCHIVE, hit, old[hit.id], hit.confidence) for hit in wanted]
-
-
-def _time_step(survey: Survey, kind: str, hit: Hit, why: str, after: int) -> Step:
-    return Step(
-        item_id(kind, [hit.id]), kind, (hit.id,), (hit.path,), (survey.digests[hit.id],), hit.title, why,
-        hit.confidence, after,
-    )  # fmt: skip
+    return [
+        Step(
+            item_id(ARCHIVE, [hit.id]), ARCHIVE, (hit.id,), (hit.path,), (survey.digests[hit.id],), hit.title,
+            old[hit.id], hit.confidence, hit.confidence,
+        )
+        for hit in wanted
+    ]  # fmt: skip
 
 
 def _moment(stamp: float) -> datetime:
@@ -241,12 +241,12 @@ def propose_promotions(survey: Survey, usefulness: Mapping[str, Usefulness], to:
         and known.shown >= PROMOTED_USES
         and lore_id not in survey.planned
     ]
-    there = scopes.exists(store, target)
-    known_there = consult(scopes.reach(store, target), lambda found: hits_of(found, wanted)) if there else {}
+    exists = scopes.exists(store, target)
+    copied = consult(scopes.reach(store, target), lambda found: hits_of(found, wanted)) if exists else {}
     steps = []
     for lore_id in wanted:
         hit, known = survey.hits[lore_id], usefulness[lore_id]
-        if lore_id in known_there:
+        if lore_id in copied:
             continue
         why = f"importance {known.importance:.2f}, shown {known.shown} times; to {target} once confirmed"
         steps.append(
@@ -259,7 +259,7 @@ def propose_promotions(survey: Survey, usefulness: Mapping[str, Usefulness], to:
 
 
 def promotion_from_session(store: Store, step: Step) -> promote.Step | None:
-    """Plan the copy of a session's entry into the store; None if the session is gone. Raises as `promote`."""
+    """Plan the copy of a session's entry into the store; None if the session ended. Raises as `promote`."""
     for session in session_stores(store):
         if session.places.root == step.session:
             return promote.step_for(Found(step.lore[0], step.paths[0], "", session), store)
@@ -275,8 +275,8 @@ def _used_lore(session: Store, used: set[str]) -> Iterator[tuple[str, Lore]]:
 
 def _from_session(survey: Survey, session: Store, path: str, lore: Lore) -> Step | None:
     shown = survey.usage.shown[lore.id]
-    found = importance(lore.importance, pinned=lore.pinned, helpful=lore.validation_count, shown=shown)
-    if found < PROMOTED_FROM:
+    value = importance(lore.importance, pinned=lore.pinned, helpful=lore.validation_count, shown=shown)
+    if value < PROMOTED_FROM:
         return None
     try:
         promoted = promote.step_for(Found(lore.id, path, "", session), survey.store)
@@ -286,6 +286,6 @@ def _from_session(survey: Survey, session: Store, path: str, lore: Lore) -> Step
         return None
     return Step(
         item_id(PROMOTE, [lore.id, survey.store.places.scope]), PROMOTE, (lore.id,), (path,), (atomic.digest(promoted.source),),
-        lore.title, f"importance {found:.2f}, shown {shown} times in a session", lore.thousandths,
+        lore.title, f"importance {value:.2f}, shown {shown} times in a session", lore.thousandths,
         promoted.promoted.lore.thousandths, promoted.promoted.lore, to=survey.store.places.scope, session=session.places.root,
     )  # fmt: skip

@@ -1,7 +1,7 @@
 """Replay past queries on a copy of the index, before and after planned changes.
 
-The copy is changed by the indexer and asked by the code of every query, so the answers are those that the store would
-give. Two things differ: the clock stands still, and the entries shown are not read from their files again.
+The copy is changed by the indexer and queried by the same code as the store, so its answers are those that the store would
+give. Two things differ: the clock stands still, and the shown entries are not read from their files.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _LEFTOVER_NS = 86_400_000_000_000
 
 
 class _StoppedClock(Clock):
-    """A clock that stands still, so that the strength of memory does not differ between two answers."""
+    """A clock that stands still, so that memory strength is the same for all answers."""
 
     def __init__(self, nanoseconds: int) -> None:
         self._now = nanoseconds
@@ -124,11 +124,11 @@ class Replayer:
         self._limit = int(store.settings.number("recall.limit"))
 
     def answers(self, queries: Iterable[str]) -> dict[str, Answered]:
-        """Return what each query shows, and the entries without which its answer would be weaker."""
+        """Return the answer to each query, with the entries without which it would be weaker."""
         return self._ask_each(queries, self._answer, self._answers)
 
     def shown(self, queries: Iterable[str]) -> dict[str, list[Candidate]]:
-        """Return what each query shows, best first, with scores."""
+        """Return the entries that each query shows, best first, with scores."""
         return self._ask_each(queries, self._search)
 
     def candidates(self, queries: Iterable[str]) -> dict[str, list[Candidate]]:
@@ -138,7 +138,7 @@ class Replayer:
     def _ask_each(
         self, queries: Iterable[str], answer: Callable[[str], T], known: Collection[str] = ()
     ) -> dict[str, T]:
-        """Return the answer to each query; what the `known` ones need was looked up before."""
+        """Return the answer to each query; those in `known` need no look-up."""
         asked = [*queries]
         with damage_noticed():
             self._look_up([text for text in asked if text not in known])
@@ -150,18 +150,18 @@ class Replayer:
         self._answers.clear()
 
     def revise_hits(self, revised: Callable[[Hit], Hit]) -> None:
-        """Replace each catalog row by what `revised` returns for it, until files are written."""
+        """Replace each catalog row by the result of `revised`, until files are written."""
         self._asked.revise_hits(revised)
         self._answers.clear()
 
     def _look_up(self, queries: Sequence[str]) -> None:
-        """Embed many questions in one batch, unless the model is paid for."""
+        """Embed many questions in one batch, unless the model charges for use."""
         embedder = self._copy.embedder
         if embedder is not None and not embedder.costly and queries:
             self._asked.look_up(embedder.embed(queries))
 
     def write(self, contents: Mapping[str, bytes | None]) -> None:
-        """Set the contents of files (None: deleted) and update the copy, rebuilding it where the real index would be."""
+        """Set the contents of files (None: deleted) and update the copy, rebuilding it when the real index would be."""
         if not contents:
             return
         self._files.planned.update(contents)
@@ -193,16 +193,16 @@ class Replayer:
     def _update(self, generation: Generation, paths: Sequence[str], known: Mapping[str, object]) -> None:
         with GenerationWriter(generation, bulk=not known and generation.next_row == 0) as writer:
             indexer = Indexer(self._copy, writer, dict(known), self._copy.clock.nanoseconds())  # type: ignore[arg-type]
-            gone = [path for path in paths if self._files.planned.get(path, b"") is None]
+            deleted = [path for path in paths if self._files.planned.get(path, b"") is None]
             for path in paths:
-                if path not in gone:
+                if path not in deleted:
                     indexer.index_file(path, self._files.stamp(path))
-            indexer.remove_files([path for path in gone if path in known])
+            indexer.remove_files([path for path in deleted if path in known])
             indexer.finish()
             writer.commit({})
 
     def _answer(self, text: str) -> Answered:
-        """Return the answer: the cached one unless an entry that it was chosen from has changed."""
+        """Return the answer, the cached one unless one of its candidates has changed."""
         known = self._answers.get(text)
         if known is None:
             self._asked.looked_at.clear()
@@ -256,8 +256,8 @@ def open_replayer(store: Store) -> Iterator[Replayer]:
 def _copy(store: Store, generation: Generation, folder: str) -> None:
     """Copy a generation under its writer lock."""
     target = os.path.join(folder, _NAME)
-    with FileLock(os.path.join(store.index.folder, "writer.lock")).tried(_LOCK_SECONDS) as held:
-        if not held:
+    with FileLock(os.path.join(store.index.folder, "writer.lock")).tried(_LOCK_SECONDS) as is_locked:
+        if not is_locked:
             raise StoreError(
                 "Another process is building the search index.", "Nothing was changed; try again."
             )
@@ -330,7 +330,7 @@ class CachedGeneration:
         return {node: known[node] for node in nodes if node in known} if known else {}
 
     def revise_hits(self, revised: Callable[[Hit], Hit]) -> None:
-        """Replace each row by what `revised` returns for it."""
+        """Replace each row by the result of `revised`."""
         self._hits = {row: revised(hit) for row, hit in self._hits.items()}
 
     def hits(self, rows: Iterable[int]) -> list[Hit]:
@@ -372,7 +372,7 @@ class CachedGeneration:
     def look(
         self, asked: TokenQuery, generation: Generation, near: Neighbours, rows: Sequence[int]
     ) -> dict[int, TokenMatch]:
-        """As `rerank.look`, cached by question, row and neighbours."""
+        """As `rerank.match_tokens`, cached by question, row and neighbours."""
         known = self._closer.setdefault(asked.text, {})
         new = [row for row in rows if row not in known or known[row][0] != near.get(row)]
         if new:
@@ -399,7 +399,7 @@ class CachedGeneration:
         return self._found[key]
 
     def look_up(self, vectors: numpy.ndarray) -> None:
-        """Compute the cosines of many query vectors (n x d) in one pass, as far as the cache has room."""
+        """Compute the cosines of query vectors (n x d) in one pass, as many as the cache can hold."""
         if self._vectors is None:
             return
         most = self._most - len(self._cosines)

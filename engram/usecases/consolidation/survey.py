@@ -1,4 +1,4 @@
-"""The input of consolidation: a store's active entries, their use on this machine, their links."""
+"""The input of consolidation: a store's active entries, their use on this machine, and their links."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ _RELATION = re.compile(rb"kind: *\"?([a-z_]+)\"?, *id: *\"?([0-9A-Z]{26})")
 class Survey:
     """The state of a store that proposals are made from.
 
-    `hits` has the active entries by id, without pending and quarantined ones, `digests` those of their files. `planned`
-    collects the ids that a step is about: each entry is in one step at most.
+    `hits` has the active entries by id, without quarantined ones, `digests` those of their files. `planned` collects the
+    ids that steps are about, as each entry is in one step at most.
     """
 
     def __init__(self, store: Store, generation: Generation, *, adopted: bool = False) -> None:
@@ -98,10 +98,12 @@ class Survey:
         return file if file and file.lore.id == lore_id and file.lore.status == ACTIVE else None
 
     def uses(self, *lore_ids: str) -> list[datetime]:
-        """Return when these were used on this machine, including entries merged into them, and when those were recorded."""
-        folded = [lore_id for one in lore_ids for lore_id in self._merged_ids(one)]
-        found = [at for lore_id in (*lore_ids, *folded) for at in self.usage.used.get(lore_id, ())]
-        return [datetime.fromtimestamp(at, UTC) for at in found] + [ulid.moment(one) for one in folded]
+        """Return when these entries, or those merged into them, were used here, and when the merged ones were recorded."""
+        merged = [merged_id for lore_id in lore_ids for merged_id in self._merged_ids(lore_id)]
+        stamps = [at for lore_id in (*lore_ids, *merged) for at in self.usage.used.get(lore_id, ())]
+        return [datetime.fromtimestamp(at, UTC) for at in stamps] + [
+            ulid.moment(lore_id) for lore_id in merged
+        ]
 
     def _merged_ids(self, lore_id: str) -> Sequence[str]:
         line = _line(self.raw.get(lore_id, b""), b"merged_from:")
@@ -111,7 +113,7 @@ class Survey:
         return file.lore.merged_from if file else ()
 
     def _relations(self, lore_id: str, raw: bytes) -> list[tuple[str, str]]:
-        """Read the relations of a file; it is parsed only if it is not formatted as Engram writes it."""
+        """Read the relations of a file, which is parsed only if it is not formatted as Engram does."""
         line = _line(raw, b"relations:")
         if line.endswith(b"]"):
             return [(kind.decode(), other.decode()) for kind, other in _RELATION.findall(line)]

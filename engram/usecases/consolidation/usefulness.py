@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 MOST_QUERIES = 500
 SORTS = {
-    "importance": lambda one: (-one.importance, -one.shown, one.id),
-    "shown": lambda one: (-one.shown, -one.importance, one.id),
-    "helpful": lambda one: (-one.helpful, -one.importance, one.id),
-    "tokens": lambda one: (-one.tokens, one.id),
-    "alone": lambda one: (-len(one.alone), -one.importance, one.id),
+    "importance": lambda entry: (-entry.importance, -entry.shown, entry.id),
+    "shown": lambda entry: (-entry.shown, -entry.importance, entry.id),
+    "helpful": lambda entry: (-entry.helpful, -entry.importance, entry.id),
+    "tokens": lambda entry: (-entry.tokens, entry.id),
+    "alone": lambda entry: (-len(entry.alone), -entry.importance, entry.id),
 }
 
 
@@ -52,9 +52,10 @@ def rate_usefulness(
         with open_replayer(store) as replayer:
             found = usefulness_by_id(survey, replayer.answers(asked))
     if names:
-        return UsefulnessList(tuple([found[one] for one in wanted if one in found]), len(found), len(asked))
-    every = sorted(found.values(), key=SORTS[sort])
-    return UsefulnessList(tuple(every[:limit]), len(found), len(asked))
+        named = tuple([found[lore_id] for lore_id in wanted if lore_id in found])
+        return UsefulnessList(named, len(found), len(asked))
+    ranked = sorted(found.values(), key=SORTS[sort])
+    return UsefulnessList(tuple(ranked[:limit]), len(found), len(asked))
 
 
 def usefulness_by_id(survey: Survey, answers: Mapping[str, Answered]) -> dict[str, Usefulness]:
