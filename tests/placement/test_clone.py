@@ -1,4 +1,4 @@
-"""Cloning a store: into a folder named after it, with a source of its own, and nothing left where it fails."""
+"""Cloning a store: into a folder named after it, with a source of its own, and without remains if it fails."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_clone_names_the_folder_and_has_a_source_of_its_own(clones: Clones, tmp_
     assert cli("sync", cwd=root).out == "origin/main: nothing new\n"
 
 
-def test_a_code_repository_is_no_store_to_clone(tmp_path: Path) -> None:
+def test_cloning_a_code_repository_is_refused(tmp_path: Path) -> None:
     hub = bare(tmp_path / "code.git")
     git(tmp_path, "clone", "-q", str(hub), str(tmp_path / "code"))
     (tmp_path / "code/main.py").write_text("print()\n")

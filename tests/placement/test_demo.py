@@ -1,4 +1,4 @@
-"""`engram demo`: what it shows happened, in real repositories, and nothing is left of it."""
+"""`engram demo`: what it prints really happened in repositories, and nothing is left of it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.slow
-def test_it_shows_two_clones_that_end_with_equal_bytes_and_leaves_nothing(scratch: Path) -> None:
+def test_the_demo_ends_with_equal_clones_and_leaves_nothing(scratch: Path) -> None:
     done = ok("demo", FORCE_COLOR="1", NO_COLOR="1")
     lines = done.out.splitlines()
     assert len(lines) <= 40
@@ -37,7 +37,7 @@ def test_it_shows_two_clones_that_end_with_equal_bytes_and_leaves_nothing(scratc
     assert cli("status", "--json").json["lore_count"] == 0, "the user's own store knows nothing of it"
 
 
-def test_what_it_shows_is_what_is_there(scratch: Path) -> None:
+def test_the_printed_result_matches_the_repositories(scratch: Path) -> None:
     root = scratch / "kept"
     found = ok("demo", "--keep", str(root), "--json").json
     assert found["folder"] == str(root)
@@ -70,7 +70,7 @@ def test_what_it_shows_is_what_is_there(scratch: Path) -> None:
     assert len(shown) == 12
 
 
-def test_a_folder_that_holds_something_is_left_alone(scratch: Path) -> None:
+def test_a_folder_that_is_not_empty_is_refused(scratch: Path) -> None:
     (scratch / "mine").write_text("mine")
     done = cli("demo", "--keep", str(scratch), "--json")
     assert (done.code, json.loads(done.out)["error"]["code"]) == (2, "usage")

@@ -1,4 +1,4 @@
-"""Teams as scopes: adding, listing and removing them, read-only ones, syncing all, what the settings may say."""
+"""Teams as scopes: adding, listing and removing them, read-only ones, syncing all, and valid settings."""
 
 from __future__ import annotations
 
@@ -29,9 +29,7 @@ def project(tmp_path: Path) -> Path:
 # --- teams: adding, listing, removing, read-only
 
 
-def test_a_team_is_added_listed_and_removed_and_the_file_keeps_what_else_it_says(
-    project: Path, home: Path
-) -> None:
+def test_a_team_is_added_listed_and_removed_and_other_settings_stay(project: Path, home: Path) -> None:
     file = home / ".config/engram/config.toml"
     file.parent.mkdir(parents=True)
     file.write_text("# mine\n[recall]\nlimit = 7 # few\n", "utf-8")
@@ -73,7 +71,7 @@ def test_a_token_in_the_address_is_not_kept_in_the_settings(project: Path, home:
     assert not (home / ".config/engram/config.toml").exists(), "a clone that failed was noted"
 
 
-def test_a_read_only_scope_refuses_what_would_write_and_only_pulls(project: Path) -> None:
+def test_a_read_only_scope_refuses_writes_and_only_pulls(project: Path) -> None:
     root = team(project.parent, "team-ml", CUDA)
     ok("sync", "--scope", "team-ml", cwd=project)
     ok("config", "scopes.team-ml.readonly", "true", "--user", cwd=project)
@@ -103,7 +101,7 @@ def test_a_read_only_scope_refuses_what_would_write_and_only_pulls(project: Path
     assert done["pushed"] == 0
 
 
-def test_standing_in_the_clone_of_a_team_is_its_scope(project: Path) -> None:
+def test_the_clone_of_a_team_as_current_folder_selects_its_scope(project: Path) -> None:
     root = team(project.parent, "team-ml", CUDA)
     assert found(root, "pinned drivers")[0][1] == "team-ml"
     assert cli("list", "--scope", "project", cwd=root).code == 3
@@ -111,7 +109,7 @@ def test_standing_in_the_clone_of_a_team_is_its_scope(project: Path) -> None:
     assert cli("record", TIDES, "-c", "fact", cwd=root).code == 1
 
 
-def test_the_file_of_a_pulled_store_adds_no_scope(tmp_path: Path) -> None:
+def test_the_settings_of_a_pulled_store_add_no_scope(tmp_path: Path) -> None:
     other = plain(tmp_path / "other")
     record(CUDA, other)
     text = f'[store]\nfolder = "lore"\n\n[scopes.evil]\npath = "{other}"\nurl = "ext::sh"\n\n[scopes.user]\nweight = 9.0\n'
@@ -147,9 +145,7 @@ def test_every_name_of_a_team_is_a_safe_name_of_a_folder_and_a_key(name: str) ->
 # --- sync
 
 
-def test_sync_all_goes_over_every_scope_and_one_that_fails_stops_no_other(
-    project: Path, tmp_path: Path
-) -> None:
+def test_sync_all_syncs_every_scope_even_if_one_fails(project: Path, tmp_path: Path) -> None:
     first, second = team(tmp_path, "team-a", CUDA), team(tmp_path, "team-b", QUEUE)
     record(TIDES, project)
     done = ok("sync", "--all", "--json", cwd=project).json
@@ -168,7 +164,7 @@ def test_sync_all_goes_over_every_scope_and_one_that_fails_stops_no_other(
 # --- the Python API
 
 
-def test_the_api_has_the_same(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_python_api_manages_scopes_too(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(project)
     hub = bare(project.parent / "ml.git")
     engram.add_scope("team-ml", str(hub), weight=0.9)
@@ -191,7 +187,7 @@ def test_the_api_has_the_same(project: Path, monkeypatch: pytest.MonkeyPatch) ->
         engram.remove_scope("team-ml")
 
 
-def test_wrong_settings_of_a_scope_are_told(home: Path, project: Path) -> None:
+def test_wrong_settings_of_a_scope_are_reported(home: Path, project: Path) -> None:
     file = home / ".config/engram/config.toml"
     file.parent.mkdir(parents=True)
     for text in (

@@ -1,4 +1,4 @@
-"""Moving a store between placements: nothing is lost, history comes along, and a kill at any point is harmless."""
+"""Moving a store between placements: nothing is lost, history is kept, and a kill at any point is harmless."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ SLOW_WAYS = {("dedicated", "branch"), ("dedicated", "in-tree"), ("in-tree", "ded
 @pytest.mark.parametrize(
     ("start", "to"), [pytest.param(*way, marks=pytest.mark.slow if way in SLOW_WAYS else ()) for way in WAYS]
 )
-def test_everything_comes_along(tmp_path: Path, start: str, to: str) -> None:
+def test_everything_is_moved(tmp_path: Path, start: str, to: str) -> None:
     case = Case(tmp_path, start)
     before, known, end = contents(case.root), private(case.code, *case.named), case.target(to)
     code = [line for line in git(case.code, "for-each-ref").splitlines() if BRANCH not in line]
@@ -153,7 +153,7 @@ def check_old_place(case: Case, source: object) -> None:
         assert git(case.code, "ls-files") == "src/main.py"
 
 
-def test_the_history_of_a_lore_folder_is_taken_out_of_that_of_the_code(tmp_path: Path) -> None:
+def test_the_history_of_the_lore_folder_is_extracted_from_that_of_the_code(tmp_path: Path) -> None:
     root = repository(tmp_path / "code")
     plain(root / "docs", '[store]\nplacement = "in-tree"\nfolder = "notes/lore"\n\n[recall]\nlimit = 7\n')
     lore = record(root / "docs", QUEUE)
@@ -191,7 +191,7 @@ def contents_of(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*.md")}
 
 
-def test_what_nobody_ever_committed_can_move_too(tmp_path: Path) -> None:
+def test_a_store_that_was_never_committed_can_be_moved(tmp_path: Path) -> None:
     root = repository(tmp_path / "code")
     init(str(root), placement="in-tree")
     used(root)
@@ -206,7 +206,7 @@ def test_what_nobody_ever_committed_can_move_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("start", "to"), [pytest.param(*way, marks=pytest.mark.slow if way in SLOW_WAYS else ()) for way in WAYS]
 )
-def test_judgements_of_others_come_along(tmp_path: Path, start: str, to: str) -> None:
+def test_judgements_of_others_are_moved(tmp_path: Path, start: str, to: str) -> None:
     case = Case(tmp_path, start)
     [entry] = [
         one["id"] for one in ok(*case.named, "list", "--json", cwd=case.code).json["lore"] if one["votes"]
@@ -225,7 +225,7 @@ def test_judgements_of_others_come_along(tmp_path: Path, start: str, to: str) ->
     assert moved["votes"] == shown["votes"]
 
 
-def test_what_is_judged_after_a_kill_comes_along_too(tmp_path: Path) -> None:
+def test_judgements_made_after_a_kill_are_moved(tmp_path: Path) -> None:
     case = Case(tmp_path, "in-tree")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(moving.source, "remove_left", die)
@@ -238,7 +238,7 @@ def test_what_is_judged_after_a_kill_comes_along_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_undo_reaches_beyond_a_move(tmp_path: Path) -> None:
+def test_undo_works_across_a_move(tmp_path: Path) -> None:
     case = Case(tmp_path, "branch")
     ok(*case.words("dedicated"), cwd=case.code)
     end = case.target("dedicated")
@@ -302,7 +302,7 @@ def _unmerged(case: Case) -> None:
         pytest.param("branch", "dedicated", _secret, "not committed", marks=pytest.mark.slow),
     ],
 )
-def test_what_cannot_come_along_as_it_is_stops_it(
+def test_files_that_cannot_be_moved_as_they_are_stop_the_move(
     tmp_path: Path, start: str, to: str, spoil: Callable[[Case], None], why: str
 ) -> None:
     case = Case(tmp_path, start)
@@ -315,7 +315,7 @@ def test_what_cannot_come_along_as_it_is_stops_it(
     assert ok(*case.named, "list", "--json", cwd=case.code).json["lore"]
 
 
-def test_a_place_that_is_taken_stops_it(tmp_path: Path) -> None:
+def test_a_target_that_is_in_use_stops_the_move(tmp_path: Path) -> None:
     case = Case(tmp_path, "branch")
     (tmp_path / "full/x").mkdir(parents=True)
     assert "not an empty folder" in refused("move", "--to", "dedicated", "../full", cwd=case.code, code=2)
@@ -332,13 +332,13 @@ def test_a_place_that_is_taken_stops_it(tmp_path: Path) -> None:
     assert f"git branch -m {BRANCH}" in said, "what an earlier move left is not overwritten"
 
 
-def test_a_remote_that_has_the_branch_stops_it(tmp_path: Path) -> None:
+def test_a_remote_that_has_the_branch_stops_the_move(tmp_path: Path) -> None:
     case = Case(tmp_path, "in-tree")
     git(case.code, "update-ref", f"refs/remotes/origin/{BRANCH}", "HEAD")
     assert "`engram init` takes the branch" in refused("move", "--to", "branch", cwd=case.code)
 
 
-def test_stores_without_git_and_a_persons_own_stay_where_they_are(tmp_path: Path) -> None:
+def test_stores_without_git_and_the_personal_store_cannot_be_moved(tmp_path: Path) -> None:
     plain(tmp_path / "plain")
     assert "engram import" in refused("move", "--to", "dedicated", "../x", cwd=tmp_path / "plain")
     record(tmp_path, QUEUE)
@@ -381,7 +381,7 @@ KILLS_MARKED = [pytest.param(*kill, marks=() if kill in QUICK else pytest.mark.s
 
 
 @pytest.mark.parametrize(("start", "to", "step"), KILLS_MARKED)
-def test_a_kill_leaves_a_store_and_the_same_command_ends_the_move(
+def test_a_kill_leaves_a_whole_store_and_the_same_command_finishes_the_move(
     tmp_path: Path, start: str, to: str, step: str
 ) -> None:
     case = Case(tmp_path, start)
@@ -406,7 +406,7 @@ def test_a_kill_leaves_a_store_and_the_same_command_ends_the_move(
     assert not hidden(case.code).exists() or to == "branch"
 
 
-def test_what_somebody_writes_after_a_kill_is_not_deleted(tmp_path: Path) -> None:
+def test_files_written_after_a_kill_are_not_deleted(tmp_path: Path) -> None:
     case = Case(tmp_path, "in-tree")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(moving.source, "remove_left", die)

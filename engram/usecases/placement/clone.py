@@ -1,4 +1,4 @@
-"""Make a dedicated store from a remote: Engram writes its files itself, so that no filter or hook is run."""
+"""Clone a dedicated store from a remote: Engram writes the files itself, so no filter or hook runs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 class Cloned(NamedTuple):
     """The new store: its root, the number of its lore files, and whether the remote was empty.
 
-    `left_out` are files of the remote that may not be written, each with why.
+    `left_out` maps files of the remote that may not be written to the reason.
     """
 
     root: str
@@ -41,24 +41,24 @@ class Cloned(NamedTuple):
 def clone(
     url: str, path: str = "", *, timeout: float = remotes.DEADLINE, step: Callable[[str], None] | None = None
 ) -> Cloned:
-    """Make a store at `path` (default: the last part of the address, here) from the repository at `url`.
+    """Clone the repository at `url` to a store at `path` (default: the last part of the address, here).
 
-    An empty repository becomes a new store that the first sync pushes. `timeout` in seconds. Raises UsageError,
-    RemoteError, SyncBlockedError (nothing is left behind then), StoreError.
+    An empty repository becomes a new store that the first sync pushes. `timeout` is in seconds. Raises UsageError,
+    RemoteError, SyncBlockedError, StoreError; then nothing is left behind.
     """
     url = absolute(remotes.check_url(url))
-    root = os.path.abspath(path or _name(url))
-    was_there = _check_target(root)
-    report = step or (lambda _what: None)
+    root = os.path.abspath(path or _folder_name(url))
+    existed = _check_target(root)
+    report = step or (lambda _: None)
     try:
         _make_parent(root)
-        what = f"cloning {failures.without_credentials(url)}"
-        report(what)
-        listener = step and (lambda progress: report(f"{what}: {progress}" if progress else what))
+        title = f"cloning {failures.without_credentials(url)}"
+        report(title)
+        listener = step and (lambda progress: report(f"{title}: {progress}" if progress else title))
         remotes.clone(url, root, deadline=timeout, report=listener)
         return _check_out(root, report)
     except BaseException as error:
-        _remove(root, was_there)
+        _remove(root, existed)
         if isinstance(error, EngramError) or not isinstance(error, OSError):
             raise
         raise atomic.unwritable(str(error.filename or root), error) from None
@@ -67,14 +67,14 @@ def clone(
 def _check_out(root: str, report: Callable[[str], None]) -> Cloned:
     repo = layout.find_repository(root)
     assert repo is not None
-    head = _head_of_lore(repo)
+    head = _find_lore_head(repo)
     if head.oid is None:
         create.disable_conversion(repo, FOLDER)
         init(root, placement=DEDICATED)
         return Cloned(root, 0, empty=True)
     incoming_paths.check_commits(repo, None, head.oid, incoming_paths.NOT_CLONED)
     entries = checkout.files_of(repo, head.oid)
-    folder = _lore_folder(repo, entries)
+    folder = _read_lore_folder(repo, entries)
     left_out = checkout.check(repo, entries, folder, incoming_paths.NOT_CLONED)
     report("writing files")
     checkout.write_files(repo, entries, left_out)
@@ -94,18 +94,18 @@ def _check_out(root: str, report: Callable[[str], None]) -> Cloned:
     return Cloned(root, lore, empty=False, left_out=left_out)
 
 
-def _head_of_lore(repo: Repository) -> Head:
-    """Return the head of the branch of lore, which the remote's own head need not be."""
+def _find_lore_head(repo: Repository) -> Head:
+    """Return the head of the branch of lore, which need not be the remote's HEAD."""
     head = layout.read_head(repo)
     if head.oid is not None and head.branch != ledger_branch.BRANCH:
         return head
     if not remotes.take_branch(repo, but=ledger_branch.BRANCH) and head.oid is not None:
-        run(repo, "symbolic-ref", "HEAD", f"{layout.BRANCHES}main")  # the remote has judgements alone
+        run(repo, "symbolic-ref", "HEAD", f"{layout.BRANCHES}main")  # the remote has only judgements
     return layout.read_head(repo)
 
 
-def _lore_folder(repo: Repository, entries: dict[str, objects.Entry]) -> str:
-    """Return where the remote keeps its lore. Raises UsageError where it is no dedicated store, SyncBlockedError."""
+def _read_lore_folder(repo: Repository, entries: dict[str, objects.Entry]) -> str:
+    """Return the remote's lore folder. Raises UsageError if it is not a dedicated store, SyncBlockedError."""
     hint = f"Clone it with git, then run `engram init` in it: {os.path.basename(repo.worktree)} is a repository like any other."
     found = checkout.store_settings(repo, entries, incoming_paths.NOT_CLONED)
     if found is None:
@@ -116,12 +116,12 @@ def _lore_folder(repo: Repository, entries: dict[str, objects.Entry]) -> str:
 
 
 def absolute(url: str) -> str:
-    """Return a folder's path from the root: git would take it relative to another folder."""
+    """Return the absolute path if `url` is a folder, which git would resolve from elsewhere; else `url`."""
     local = os.path.expanduser(url)
     return os.path.abspath(local) if os.path.isdir(local) else url
 
 
-def _name(url: str) -> str:
+def _folder_name(url: str) -> str:
     name = url.rstrip("/").removesuffix("/.git").replace("\\", "/").rpartition("/")[2].rpartition(":")[2]
     name = name.removesuffix(".git")
     if not name or unsafe_name(name):
@@ -130,7 +130,7 @@ def _name(url: str) -> str:
 
 
 def _check_target(root: str) -> bool:
-    """Return whether the folder is there already (empty)."""
+    """Return whether the folder already exists. Raises UsageError if it is not empty."""
     if not os.path.lexists(root):
         return False
     if not os.path.isdir(root) or os.listdir(root):
@@ -149,10 +149,10 @@ def _make_parent(root: str) -> None:
         ) from None
 
 
-def _remove(root: str, was_there: bool) -> None:
-    """Remove what a failed clone left; a folder that existed before stays, empty."""
+def _remove(root: str, existed: bool) -> None:
+    """Remove the files of a failed clone; a folder that existed before stays, empty."""
     import shutil
 
     shutil.rmtree(root, ignore_errors=True)
-    if was_there:
+    if existed:
         os.makedirs(root, exist_ok=True)

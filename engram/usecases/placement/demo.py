@@ -1,4 +1,4 @@
-"""A demonstration: two clones of one store that disagree, and how a sync merges them. Real repositories, no network."""
+"""A demonstration: two clones of a store disagree, and a sync merges them. Real repositories, no network."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 HUB = "hub.git"
 ADA, BOB = "ada", "bob"
 FIRST, SECOND = "Retry a failed upload once.", "The first attempt after a deploy meets a cold cache."
-SECONDS = 30.0  # for each git command that would use the network if the remote were elsewhere
+SECONDS = 30.0  # timeout of each git command that talks to the remote
 
 
 class Did(NamedTuple):
-    """One step: in whose clone, which command that is, and its result."""
+    """One step: whose clone, the command, and its result."""
 
     who: str
     command: str
@@ -38,7 +38,7 @@ class Did(NamedTuple):
 
 
 class Share(NamedTuple):
-    """What one clone's votes add to the confidence, in thousandths."""
+    """The share of a clone's votes in the confidence, in thousandths."""
 
     who: str
     thousandths: int
@@ -47,7 +47,7 @@ class Share(NamedTuple):
 class Demo(NamedTuple):
     """The steps, the resulting entry, and whether both clones have the same bytes at the same commit.
 
-    `path` is the entry's file and `text` its content; `before` is where its confidence began, in thousandths.
+    `path` is the entry's file and `text` its content; `before` is its initial confidence, in thousandths.
     """
 
     folder: str
@@ -62,7 +62,7 @@ class Demo(NamedTuple):
 
 
 def demo(folder: str = "") -> Demo:
-    """Run it in `folder` (missing or empty) and leave everything there, or in a folder that is removed afterwards.
+    """Run the demonstration in `folder` (missing or empty) and keep it, or in a temporary folder.
 
     Raises UsageError, GitError, StoreError.
     """
@@ -75,7 +75,7 @@ def demo(folder: str = "") -> Demo:
 
 
 def new_folder(folder: str) -> str:
-    """Make the folder of a demonstration that is kept, and return its path. Raises UsageError where it holds anything."""
+    """Create the folder of a demonstration that is kept, and return its path. Raises UsageError if it is not empty."""
     root = os.path.abspath(os.path.expanduser(folder))
     if os.path.exists(root) and (not os.path.isdir(root) or os.listdir(root)):
         raise UsageError(f"{root} already exists and is not an empty folder.", "Name another with --keep.")
@@ -84,7 +84,7 @@ def new_folder(folder: str) -> str:
 
 
 class _Demonstration:
-    """A demonstration that is running."""
+    """A running demonstration."""
 
     def __init__(self, root: str) -> None:
         self._root = os.path.realpath(root)
@@ -103,7 +103,7 @@ class _Demonstration:
                 store.close()
 
     def _agree(self) -> Lore:
-        """Ada records something and syncs; Bob clones it."""
+        """Ada records an entry and syncs; Bob clones the store."""
         hub = os.path.join(self._root, HUB)
         make_hub(hub)
         ada = os.path.join(self._root, ADA)
@@ -111,21 +111,20 @@ class _Demonstration:
         store = self._open(ADA)
         remote.add(store, "origin", hub)
         lore = record(store, Draft(f"{FIRST}\n\n{SECOND}", "FACT", tags=("upload",))).lore
-        said = f"confidence {two_decimals(lore.thousandths)}"
-        self._did(ADA, f'engram record "{FIRST} …"', said)
+        self._add_step(ADA, f'engram record "{FIRST} …"', f"confidence {two_decimals(lore.thousandths)}")
         self._sync(ADA)
         bob = clone(hub, os.path.join(self._root, BOB))
-        self._did(BOB, f"engram clone {HUB}", entries(bob.lore))
+        self._add_step(BOB, f"engram clone {HUB}", entries(bob.lore))
         self._open(BOB)
         return lore
 
     def _disagree(self, lore_id: str) -> None:
-        """Both judge it, both edit it, both change its category; neither knows of the other."""
+        """Both judge and edit the entry and change its category, unaware of each other."""
         self._judge(ADA, HELPFUL, lore_id)
         self._judge(BOB, INCORRECT, lore_id)
         for who, category in ((ADA, "EDGE_CASE_DISCOVERY"), (BOB, "DEPENDENCY_BEHAVIOR")):
             edit(self._stores[who], lore_id, Edit(category=category))
-            self._did(who, f"engram edit L1 --category {category}", "")
+            self._add_step(who, f"engram edit L1 --category {category}", "")
         longer = f"{FIRST}\n\n{SECOND[:-1]} of 2 GB."
         self._edit(ADA, lore_id, longer, "deploy", '"… cold cache of 2 GB."')
         other = f"{FIRST.replace('once', 'twice')}\n\n{SECOND}"
@@ -148,7 +147,7 @@ class _Demonstration:
             if (vote := file.lore.accounts.get(self._stores[who].source))
         )
         heads = [read_head(store.repository).oid or "" for store in (ada, bob)]
-        equal = heads[0] == heads[1] and _tree(ada) == _tree(bob)
+        equal = heads[0] == heads[1] and _read_tree(ada) == _read_tree(bob)
         return Demo(
             self._root, tuple(self._steps), path, file.raw.decode(), lore.thousandths, shares,
             file.lore.thousandths, heads[0], equal,
@@ -165,23 +164,23 @@ class _Demonstration:
             feedback(store, helpful=[lore_id]) if kind == HELPFUL else feedback(store, incorrect=[lore_id])
         )
         before, after = (two_decimals(round(value * 1000)) for value in (judged.previous, judged.current))
-        self._did(who, f"engram feedback --{kind} L1", f"confidence {before} → {after}")
+        self._add_step(who, f"engram feedback --{kind} L1", f"confidence {before} → {after}")
 
     def _edit(self, who: str, lore_id: str, content: str, tag: str, result: str) -> None:
         edit(self._stores[who], lore_id, Edit(content=content, add_tags=(tag,)))
-        self._did(who, f"engram edit L1 --add-tag {tag} --content …", result)
+        self._add_step(who, f"engram edit L1 --add-tag {tag} --content …", result)
 
     def _sync(self, who: str) -> None:
         done = sync_fully(self._stores[who])
         parts = [(done.pulled, "in"), (done.pushed, "out"), (done.conflicts, "conflict")]
-        self._did(who, "engram sync", ", ".join(f"{count} {what}" for count, what in parts if count))
+        self._add_step(who, "engram sync", ", ".join(f"{count} {label}" for count, label in parts if count))
 
-    def _did(self, who: str, command: str, result: str) -> None:
+    def _add_step(self, who: str, command: str, result: str) -> None:
         self._steps.append(Did(who, command, result))
 
 
 def sync_fully(store: Store) -> Synced:
-    """Commit what waits, and sync. Raises the first of its errors."""
+    """Commit pending changes, and sync. Raises the first error of the sync."""
     commit_pending(store, wait=SECONDS)
     done = sync(store, Options(timeout=SECONDS))
     if done.errors:
@@ -190,14 +189,14 @@ def sync_fully(store: Store) -> Synced:
 
 
 def make_hub(path: str) -> None:
-    """Make an empty bare repository that clones of a store share."""
+    """Create an empty bare repository for the clones of a store to share."""
     from engram.adapters.git.run.runner import run
 
     run(os.path.dirname(path), "init", "--quiet", "--bare", "--template=", "--initial-branch=main", path)
 
 
-def _tree(store: Store) -> dict[str, bytes]:
-    """Return every file of a clone, its git aside."""
+def _read_tree(store: Store) -> dict[str, bytes]:
+    """Return every file of a clone outside `.git`."""
     found = {}
     for folder, names, files in os.walk(store.places.root):
         names[:] = [name for name in names if name != ".git"]

@@ -1,4 +1,4 @@
-"""List the scopes, add a team's store by its address, remove one."""
+"""List the scopes, and add and remove teams' stores."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 
 class Listed(NamedTuple):
-    """One scope for people: `kind` is session, project, user or team, `here` the one around the caller.
+    """A scope for people: `kind` is session, project, user or team; `here` is true for the scope of the caller's folder.
 
-    `lore_count` and `past_retention` (lore that is not recalled any more) are 0 where the store is not on this
-    machine (`exists`); `remote` has no credentials; `message` says what is wrong with it.
+    `lore_count` and `past_retention` (entries that are no longer recalled) are 0 unless the store is on this machine
+    (`exists`); `remote` has no credentials; `message` is the error of a store that cannot be used.
     """
 
     name: str
@@ -43,7 +43,7 @@ class Listed(NamedTuple):
 
 
 class Added(NamedTuple):
-    """A team's scope that was added: where its clone is, how many entries came, whether a clone was there already."""
+    """An added team scope: the path of its clone, the number of entries cloned, and whether a clone existed."""
 
     name: str
     path: str
@@ -53,7 +53,7 @@ class Added(NamedTuple):
 
 
 def list_scopes(store: Store) -> list[Listed]:
-    """Return every scope that there could be from here, in the order session, project, user, teams."""
+    """Return every scope that can be used from here, in the order session, project, user, teams."""
     with store.lock:
         return [_describe_scope(store, name) for name in scopes.reachable_scopes(store)]
 
@@ -96,7 +96,7 @@ def add_scope(
 
 
 def team_clone(name: str) -> str:
-    """Return where the clone of a team's scope is. Raises NotFoundError where there is no such scope, ConfigError."""
+    """Return the path of a team scope's clone. Raises NotFoundError if there is no such scope, ConfigError."""
     settings = config_file.load(None)
     if name not in settings.teams():
         raise NotFoundError(f"There is no team scope {name}.", "`engram scope list` lists the scopes.")
@@ -104,9 +104,9 @@ def team_clone(name: str) -> str:
 
 
 def remove_scope(name: str, *, delete: bool = False) -> str:
-    """Remove a team's scope from the user's own settings, and return where its clone is. `delete` removes that too.
+    """Remove a team's scope from the user's own settings, with `delete` also its clone; return the path of the clone.
 
-    Raises NotFoundError, ConfigError, and StoreError where the clone has what no remote has.
+    Raises NotFoundError, ConfigError, and StoreError if the clone to delete may have changes that were not pushed.
     """
     root = team_clone(name)
     if delete and os.path.isdir(root):
@@ -138,7 +138,7 @@ def _describe_scope(store: Store, name: str) -> Listed:
         return found
     try:
         other = scopes.reach(store, name)
-        count, past = _counts(other)
+        count, past = _count_entries(other)
         remote = remote_of(other)
     except scopes.TROUBLE as error:
         message = error.message if isinstance(error, EngramError) else str(error)
@@ -146,13 +146,13 @@ def _describe_scope(store: Store, name: str) -> Listed:
     return found._replace(lore_count=count, past_retention=past, remote=remote or scope.url)
 
 
-def _counts(store: Store) -> tuple[int, int]:
-    """Return how many entries there are, and how many of them are past the scope's retention."""
+def _count_entries(store: Store) -> tuple[int, int]:
+    """Return the number of entries, and of those past the scope's retention."""
     horizon = store.scope.horizon(store.clock.now().timestamp())
-    if not horizon:
-        return consult(store, lambda generation: standing(generation.catalog).total), 0
-    old = consult(store, lambda generation: generation.catalog.select("created_at < ?", [horizon]))
-    past = sum(past_retention(h.created_at, h.last_validated, bool(h.pinned), horizon) for h in old)
+    past = 0
+    if horizon:
+        old = consult(store, lambda generation: generation.catalog.select("created_at < ?", [horizon]))
+        past = sum(past_retention(h.created_at, h.last_validated, bool(h.pinned), horizon) for h in old)
     return consult(store, lambda generation: standing(generation.catalog).total), past
 
 
@@ -175,7 +175,7 @@ def _clone(name: str, url: str, root: str, timeout: float, step: Callable[[str],
 
 
 def _address(url: str) -> str:
-    """Return the address for the settings: without a password, and over https without the name, which may be a token."""
+    """Return the address for the settings: without a password, and unless over ssh without the user, which may be a token."""
     from engram.usecases.placement.clone import absolute
 
     scheme, separator, rest = absolute(url).partition("://")
@@ -188,7 +188,7 @@ def _address(url: str) -> str:
 
 
 def _delete(root: str) -> None:
-    """Delete a clone, unless something in it was never pushed."""
+    """Delete a clone. Raises StoreError if it may have changes that were not pushed."""
     import shutil
 
     if not scopes.is_empty(root) and not _is_pushed(root):
@@ -200,7 +200,7 @@ def _delete(root: str) -> None:
 
 
 def _is_pushed(root: str) -> bool:
-    """Return whether all that is in a clone is known to be on its remote."""
+    """Return whether all files and commits of a clone are known to be on its remote."""
     from engram.adapters.git.remote import remotes
     from engram.adapters.git.run import layout
     from engram.adapters.git.run.runner import run

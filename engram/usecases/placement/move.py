@@ -1,4 +1,4 @@
-"""Move a store to another placement with its history; the old place is valid until the new one is complete."""
+"""Move a store to another placement with its history; the old place stays valid until the new one is complete."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class End(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """The plan of a move. `commits` are moved as history; `kept` says what of the old place stays.
+    """The plan of a move. `commits` counts the commits of history that are moved; `kept` says what stays at the old place.
 
-    `left` is set where an earlier move was killed when only the old place had still to be given up.
+    `left` is set if an earlier move was killed when only the old place had to be removed.
     """
 
     start: End
@@ -56,10 +56,10 @@ class Plan(NamedTuple):
 
 
 def plan(store: Store, placement: str, path: str = "") -> Plan:
-    """Return what moving the store to `placement` would do; changes nothing.
+    """Plan the move of the store to `placement`; change nothing.
 
-    `path` is the folder of the new repository, or one in the code repository (default: the
-    current folder). Raises UsageError, StoreError, GitError where it cannot be done.
+    `path` is the folder of the new repository, or a folder in the code repository (default: the current folder). Raises
+    UsageError, StoreError, GitError if the move is impossible.
     """
     places = store.places
     if places.scope == USER:
@@ -78,32 +78,32 @@ def plan(store: Store, placement: str, path: str = "") -> Plan:
     if places.placement == placement:
         raise UsageError(f"{places.root} has the placement {placement} already.", "Nothing was moved.")
     source.check(store)
-    end = _end(store, placement, os.path.abspath(path or os.getcwd()), named=bool(path))
+    end = _find_end(store, placement, os.path.abspath(path or os.getcwd()), named=bool(path))
     left = source.read_left(_state_at(end))
     if left == source.left_by(places) and (
         placement == BRANCH or os.path.isfile(os.path.join(end.path, CONFIG_NAME))
     ):
         return _plan_removal(store, left, end)
     _check(store, end)
-    commits = source.commits(store)
+    commits = source.count_commits(store)
     return Plan(
         End(places.root, places.placement),
         end,
-        _count(store),
+        _count_entries(store),
         commits,
-        _steps(store, end, commits),
-        _what_stays(source.left_by(store.places)),
+        _describe_steps(store, end, commits),
+        _describe_kept(source.left_by(store.places)),
     )
 
 
 def move(store: Store, wanted: Plan) -> Plan:
-    """Carry out a plan. Close the store afterwards: it is elsewhere now. Raises as `plan`."""
+    """Carry out a plan. Close the store afterwards, as it is elsewhere then. Raises as `plan`."""
     if wanted.left is None:
-        with source.at_rest(store):
+        with source.commit_and_lock(store):
             _make(store, wanted.end)
             source.remove_left(source.left_by(store.places), wanted.end.path, _state_at(wanted.end))
     else:
-        # Where the kill came before the hidden work tree was there, it is now.
+        # If the earlier move was killed before it made the hidden work tree, this makes it.
         describe(wanted.end.path, "project")
         source.remove_left(wanted.left, wanted.end.path, _state_at(wanted.end))
     repo = layout.repository_at(wanted.end.path)
@@ -116,13 +116,13 @@ def _make(store: Store, end: End) -> None:
     if end.placement == DEDICATED:
         target.to_dedicated(store, end.path)
     elif end.placement == BRANCH:
-        target.to_branch(store, _code(_common_dir(end)))
+        target.to_branch(store, _code_repository(_common_dir(end)))
     else:
-        target.to_tree(store, end.path, _code(end.path))
+        target.to_tree(store, end.path, _code_repository(end.path))
 
 
-def _end(store: Store, placement: str, folder: str, *, named: bool) -> End:
-    """Return where the store is to go, by the folder that the caller named or is in."""
+def _find_end(store: Store, placement: str, folder: str, *, named: bool) -> End:
+    """Return the new place of the store, given the folder that the caller named or is in."""
     places = store.places
     if placement == DEDICATED:
         return End(folder if named else _default_path(store), DEDICATED)
@@ -142,7 +142,7 @@ def _end(store: Store, placement: str, folder: str, *, named: bool) -> End:
 
 
 def _default_path(store: Store) -> str:
-    """Return `<repository>-lore` next to the code repository."""
+    """Return the path `<repository>-lore` next to the code repository."""
     repo = store.repository
     top = repo.worktree if store.places.placement == IN_TREE else lore_branch.top_of(repo)
     return f"{top.removesuffix('.git')}-lore"
@@ -152,16 +152,16 @@ def _check(store: Store, end: End) -> None:
     if end.placement == DEDICATED:
         target.check_folder(end.path)
     elif end.placement == BRANCH:
-        target.check_branch(_code(_common_dir(end)))
+        target.check_branch(_code_repository(_common_dir(end)))
     else:
-        target.check_tree(store, end.path, _code(end.path))
+        target.check_tree(store, end.path, _code_repository(end.path))
 
 
 def _common_dir(end: End) -> str:
     return os.path.dirname(os.path.dirname(end.path))
 
 
-def _code(folder: str) -> Repository:
+def _code_repository(folder: str) -> Repository:
     repo = layout.repository_at(folder)
     assert repo is not None
     return repo
@@ -174,19 +174,18 @@ def _state_at(end: End) -> str:
 
 
 def _plan_removal(store: Store, left: source.Left, end: End) -> Plan:
-    """Return the plan for a move whose new place is complete: only the old one has to be given up."""
+    """Return the plan for a move whose new place is complete: only the old one has to be removed."""
     start = End(left.root, left.placement)
-    found = _count(store)
     steps = (f"end the move that was cut short: give up {left.root}",)
-    return Plan(start, end, found, 0, steps, _what_stays(left), left)
+    return Plan(start, end, _count_entries(store), 0, steps, _describe_kept(left), left)
 
 
-def _count(store: Store) -> int:
+def _count_entries(store: Store) -> int:
     return len(scan.scan(store.places.root, store.places.folder).files)
 
 
-def _steps(store: Store, end: End, commits: int) -> tuple[str, ...]:
-    """Describe the steps, in order."""
+def _describe_steps(store: Store, end: End, commits: int) -> tuple[str, ...]:
+    """Return the steps in order, as phrases."""
     places = store.places
     if end.placement == IN_TREE:
         return (
@@ -195,14 +194,14 @@ def _steps(store: Store, end: End, commits: int) -> tuple[str, ...]:
             if places.placement == BRANCH
             else f"leave {places.root} as a repository of its own",
         )
-    made = (
+    create = (
         f"make the branch {lore_branch.BRANCH} in {_common_dir(end)}"
         if end.placement == BRANCH
         else f"make the repository {end.path}"
     )
-    what = "the lore folder's part of your history" if places.placement == IN_TREE else "its history"
-    history = f"copy {what}: {counted(commits, 'commit')}"
-    first = (made, history if commits else "begin without history: nothing was committed yet")
+    scope = "the lore folder's part of your history" if places.placement == IN_TREE else "its history"
+    history = f"copy {scope}: {counted(commits, 'commit')}"
+    first = (create, history if commits else "begin without history: nothing was committed yet")
     if places.placement == IN_TREE:
         return (
             *first,
@@ -213,7 +212,7 @@ def _steps(store: Store, end: End, commits: int) -> tuple[str, ...]:
     return (*first, f"leave {places.root} as it is, for you to delete")
 
 
-def _what_stays(left: source.Left) -> str:
+def _describe_kept(left: source.Left) -> str:
     if left.placement == BRANCH:
         return f"The branch {lore_branch.BRANCH} of {left.common_dir} stays with its history."
     if left.placement == DEDICATED:

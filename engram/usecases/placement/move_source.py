@@ -1,4 +1,4 @@
-"""The place that a move leaves: locked during the move, its history copied, and removed at the end."""
+"""The old place of a move: locked during the move, its history copied, and removed at the end."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
     from engram.adapters.git.run.layout import Repository
 
 _MARK = "moved-from"
-# In the same folder, not of this store.
+# Files of others in the state folder.
 _NEIGHBOURS = {"worktree", "branch", "stores", hidden_tree.NAME, "making.lock", "judgements.lock"}
 
 
 class Left(NamedTuple):
-    """A place that a store has left, as recorded in the new place until the old one is removed."""
+    """The old place of a store, as recorded in the new one until the old one is removed."""
 
     root: str
     folder: str
@@ -47,7 +47,7 @@ class Left(NamedTuple):
 
 
 def left_by(places: Places) -> Left:
-    """Return what is needed to remove a place."""
+    """Return the record of a place that is needed to remove it."""
     repository = places.repository
     return Left(
         places.root,
@@ -59,18 +59,17 @@ def left_by(places: Places) -> Left:
 
 
 @contextlib.contextmanager
-def at_rest(store: Store) -> Iterator[None]:
-    """Keep all processes from changing the store; everything is committed where Engram commits.
+def commit_and_lock(store: Store) -> Iterator[None]:
+    """Commit everything that Engram commits, then keep all processes from changing the store.
 
-    Raises StoreError where something here cannot be moved as it is, GitError in the middle of a rebase and
-    the like.
+    Raises StoreError if something cannot be moved as it is, GitError during a rebase and the like.
     """
     from engram.usecases.store.commit import commit_lock
     from engram.usecases.sync.local_changes import commit_local_changes
 
     if store.places.owns_branch:
         commit_local_changes(store)
-    _ = store.source_id  # a store that nothing was recorded in has none yet, and making it takes the lock
+    _ = store.source_id  # an unused store has none yet, and creating it takes the lock
     with contextlib.ExitStack() as locks:
         if store.places.owns_branch and not locks.enter_context(commit_lock(store).tried(30)):
             raise StoreError("Another process is committing.", "Nothing was moved; try again.")
@@ -80,7 +79,7 @@ def at_rest(store: Store) -> Iterator[None]:
 
 
 def check(store: Store, *, settled: bool = False) -> None:
-    """Raise StoreError or GitError where the store cannot be moved as it is; `settled` says that all was committed."""
+    """Raise StoreError or GitError if the store cannot be moved as it is; `settled` means that all was committed."""
     from engram.adapters.git.read.snapshot import outside_changes
     from engram.adapters.git.read.unmerged import list_unmerged
     from engram.usecases.store.commit import has_work
@@ -89,24 +88,24 @@ def check(store: Store, *, settled: bool = False) -> None:
     layout.check_idle(repo, StoreError, "moved", may_be_detached=places.placement == IN_TREE)
     lore_branch.check_head(repo, layout.read_head(repo))
     if places.placement == IN_TREE:
-        left = [*list_unmerged(repo, inside(places, places.folder))]
-        if left:
-            raise StoreError(f"{left[0]} is not merged; nothing was moved.", "Resolve it with git first.")
+        unmerged = [*list_unmerged(repo, inside(places, places.folder))]
+        if unmerged:
+            raise StoreError(f"{unmerged[0]} is not merged; nothing was moved.", "Resolve it with git first.")
         return
     if not settled:
         return
     if has_work(store):
         raise StoreError("Changes were made just now; nothing was moved.", "Try again.")
-    left = [found.path for found in outside_changes(repo, "")]
-    if left:
+    uncommitted = [change.path for change in outside_changes(repo, "")]
+    if uncommitted:
         raise StoreError(
-            f"{left[0]} in {places.root} is not committed; nothing was moved.",
+            f"{uncommitted[0]} in {places.root} is not committed; nothing was moved.",
             "If it is lore, `engram doctor` says why; commit or remove anything else.",
         )
 
 
-def commits(store: Store) -> int:
-    """Return how many commits of history would be moved."""
+def count_commits(store: Store) -> int:
+    """Return the number of commits of history that would be moved."""
     places, repo = store.places, _repository(store)
     head = layout.read_head(repo).oid
     path = inside(places, places.folder) if places.placement == IN_TREE else ""
@@ -114,49 +113,50 @@ def commits(store: Store) -> int:
 
 
 def copy_history(store: Store, repo: Repository) -> str | None:
-    """Copy the store's history into another repository, at `copying.REF`; return its last commit, None without any."""
+    """Copy the store's history into another repository, at `history_copy.REF`; return its last commit, or None."""
     places, own = store.places, _repository(store)
     head = layout.read_head(own)
     if places.placement != IN_TREE:
         return history_copy.fetch(repo, own.common_dir, f"{layout.BRANCHES}{head.branch}")
-    found = None
+    tip = None
     if head.oid:
-        found = history_copy.folder_history(own, head.oid, inside(places, places.folder), places.folder)
-    if found and repo.common_dir != own.common_dir:
+        tip = history_copy.folder_history(own, head.oid, inside(places, places.folder), places.folder)
+    if tip and repo.common_dir != own.common_dir:
         history_copy.fetch(repo, own.common_dir, history_copy.REF)
         history_copy.forget(own)
-    return found
+    return tip
 
 
-def last_changes(
+def final_changes(
     store: Store, repo: Repository, commit: str | None, placement: str
 ) -> dict[str, bytes | None]:
-    """Return what the commit that ends the move changes: settings, attributes, and in-tree what nobody has committed."""
+    """Return the changes of the commit that ends the move: settings, attributes, and uncommitted in-tree files."""
     from engram.usecases.merge.install_driver import attribute_lines
 
     places = store.places
-    held = files_of(repo, commit) if commit else {}
+    committed = files_of(repo, commit) if commit else {}
     changes: dict[str, bytes | None] = {CONFIG_NAME: config_for(store, placement)}
     old = b"" if places.placement == IN_TREE else read_attributes(os.path.join(places.root, ATTRIBUTES))
     changes[".gitattributes"] = with_attributes(old, attribute_lines(places.folder))
     if places.placement == IN_TREE:
         algorithm = layout.hash_name(repo)
-        there = files(places.root, places.folder)
-        for path, content in there.items():
-            if path not in held or held[path].oid != objects.blob_oid(content, algorithm):
-                changes[path] = _without_secrets(store, path, content)
-        changes |= dict.fromkeys(path for path in held if path not in there)
+        present = files(places.root, places.folder)
+        for path, content in present.items():
+            if path not in committed or committed[path].oid != objects.blob_oid(content, algorithm):
+                _refuse_secrets(store, path, content)
+                changes[path] = content
+        changes |= dict.fromkeys(path for path in committed if path not in present)
     return changes
 
 
 def config_for(store: Store, placement: str) -> bytes:
-    """Return the store's own settings, but for the placement."""
+    """Return the store's own settings with another placement."""
     path = os.path.join(store.places.root, CONFIG_NAME)
     return config_file.set_values(atomic.read(path), {"store.placement": placement}, path)
 
 
 def files(root: str, folder: str) -> dict[str, bytes]:
-    """Return every regular file below the lore folder, by its store path; hidden ones and links are left out."""
+    """Return the regular files below the lore folder by store path, without hidden files and links."""
     found: dict[str, bytes] = {}
     top = os.path.join(root, *folder.split("/"))
     for at, folders, names in os.walk(top):
@@ -175,10 +175,7 @@ def inside(places: Places, path: str) -> str:
 
 
 def copy_judgements(store: Store, repo: Repository) -> None:
-    """Give another repository what the branch of judgements holds; this clone's own lines come with its state.
-
-    Raises GitError.
-    """
+    """Copy the branch of judgements to another repository; this clone's own lines are in its state. Raises GitError."""
     own, ref = _repository(store), judgements.branch_ref(store)
     if not ref or repo.common_dir == own.common_dir:
         return
@@ -188,9 +185,9 @@ def copy_judgements(store: Store, repo: Repository) -> None:
 
 
 def carry_state(store: Store, state: str, placement: str) -> None:
-    """Copy what is private to this clone into the new place's state folder: its id, judgements, refs, the activity log, keys.
+    """Copy the private state of this clone to the new state folder: its id, judgements, refs, activity log and keys.
 
-    That folder then also says which place was left, and which settings were accepted, with the new `placement`. Raises StoreError.
+    That folder then also records the old place, and the accepted settings with the new `placement`. Raises StoreError.
     """
     try:
         os.makedirs(state, exist_ok=True)
@@ -200,8 +197,8 @@ def carry_state(store: Store, state: str, placement: str) -> None:
     atomic.write(os.path.join(state, "source"), f"{store.source_id}\n".encode(), "source", 0o600)
     store.state.copy_to(state)
     store.ledgers.copy_to(LedgerFolder(state))
-    if aside := judgements.ignored_sources(store):
-        LedgerFolder(state).change(ledger.IGNORED, lambda _: erasure.render(aside))
+    if ignored := judgements.ignored_sources(store):
+        LedgerFolder(state).change(ledger.IGNORED, lambda _: erasure.render(ignored))
     carry(store.places.state, state)
     accepted_settings.carry(store.places.state, state, placement)
     atomic.write(
@@ -210,7 +207,7 @@ def carry_state(store: Store, state: str, placement: str) -> None:
 
 
 def read_left(state: str) -> Left | None:
-    """Return the place that was left for the store with this state folder and is not removed yet."""
+    """Return the old place of the store with this state folder if it is not removed yet, else None."""
     try:
         return Left(**json.loads(atomic.read(os.path.join(state, _MARK))))
     except (EngramError, ValueError, TypeError):
@@ -218,17 +215,17 @@ def read_left(state: str) -> Left | None:
 
 
 def remove_left(left: Left, root: str, state: str) -> None:
-    """Remove the place that was left; `root` and `state` are those of the new one, which is complete. Branches stay.
+    """Remove the old place; `root` and `state` are those of the new one, which is complete. Branches stay.
 
-    Doing it again finishes what a kill cut short. Raises StoreError.
+    Calling it again finishes an interrupted removal. Raises StoreError.
     """
-    LedgerFolder(left.state).copy_to(LedgerFolder(state))  # more may have been said since a kill
+    LedgerFolder(left.state).copy_to(LedgerFolder(state))  # there may be judgements since a kill
     try:
         if left.placement == IN_TREE:
             _remove_files(left, root)
             _empty(left.state)
         elif left.placement == DEDICATED:
-            _empty(left.state, DEDICATED)  # used again, it is a clone of its own, with an id of its own
+            _empty(left.state, DEDICATED)  # if it is used again, it is a clone with an id of its own
         elif left.placement == BRANCH:
             remove_hidden(left.common_dir)
     except OSError as error:
@@ -250,17 +247,17 @@ def remove_hidden(common_dir: str) -> None:
 
 
 def _remove_files(left: Left, new_root: str) -> None:
-    """Delete the in-tree files that are in the new place byte for byte, and at last what makes them a store.
+    """Delete the in-tree files that are equal in the new place, and last the settings, which make the folder a store.
 
-    Raises StoreError where there are others, of somebody who went on after a kill.
+    Raises StoreError if there are other files: somebody wrote them after a kill.
     """
     others = []
     for path, content in files(left.root, left.folder).items():
         try:
-            moved = atomic.read(os.path.join(new_root, *path.split("/"))) == content
+            is_moved = atomic.read(os.path.join(new_root, *path.split("/"))) == content
         except NotFoundError:
-            moved = False
-        if moved:
+            is_moved = False
+        if is_moved:
             _delete(os.path.join(left.root, *path.split("/")))
         else:
             others.append(path)
@@ -272,17 +269,15 @@ def _remove_files(left: Left, new_root: str) -> None:
     atomic.discard(os.path.join(left.root, CONFIG_NAME))
     top = os.path.join(left.root, *left.folder.split("/"))
     for at, _, _ in os.walk(top, topdown=False):
-        with contextlib.suppress(OSError):  # something is left in it
+        with contextlib.suppress(OSError):  # not empty
             os.rmdir(at)
 
 
 def _empty(state: str, *kept: str) -> None:
-    """Delete a store's private files; other stores may have their places in the same folder."""
+    """Delete a store's private files but those of others in the same folder and those named in `kept`."""
     for name in os.listdir(state) if os.path.isdir(state) else ():
-        path = os.path.join(state, name)
-        if name in _NEIGHBOURS or name in kept:
-            continue
-        _delete(path)
+        if name not in _NEIGHBOURS and name not in kept:
+            _delete(os.path.join(state, name))
 
 
 def _delete(path: str) -> None:
@@ -292,7 +287,7 @@ def _delete(path: str) -> None:
         atomic.discard(path)
 
 
-def _without_secrets(store: Store, path: str, content: bytes) -> bytes:
+def _refuse_secrets(store: Store, path: str, content: bytes) -> None:
     from engram.domain.admission.secrets import find_secrets
 
     if find_secrets(content.decode("utf-8", "replace"), store.allowed_secrets):
@@ -300,7 +295,6 @@ def _without_secrets(store: Store, path: str, content: bytes) -> bytes:
             f"{path} contains what looks like a secret and is not committed; nothing was moved.",
             "Remove the secret, or allow it: engram config secrets.allow",
         )
-    return content
 
 
 def _repository(store: Store) -> Repository:

@@ -1,4 +1,4 @@
-"""The place that a move goes to: completed while the old one is still valid."""
+"""The new place of a move: completed while the old one is still valid."""
 
 from __future__ import annotations
 
@@ -26,46 +26,46 @@ _MAIN = "refs/heads/main"
 
 
 def check_branch(repo: Repository) -> None:
-    """Raise StoreError where the repository cannot get a branch of lore now."""
+    """Raise StoreError if the repository cannot get a branch of lore now."""
     from engram.adapters.files import places
     from engram.usecases.opening.branch_placement import at_remotes, check_name_is_free
 
     name = lore_branch.BRANCH
     if lore_branch.is_kept(repo.common_dir, places.CONFIG_NAME):
         raise StoreError(f"{repo.common_dir} keeps lore on the branch {name} already.", "Nothing was moved.")
-    there = hidden_tree.tip(repo)
-    if there is not None and there != hidden_tree.tip(repo, history_copy.REF):
+    tip = hidden_tree.tip(repo)
+    if tip is not None and tip != hidden_tree.tip(repo, history_copy.REF):
         raise StoreError(
             f"There is a branch {name} already; nothing was moved.",
             f"If an earlier move left it, rename it: git branch -m {name} {name}-old",
         )
-    having = sorted(at_remotes(repo)[0]) if there is None else []
-    if having:
+    names = sorted(at_remotes(repo)[0]) if tip is None else []
+    if names:
         raise StoreError(
-            f"{having[0]} has a branch {name} already; nothing was moved.",
+            f"{names[0]} has a branch {name} already; nothing was moved.",
             "If somebody moved this store, `git pull` brings the removal of its files, and `engram init` takes the branch.",
         )
     check_name_is_free(repo)
 
 
 def to_branch(store: Store, repo: Repository) -> str:
-    """Put the store on the branch of the repository, and return its new root. Raises StoreError, GitError, SyncBlockedError."""
+    """Move the store to the repository's branch of lore; return its new root. Raises StoreError, GitError, SyncBlockedError."""
     from engram.usecases.opening.branch_placement import check_out, making
 
     with making(repo.common_dir):
         check_branch(repo)
-        tip = _last_commit(store, repo, BRANCH)
+        tip = _commit_move(store, repo, BRANCH)
         run(repo, "update-ref", "-m", "engram move", lore_branch.REF, tip)
         source.copy_judgements(store, repo)
         state = lore_branch.state_in(repo.common_dir)
         draft = state + ".new"
         source.carry_state(store, draft, BRANCH)
-        os.rename(draft, state)  # from here on the repository has the store
+        os.rename(draft, state)  # from now on the repository has the store
         return check_out(repo).worktree
 
 
 def check_folder(root: str) -> None:
-    """Raise UsageError where no repository can be made at `root`."""
+    """Raise UsageError if no repository can be created at `root`."""
     if os.path.lexists(root) and (not os.path.isdir(root) or os.listdir(root)):
         raise UsageError(
             f"{root} already exists and is not an empty folder.",
@@ -80,7 +80,7 @@ def check_folder(root: str) -> None:
 
 
 def to_dedicated(store: Store, root: str) -> str:
-    """Make a repository of the store's own at `root`. Raises as `to_branch`."""
+    """Move the store to a repository of its own at `root`. Raises as `to_branch`."""
     from engram.adapters.git.write.create import init
 
     check_folder(root)
@@ -88,7 +88,7 @@ def to_dedicated(store: Store, root: str) -> str:
     shutil.rmtree(draft, ignore_errors=True)
     repo = init(draft, store.places.folder)
     atomic.discard(os.path.join(draft, ".gitattributes"))  # comes with the commit
-    tip = _last_commit(store, repo, DEDICATED)
+    tip = _commit_move(store, repo, DEDICATED)
     files = checkout.files_of(repo, tip)
     left_out = checkout.check(repo, files, store.places.folder, incoming_paths.NOT_MOVED, "The store's")
     run(repo, "update-ref", "-m", "engram move", _MAIN, tip)
@@ -111,22 +111,22 @@ def to_dedicated(store: Store, root: str) -> str:
 
 
 def check_tree(store: Store, root: str, repo: Repository) -> None:
-    """Raise StoreError where the store's files cannot be put among those of a work tree."""
+    """Raise StoreError if the store's files cannot be written to a work tree."""
     layout.check_idle(repo, StoreError, "moved", may_be_detached=True)
     if os.path.lexists(os.path.join(root, CONFIG_NAME)):
         raise StoreError(f"{root} is a store already; nothing was moved.", "Name another folder.")
-    there = source.files(root, store.places.folder)
+    present = source.files(root, store.places.folder)
     moving = source.files(store.places.root, store.places.folder)
-    other = sorted(path for path, content in there.items() if moving.get(path) != content)
-    if other:
+    blocking = sorted(path for path, content in present.items() if moving.get(path) != content)
+    if blocking:
         raise StoreError(
-            f"{os.path.join(root, other[0])} is in the way; nothing was moved.",
+            f"{os.path.join(root, blocking[0])} is in the way; nothing was moved.",
             f"Lore would go to {store.places.folder}/ there: move its contents elsewhere, or name another folder.",
         )
 
 
 def to_tree(store: Store, root: str, repo: Repository) -> str:
-    """Put the store's files among those of a work tree, uncommitted. Raises StoreError."""
+    """Write the store's files to a work tree, uncommitted. Raises StoreError."""
     check_tree(store, root, repo)
     source.copy_judgements(store, repo)
     source.carry_state(store, state_folder(root, repo), IN_TREE)
@@ -135,14 +135,14 @@ def to_tree(store: Store, root: str, repo: Repository) -> str:
         os.makedirs(os.path.dirname(file), exist_ok=True)
         atomic.write(file, content, "move")
     config = source.config_for(store, IN_TREE)
-    atomic.write(os.path.join(root, CONFIG_NAME), config, "move")  # from here on it is a store
+    atomic.write(os.path.join(root, CONFIG_NAME), config, "move")  # from now on it is a store
     return root
 
 
-def _last_commit(store: Store, repo: Repository, placement: str) -> str:
-    """Return the commit that the store's history ends with in its new place."""
+def _commit_move(store: Store, repo: Repository, placement: str) -> str:
+    """Copy the store's history, commit the move on top, and return that commit."""
     history = source.copy_history(store, repo)
-    changes = source.last_changes(store, repo, history, placement)
+    changes = source.final_changes(store, repo, history, placement)
     moment = int(store.clock.now().timestamp())
     agent = store.caller.who
     text = f"Move the store from {store.places.placement} to {placement}\n\nEngram-Agent: {agent}\n"

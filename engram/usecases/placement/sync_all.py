@@ -1,4 +1,4 @@
-"""Sync every scope that has a remote, one after the other: a failure of one does not stop the others."""
+"""Sync every scope that has a remote, one after the other; if one fails, the others are still synced."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
 
 
 class SyncedScope(NamedTuple):
-    """The sync of one scope; `done` has its errors, also one that kept it from starting."""
+    """The sync of one scope; `done` has its errors, even one that prevented the sync."""
 
     scope: str
     path: str
     done: Synced
 
     def as_dict(self) -> dict[str, object]:
-        """Return the JSON of one scope."""
+        """Return the result as JSON values."""
         return {"scope": self.scope, "path": self.path, **self.done.as_dict()}
 
 
 def sync_all(store: Store, options: Options, step: Callable[[str], None] | None = None) -> list[SyncedScope]:
-    """Sync the store of each scope that is a repository of its own with a remote; those without are left out.
+    """Sync the stores of all scopes that have a branch of their own and a remote.
 
-    A team's store that is configured and not on this machine yet is cloned. Expected trouble is in the answer.
+    Clone configured teams' stores that are not on this machine yet. Expected errors are in the results, not raised.
     """
     found = []
     for name in scopes.reachable_scopes(store):
@@ -43,12 +43,12 @@ def sync_all(store: Store, options: Options, step: Callable[[str], None] | None 
             other = scopes.reach(store, name)
             if not other.places.owns_branch or not remote_of(other):
                 continue
-            report = None if step is None else _naming(name, step)
+            report = None if step is None else _with_scope(name, step)
             found.append(SyncedScope(name, path, sync(other, options, report)))
         except EngramError as error:
             found.append(SyncedScope(name, path, Synced(errors=(error,))))
     return found
 
 
-def _naming(name: str, step: Callable[[str], None]) -> Callable[[str], None]:
-    return lambda what: step(f"{name}: {what}")
+def _with_scope(name: str, step: Callable[[str], None]) -> Callable[[str], None]:
+    return lambda text: step(f"{name}: {text}")

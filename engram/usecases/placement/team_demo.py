@@ -1,6 +1,6 @@
-"""A demonstration to look around in: a team of three with two clones, whose lore has everything that waits for a person.
+"""A demonstration to explore: a team of three with two clones, with every kind of entry that waits for a person.
 
-Real repositories and real syncs in a folder of one's own; the texts are made up.
+Real repositories and real syncs; the texts are made up.
 """
 
 # ruff: noqa: E501 - texts
@@ -37,7 +37,7 @@ _AUTHOR = ("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COM
 
 
 class Line(NamedTuple):
-    """An entry of the demonstration: how many days ago it was recorded, and by which agent ("": none)."""
+    """An entry of the demonstration: `days` ago it was recorded by `agent` ("": a person)."""
 
     category: str
     content: str
@@ -45,7 +45,7 @@ class Line(NamedTuple):
     tags: tuple[str, ...] = ()
     agent: str = ""
     status: str = "active"
-    ends: float = 0.0  # days after which it expires, 0: never
+    expires: float = 0.0  # after so many days; 0: never
 
 
 UPLOADS = "Uploads are limited to 100 MB by the gateway."
@@ -114,17 +114,17 @@ ABOUT = {"queue": "Broker", "search": "Search", "billing": "Ledger", "uploads": 
 
 
 def make_team(folder: str) -> str:
-    """Make the clones of Ada and of Bob in an empty folder; return the root of Ada's, where everything waits.
+    """Create the clones of Ada and Bob in an empty folder; return the root of Ada's, which has the review queue.
 
     Takes some seconds. Raises GitError, StoreError.
     """
-    with _without_own_author():
+    with _ignore_author_variables():
         return _Team(os.path.realpath(folder)).make()
 
 
 @contextmanager
-def _without_own_author() -> Iterator[None]:
-    """Within this git takes the author from the clone: the environment's would be the author of everything."""
+def _ignore_author_variables() -> Iterator[None]:
+    """Have git take authors from the clones' configuration rather than from the environment."""
     before = {name: os.environ.pop(name) for name in _AUTHOR if name in os.environ}
     try:
         yield
@@ -132,38 +132,38 @@ def _without_own_author() -> Iterator[None]:
         os.environ.update(before)
 
 
-def _name(root: str, person: str) -> None:
-    """Have git take this person for the one who works in a clone."""
+def _set_author(root: str, person: str) -> None:
+    """Configure a person as the author in a clone."""
     run(root, "config", "user.name", person)
     run(root, "config", "user.email", f"{person.split(maxsplit=1)[0].lower()}@example.org")
 
 
 class Earlier(Clock):
-    """A clock that is behind by some hours, so that of two deeds of one moment it is certain which came first."""
+    """A clock that is some hours behind, so that the order of actions is certain."""
 
     def __init__(self, hours: float) -> None:
         self._behind = int(hours * 3600e9)
 
     def nanoseconds(self) -> int:
-        """Nanoseconds since 1970, some hours ago."""
+        """Return the nanoseconds since 1970, some hours ago."""
         return super().nanoseconds() - self._behind
 
 
 class _Team:
-    """The clones while they are made."""
+    """The clones while they are created."""
 
     def __init__(self, root: str) -> None:
         self._root = root
         self._stores: dict[str, Store] = {}
 
     def make(self) -> str:
-        """Make everything."""
+        """Create the hub and both clones; return the root of Ada's."""
         try:
             hub = os.path.join(self._root, HUB)
             make_hub(hub)
             first = os.path.join(self._root, "ada")
             run(self._root, "init", "--quiet", "--template=", "--initial-branch=main", first)
-            _name(first, ADA)
+            _set_author(first, ADA)
             init(first, placement=DEDICATED)
             ada = self._open("ada", ADA, 3.5)
             remote.add(ada, "origin", hub)
@@ -181,9 +181,9 @@ class _Team:
                 store.close()
 
     def _settle(self, known: dict[str, Lore]) -> None:
-        """Let both clones change what they have at once, and meet."""
+        """Change both clones concurrently, then sync them."""
         ada = self._stores["ada"]
-        bob = self._open("bob", CLEO, 2.5)  # who works at the same machine
+        bob = self._open("bob", CLEO, 2.5)  # who shares Bob's machine
         for line in CLEOS:
             self._record(bob, line)
         commit_pending(bob, wait=SECONDS)
@@ -207,21 +207,21 @@ class _Team:
         propose(bob, PROPOSAL, Options(timeout=SECONDS))
 
     def _open(self, name: str, person: str, ago: float) -> Store:
-        """Open a clone in which this person works from now on, some hours ago."""
+        """Open a clone for a person, with a clock that is `ago` hours behind."""
         if name in self._stores:
             self._stores.pop(name).close()
         root = os.path.join(self._root, name)
-        _name(root, person)
+        _set_author(root, person)
         store = open_store(root, Caller("demo", ""), clock=Earlier(ago))
         self._stores[name] = store
         return store
 
     def _record(self, store: Store, line: Line, *, again: bool = False) -> Lore:
         at = store.clock.now() - timedelta(days=line.days)
-        ends = at + timedelta(days=line.ends) if line.ends else None
+        expires_at = at + timedelta(days=line.expires) if line.expires else None
         about = tuple(name for tag, name in ABOUT.items() if tag in line.tags)
         draft = Draft(
             line.content, line.category, tags=line.tags, entities=about, agent=line.agent, status=line.status,
-            created_at=at, expires_at=ends,
+            created_at=at, expires_at=expires_at,
         )  # fmt: skip
         return record(store, draft, again=again).lore
