@@ -1,4 +1,4 @@
-"""What evidence a proposal needs, and what it must not do."""
+"""The evidence that a proposal needs, and the harm that it must not do."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ EVIDENCE = Evidence(40, 20, FINE, FINE._replace(ndcg=0.6), Interval(0.1, 0.02, 0
         {"after": FINE._replace(recall=0.94)},
     ],
 )
-def test_evidence_that_leaves_doubt_or_does_harm_is_not_enough(weaker: dict[str, Any]) -> None:
+def test_doubtful_evidence_or_harm_is_not_enough(weaker: dict[str, Any]) -> None:
     assert evolution.is_sound(EVIDENCE, hides=False)
     assert not evolution.is_sound(EVIDENCE._replace(**weaker), hides=False)
 

@@ -1,4 +1,4 @@
-"""Evolution: what is learned from judged queries, how far it goes, and that noise and a good ranking are left alone."""
+"""Evolution: learning from judged queries, within bounds, and leaving noise and a good ranking alone."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ STEP = Proposal(ranking.WORDS_KEY, 0.53, 0.43, EVIDENCE, EVIDENCE)
 
 
 class Team:
-    """A store of real lore, and questions in other words than the entries': some judged, the others never asked."""
+    """A store of real lore, and questions in other words: some judged, the others never asked."""
 
     def __init__(self, root: Path) -> None:
         self.root = plain(root)
@@ -67,7 +67,7 @@ class Team:
         self.unseen = questions[ASKED : ASKED + UNSEEN]
 
     def _judge(self, engram: Engram, question: Question) -> None:
-        """As a person would: what helped, and what stood above it and did not."""
+        """Judge as a person would: the helpful entry, and those ranked above it that did not help."""
         shown = [hit.lore.id for hit in engram.query(question.text).lore]
         wrong = [lore_id for lore_id in shown[:2] if lore_id not in question.helpful][:1]
         helped = [lore_id for lore_id in shown if lore_id in question.helpful]
@@ -76,7 +76,7 @@ class Team:
             engram.feedback(helpful=helped, not_relevant=wrong)
 
     def quality(self, engram: Engram) -> Quality:
-        """How well questions are answered that were never asked before."""
+        """Measure the answers to questions that were never asked before."""
         with open_replayer(engram.store) as replayer:
             found = replayer.shown([one.text for one in self.unseen])
         return retrieval_measures.quality(
@@ -95,7 +95,7 @@ def small(tmp_path: Path) -> Iterator[Engram]:
 
 
 def ask(engram: Engram, question: str, **judgements: str) -> list[str]:
-    """Ask, and judge some seconds later; the ids that were shown."""
+    """Ask, and judge some seconds later; return the ids shown."""
     shown = [hit.lore.id for hit in engram.query(question).lore]
     engram.store.clock.advance(seconds=20)  # type: ignore[attr-defined]
     if judgements:
@@ -107,7 +107,7 @@ def ask(engram: Engram, question: str, **judgements: str) -> list[str]:
 
 
 @pytest.mark.slow
-def test_a_well_tuned_store_is_left_alone_and_a_weight_badly_set_is_mended(tmp_path: Path) -> None:
+def test_a_well_tuned_store_is_left_alone_and_a_bad_weight_is_corrected(tmp_path: Path) -> None:
     team = Team(tmp_path / "team")
     path = team.root / places.CONFIG_NAME
     good = path.read_bytes()
@@ -164,7 +164,7 @@ def test_random_judgements_propose_nothing(tmp_path: Path) -> None:
 
 
 @given(st.fixed_dictionaries({key: st.floats(key_named(key).low, key_named(key).high) for key in RANKING}))
-def test_no_step_goes_further_than_it_may(present: dict[str, float]) -> None:
+def test_no_step_exceeds_its_bounds(present: dict[str, float]) -> None:
     for key, value in evolution.steps(present):
         declared, now = key_named(key), present[key]
         assert declared.low <= value <= declared.high
@@ -206,7 +206,7 @@ def test_undone_judgements_do_not_count(tmp_path: Path) -> None:
         assert engram.evolve().judged == 0
 
 
-def test_a_session_that_begins_anew_forgets_its_feedback_and_the_live_record_does_not(small: Engram) -> None:
+def test_a_restarted_session_forgets_its_feedback_but_the_activity_log_does_not(small: Engram) -> None:
     small.store.clock.advance(hours=13)  # type: ignore[attr-defined]
     ask(small, "brokers deliver twice", helpful="L1")
     assert small.store.state.run("SELECT count(*) FROM feedback") == [(1,)]
@@ -248,7 +248,7 @@ def test_fewer_than_thirty_judged_retrievals_propose_nothing_and_say_so(small: E
 
 
 @pytest.mark.parametrize("user", [False, True])
-def test_reverting_gives_back_the_file_as_it_was_each_time(small: Engram, user: bool) -> None:
+def test_reverting_restores_the_file_each_time(small: Engram, user: bool) -> None:
     path = Path(places.user_config_file() if user else Path(small.path) / places.CONFIG_NAME)
     former = path.read_bytes() if path.exists() else None
     states = [former]
@@ -263,7 +263,7 @@ def test_reverting_gives_back_the_file_as_it_was_each_time(small: Engram, user: 
         small.evolve(revert=True)
 
 
-def test_where_engram_commits_both_are_commits(tmp_path: Path) -> None:
+def test_applying_and_reverting_are_commits_where_engram_commits(tmp_path: Path) -> None:
     root = dedicated(tmp_path / "store")
     former = (root / places.CONFIG_NAME).read_bytes()
     with opened(root) as engram:
@@ -278,7 +278,7 @@ def test_where_engram_commits_both_are_commits(tmp_path: Path) -> None:
     assert (root / places.CONFIG_NAME).read_bytes() == former
 
 
-def test_a_file_that_was_changed_since_is_not_given_back(small: Engram) -> None:
+def test_a_file_that_was_changed_since_is_not_reverted(small: Engram) -> None:
     path = Path(apply_proposals(small.store, [STEP], user=False))
     changed = path.read_bytes() + b"[recall]\nlimit = 3\n"
     path.write_bytes(changed)
@@ -312,7 +312,7 @@ async def test_an_agent_evolves_by_the_official_client(small: Engram) -> None:
 # --- the settings
 
 
-def test_what_no_file_sets_is_as_measured_to_the_last_digit() -> None:
+def test_unset_values_equal_the_measured_ones_exactly() -> None:
     assert weights_of(Settings({})) == Weights(ranking.WORDS, ranking.STANDING)
     assert weights_of(Settings({key: key_named(key).default for key in RANKING})) == weights_of(Settings({}))
     shares = [weights_of(Settings({ranking.WORDS_KEY: share / 100})).words for share in range(0, 91, 10)]
@@ -331,7 +331,7 @@ def test_a_half_life_and_a_threshold_change_what_is_shown(small: Engram) -> None
     assert small.query("settings of a broker", keep=False).lore == ()
 
 
-def test_a_pulled_file_with_a_weight_out_of_bounds_leaves_the_one_before(tmp_path: Path) -> None:
+def test_a_pulled_file_with_a_weight_out_of_bounds_keeps_the_previous_weight(tmp_path: Path) -> None:
     root, state = plain(tmp_path / "store", "[ranking]\nthreshold = -0.05\nwords = 0.7\n"), tmp_path / "state"
     state.mkdir()
     assert in_force(str(root), str(state)).settings.number(ranking.THRESHOLD_KEY) == -0.05

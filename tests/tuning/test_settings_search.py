@@ -1,4 +1,4 @@
-"""Weights of scopes: what judged queries prove better, by the answers that all scopes together would give."""
+"""Weights of scopes that judged queries prove better, by the answers of all scopes together."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def weigh(value: float) -> None:
 
 
 @pytest.mark.slow
-def test_a_scope_that_helps_and_weighs_too_little_is_given_more_weight(tmp_path: Path) -> None:
+def test_a_helpful_scope_with_too_little_weight_gets_more(tmp_path: Path) -> None:
     root, clock = plain(tmp_path / "project"), SetClock()
     plain(Path(places.user_store()))
     asked = [one for one in lines("queries.jsonl") if one["kind"] in ("paraphrase", "task")][:ASKED]
@@ -82,7 +82,7 @@ def test_a_scope_that_helps_and_weighs_too_little_is_given_more_weight(tmp_path:
         assert [*others(alone.store)] == [], "a query that asks one scope has no weights"
 
 
-def test_no_weight_goes_further_than_it_may() -> None:
+def test_no_weight_exceeds_its_bounds() -> None:
     assert steps({WEIGHT: 0.7}) == [(WEIGHT, 0.5), (WEIGHT, 0.6), (WEIGHT, 0.8), (WEIGHT, 0.9)]
     assert steps({"scopes.team-ml.weight": 0.1})[0] == ("scopes.team-ml.weight", 0.0)
 

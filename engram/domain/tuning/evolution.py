@@ -14,17 +14,17 @@ if TYPE_CHECKING:
     from engram.domain.recall.retrieval_measures import Interval, Quality
 
 LEAST_JUDGED = 30  # retrievals
-LEAST_MOVED = 6  # questions of a half with another result: six gains in a row have a chance of 1 in 64
+LEAST_MOVED = 6  # questions of a half whose result changed: the chance of six gains in a row is 1 in 64
 LEAST_GAIN = 0.01
-MOST_LOST = 0.05  # share of the helpful entries: they have the advantage of having been shown, their replacements were never judged
+MOST_LOST = 0.05  # share of helpful entries: they had the advantage of being shown, their replacements were never judged
 LEAST_HELPFUL = 150  # entries of a half: if none of 300 is lost, fewer than 1 % are, at 95 % confidence
 WEIGHT_STEP = 0.2
 _USER_FILE = "Scope weights go into your own file: engram evolve --apply --user"
 HALF_LIFE_FACTOR = 2.0
 THRESHOLD_STEP = 0.1
-_OF_WEIGHTS = (-WEIGHT_STEP, -WEIGHT_STEP / 2, WEIGHT_STEP / 2, WEIGHT_STEP)
-_SUMS = {
-    WORDS_KEY: _OF_WEIGHTS,
+_WEIGHT_STEPS = (-WEIGHT_STEP, -WEIGHT_STEP / 2, WEIGHT_STEP / 2, WEIGHT_STEP)
+_SUMMANDS = {
+    WORDS_KEY: _WEIGHT_STEPS,
     STANDING_KEY: (-WEIGHT_STEP, -WEIGHT_STEP / 2, -0.05, 0.05, WEIGHT_STEP / 2, WEIGHT_STEP),
     THRESHOLD_KEY: (-THRESHOLD_STEP, -THRESHOLD_STEP / 2, THRESHOLD_STEP / 2, THRESHOLD_STEP),
 }
@@ -32,9 +32,9 @@ _FACTORS = {HALF_LIFE_KEY: (1 / HALF_LIFE_FACTOR, HALF_LIFE_FACTOR)}
 
 
 class Replay(NamedTuple):
-    """Past questions replayed: how many were asked, have another answer, another first entry, or no answer any more.
+    """Replayed questions: how many were asked, got another answer, another first entry, or lost their whole answer.
 
-    `lost` and `won` count helpful entries that are not shown for their question any more, or are shown again.
+    `lost` and `won` count helpful entries that their question no longer shows, or shows again.
     """
 
     asked: int
@@ -49,8 +49,8 @@ class Evidence(NamedTuple):
     """The effect of a change on one half of the questions.
 
     `moved` of `questions` have a better or worse result; `gain` is the mean change of nDCG with its confidence interval.
-    A step that hides entries is measured on all questions, with a penalty for entries shown that did not help; others on
-    the questions with a helpful entry.
+    A step that hides entries is measured on all questions, with a penalty for shown entries that did not help; other steps
+    are measured on the questions with a helpful entry.
     """
 
     questions: int
@@ -61,7 +61,7 @@ class Evidence(NamedTuple):
 
 
 class Proposal(NamedTuple):
-    """A setting with a new value; `found` and `confirmed` are the evidence of the two halves."""
+    """A new value of a setting; `found` and `confirmed` are the evidence of the two halves."""
 
     key: str
     before: float
@@ -71,19 +71,21 @@ class Proposal(NamedTuple):
 
     def as_dict(self) -> dict[str, object]:
         """Return the proposal as JSON."""
-        evidence = {
-            name: _evidence_as_dict(one)
-            for name, one in (("found", self.found), ("confirmed", self.confirmed))
+        return {
+            "key": self.key,
+            "before": self.before,
+            "after": self.after,
+            "found": _evidence_as_dict(self.found),
+            "confirmed": _evidence_as_dict(self.confirmed),
         }
-        return {"key": self.key, "before": self.before, "after": self.after, **evidence}
 
 
 class Evolution(NamedTuple):
     """The measured ranking and the proposed changes.
 
     `judged` counts the judged retrievals, `questions` the distinct ones whose entries still exist. `why` says why nothing
-    is proposed ("" otherwise). `file` is the file changed ("" if none), `applied` the keys; `reverted` says that the file
-    was restored.
+    is proposed, else "". `file` is the changed file ("" if none), `applied` has its keys; `reverted` means that the file was
+    restored.
     """
 
     judged: int
@@ -112,9 +114,9 @@ def as_tables(found: Evolution) -> tuple[Table, ...]:
     tables = []
     if found.proposals:
         rows = [
-            (one.key, one.before, one.after, name, evidence.questions, evidence.moved, *_row(evidence))
-            for one in found.proposals
-            for name, evidence in (("found", one.found), ("confirmed", one.confirmed))
+            (step.key, step.before, step.after, half, evidence.questions, evidence.moved, *_row(evidence))
+            for step in found.proposals
+            for half, evidence in (("found", step.found), ("confirmed", step.confirmed))
         ]
         columns = ("key", "now", "proposed", "half", "questions", "moved", "mrr", "ndcg", "gain")
         tables.append(Table("proposals", columns, tuple(rows)))
@@ -124,22 +126,23 @@ def as_tables(found: Evolution) -> tuple[Table, ...]:
 
 
 def verdict(found: Evolution) -> str:
-    """Summarize the result in a sentence or two."""
+    """Return the result in a sentence or two."""
     if found.reverted:
         return f"{found.file} has been restored."
     if not found.proposals:
         return found.why
-    done = [one for one in found.proposals if one.key in found.applied]
-    left = [one for one in found.proposals if one not in done]
-    sentences = [f"{_steps(done)}: written to {found.file}."] if done else []
-    sentences += [f"Proposed: {_steps(left)}."] if left else []
-    sentences += [] if done else ["Nothing was changed."]
-    sentences += [_USER_FILE] if any(is_of_scope(one.key) for one in left) else []
+    applied = [proposal for proposal in found.proposals if proposal.key in found.applied]
+    left = [proposal for proposal in found.proposals if proposal not in applied]
+    sentences = [f"{format_steps(applied)}: written to {found.file}."] if applied else []
+    sentences += [f"Proposed: {format_steps(left)}."] if left else []
+    sentences += [] if applied else ["Nothing was changed."]
+    sentences += [_USER_FILE] if any(is_of_scope(proposal.key) for proposal in left) else []
     return " ".join(sentences)
 
 
-def _steps(proposals: Sequence[Proposal]) -> str:
-    return ", ".join(f"{one.key} {one.before:g} → {one.after:g}" for one in proposals)
+def format_steps(proposals: Sequence[Proposal]) -> str:
+    """Return the keys of proposals, each with the value before and after."""
+    return ", ".join(f"{step.key} {step.before:g} → {step.after:g}" for step in proposals)
 
 
 def _row(evidence: Evidence) -> tuple[str, str, str]:
@@ -152,28 +155,26 @@ def _row(evidence: Evidence) -> tuple[str, str, str]:
 
 
 def is_of_scope(name: str) -> bool:
-    """Whether a setting is a scope weight, which only the user file sets."""
+    """Return whether a setting is a scope weight, which only the user file sets."""
     return name.startswith("scopes.")
 
 
-def _sums(name: str) -> tuple[float, ...]:
-    return _SUMS.get(name, _OF_WEIGHTS if is_of_scope(name) else ())
-
-
 def steps(present: Mapping[str, float]) -> list[tuple[str, float]]:
-    """List the values that each setting may get in one step, within the bounds of the step and of the setting."""
+    """List the values that each setting may get in one step, within its bounds and those of a step."""
     found = []
-    for name, now in present.items():
+    for name, current in present.items():
         key = key_named(name)
-        wanted = [now + step for step in _sums(name)] + [now * by for by in _FACTORS.get(name, ())]
+        summands = _WEIGHT_STEPS if is_of_scope(name) else _SUMMANDS.get(name, ())
+        wanted = [current + summand for summand in summands]
+        wanted += [current * factor for factor in _FACTORS.get(name, ())]
         low, high = key.low or 0.0, key.high or 0.0
         values = {round(min(max(value, low), high), 2) for value in wanted}
-        found += [(name, value) for value in sorted(values) if value != now]
+        found += [(name, value) for value in sorted(values) if value != current]
     return found
 
 
 def is_sound(evidence: Evidence, *, hides: bool) -> bool:
-    """Whether the evidence suffices: enough questions moved, a significant gain, and no harm."""
+    """Return whether the evidence suffices: enough questions moved, a significant gain, and no harm."""
     return (
         evidence.moved >= LEAST_MOVED
         and evidence.gain.mean >= LEAST_GAIN
@@ -183,9 +184,9 @@ def is_sound(evidence: Evidence, *, hides: bool) -> bool:
 
 
 def is_harmless(before: Quality, after: Quality, *, hides: bool) -> bool:
-    """Whether helpful entries rank as high as before, and hardly any is lost.
+    """Return whether helpful entries rank as high as before, and hardly any is lost.
 
-    A step that `hides` entries must lose none of many, since nothing more is learned about hidden entries.
+    A step that `hides` entries must lose none of many, as nothing more is learned about hidden entries.
     """
     if after.mrr < before.mrr:
         return False

@@ -12,7 +12,7 @@ from engram.adapters.files.durable import atomic
 from engram.adapters.files.durable.write import Change
 from engram.domain.errors import ConflictError, NotFoundError, UsageError
 from engram.domain.scopes import scope_named
-from engram.domain.tuning.evolution import Evolution, Proposal, is_of_scope
+from engram.domain.tuning.evolution import Evolution, Proposal, format_steps, is_of_scope
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.store.accepted_settings import in_force
 from engram.usecases.store.entry_writer import check_allowed, check_writable, operation
@@ -27,7 +27,7 @@ _NAME = "evolutions.json"
 
 
 class Applied(NamedTuple):
-    """One application of proposals: the file, its bytes before (None: no file), the digest of those after."""
+    """One application of proposals: the file, its bytes before (None: no file), and the digest of its bytes after."""
 
     file: str
     before: bytes | None
@@ -52,29 +52,28 @@ def evolve_store(store: Store, *, apply: bool = False, revert: bool = False, use
         check_allowed(store, "record")
     with store.lock:
         found = evolve(store)
-        wanted = [one for one in found.proposals if user or not is_of_scope(one.key)]
-        if not (apply and wanted):
+        proposals = [proposal for proposal in found.proposals if user or not is_of_scope(proposal.key)]
+        if not (apply and proposals):
             return found
-        file = apply_proposals(store, wanted, user=user)
-        return found._replace(file=file, applied=tuple([one.key for one in wanted]))
+        file = apply_proposals(store, proposals, user=user)
+        return found._replace(file=file, applied=tuple([proposal.key for proposal in proposals]))
 
 
 def apply_proposals(store: Store, proposals: Sequence[Proposal], *, user: bool) -> str:
-    """Write proposals to the store's file or the user's; returns the file changed. Raises UsageError, StoreError."""
+    """Write proposals to the store's file or the user's; return its path. Raises UsageError, StoreError."""
     own = os.path.realpath(places.user_config_file())  # people symlink it from their dotfiles
     values: dict[str, object] = {proposal.key: proposal.after for proposal in proposals}
-    hidden = [] if user else sorted(values.keys() & config_file.read(own).keys())
-    if hidden:
+    overridden = [] if user else sorted(values.keys() & config_file.read(own).keys())
+    if overridden:
         raise UsageError(
-            f"Your own {own} sets {', '.join(hidden)}, which overrides the store's file.",
+            f"Your own {own} sets {', '.join(overridden)}, which overrides the store's file.",
             "Change it there: engram evolve --apply --user",
         )
     path = own if user else os.path.join(store.places.root, places.CONFIG_NAME)
-    before = _bytes(path)
+    before = _read_bytes(path)
     after = config_file.set_values(before or b"", values, path)
     _save(store, [*_read_applied(store), Applied(path, before, atomic.digest(after), tuple(values))])
-    steps = ", ".join(f"{one.key} {one.before:g} → {one.after:g}" for one in proposals)
-    _write(store, path, before, after, f"evolve: {steps}")
+    _write(store, path, before, after, f"evolve: {format_steps(proposals)}")
     return path
 
 
@@ -85,14 +84,14 @@ def _revert(store: Store) -> Evolution:
             "No applied proposals to revert.", "To remove a setting: engram config KEY --unset"
         )
     last = applied[-1]
-    now = _bytes(last.file)
-    if now != last.before:  # otherwise it was never written, or has been restored
-        if now is None or atomic.digest(now) != last.after:
+    current = _read_bytes(last.file)
+    if current != last.before:  # otherwise it was never written, or has been restored
+        if current is None or atomic.digest(current) != last.after:
             raise ConflictError(
                 f"{last.file} was changed since.",
                 f"Remove the settings yourself: engram config {last.keys[0]} --unset",
             )
-        _write(store, last.file, now, last.before, f"revert: evolve {', '.join(last.keys)}")
+        _write(store, last.file, current, last.before, f"revert: evolve {', '.join(last.keys)}")
     _save(store, applied[:-1])
     return Evolution(0, 0, (), file=last.file, reverted=True)
 
@@ -102,8 +101,7 @@ def _write(store: Store, path: str, before: bytes | None, after: bytes | None, s
     if os.path.dirname(path) == store.places.root:
         check_writable(store)
         check_allowed(store, "record")
-        known = None if before is None else atomic.digest(before)
-        change = Change(places.CONFIG_NAME, after, known)
+        change = Change(places.CONFIG_NAME, after, None if before is None else atomic.digest(before))
         store.files.apply([operation(store, subject, [change])])
     elif after is None:
         atomic.remove(path)
@@ -113,11 +111,11 @@ def _write(store: Store, path: str, before: bytes | None, after: bytes | None, s
         atomic.write(path, after, "config", mode)
     outside = store.places.repository is None
     store.settings = in_force(store.places.root, None if outside else store.places.state).settings
-    for one in (store, *store.others.values()):
-        one.scope = scope_named(store.settings, one.places.scope)
+    for affected in (store, *store.others.values()):
+        affected.scope = scope_named(store.settings, affected.places.scope)
 
 
-def _bytes(path: str) -> bytes | None:
+def _read_bytes(path: str) -> bytes | None:
     try:
         return atomic.read(path)
     except NotFoundError:
@@ -129,7 +127,8 @@ def _read_applied(store: Store) -> list[Applied]:
     try:
         lines = json.loads(atomic.read(os.path.join(store.places.state, _NAME)))
         return [
-            Applied(one["file"], _decode(one["before"]), one["after"], tuple(one["keys"])) for one in lines
+            Applied(line["file"], _decode(line["before"]), line["after"], tuple(line["keys"]))
+            for line in lines
         ]
     except (NotFoundError, ValueError, KeyError, TypeError):
         return []
@@ -137,8 +136,8 @@ def _read_applied(store: Store) -> list[Applied]:
 
 def _save(store: Store, applied: Sequence[Applied]) -> None:
     lines = [
-        {**one._asdict(), "before": None if one.before is None else base64.b64encode(one.before).decode()}
-        for one in applied
+        {**item._asdict(), "before": None if item.before is None else base64.b64encode(item.before).decode()}
+        for item in applied
     ]
     atomic.write(os.path.join(store.places.state, _NAME), json.dumps(lines).encode(), "evolutions", 0o600)
 

@@ -1,4 +1,4 @@
-"""Effectiveness of recall: judgements counted by strategy, strength, scope, category, age, and part of the score."""
+"""The effectiveness of recall: judgements counted by strategy, strength, scope, category, age, and part of the score."""
 
 from __future__ import annotations
 
@@ -54,16 +54,16 @@ class _Line(NamedTuple):
 def effectiveness(
     store: Store, retrievals: Sequence[JudgedRetrieval], shown: Mapping[str, Sequence[Candidate]]
 ) -> tuple[Table, ...]:
-    """Count the judgements in a table per dimension; `shown` has the present answers of replayed questions."""
-    known = _look_up(store, {lore_id for one in retrievals for lore_id in one.kinds})
+    """Count the judgements in a table per dimension; `shown` has the current answers of replayed questions."""
+    known = _look_up(store, {lore_id for retrieval in retrievals for lore_id in retrieval.kinds})
     weights = ranking.weights_of(store.settings)
     lines = []
     for entry, kinds in retrievals:
-        now = shown.get(entry.query, ())
+        current = shown.get(entry.query, ())
         for lore_id, kind in kinds.items():
             lore = known.get(lore_id)
             age = _age(entry.at - lore.created_at) if lore else GONE
-            part, standing = _find_lift(now, lore_id, weights)
+            part, standing = _find_lift(current, lore_id, weights)
             scope, category = (lore.scope, lore.category) if lore else (GONE, GONE)
             lines.append(_Line(kind, entry.strategy, entry.strength, scope, category, age, part, standing))
     ages = [*(name for name, _ in AGES), OLDER, GONE]
@@ -79,13 +79,13 @@ def effectiveness(
 
 
 def _look_up(store: Store, ids: set[str]) -> dict[str, Judged]:
-    """Look the entries up in all scopes."""
+    """Look up entries in all scopes, by id."""
     found: dict[str, Judged] = {}
     wanted = json.dumps(sorted(ids))
-    for name, one in stores(store, ""):
+    for scope, other in stores(store, ""):
         try:
             hits = consult(
-                one,
+                other,
                 lambda generation: generation.catalog.select(
                     "id IN (SELECT value FROM json_each(?))", (wanted,)
                 ),
@@ -93,7 +93,7 @@ def _look_up(store: Store, ids: set[str]) -> dict[str, Judged]:
         except scopes.TROUBLE:
             continue
         for hit in hits:
-            found.setdefault(hit.id, Judged(name, hit.category, hit.created_at))
+            found.setdefault(hit.id, Judged(scope, hit.category, hit.created_at))
     return found
 
 
@@ -102,14 +102,17 @@ def _age(seconds: float) -> str:
 
 
 def _find_lift(shown: Sequence[Candidate], lore_id: str, weights: Weights) -> tuple[str, str]:
-    """Return the score part by which it most exceeds the mean of its answer, and how standing moved it (up, down, no)."""
+    """Return the score part by which an entry most exceeds the mean of its answer, and how standing moved it (up, down, no)."""
     places = {hit.id: place for place, hit in enumerate(shown)}
     if lore_id not in places:
         return NOT_SHOWN, NOT_SHOWN
     score = shown[places[lore_id]].score
-    every = [_parts(hit.score, weights) for hit in shown]
-    mine = every[places[lore_id]]
-    above = {part: value - sum([one[part] for one in every]) / len(every) for part, value in mine.items()}
+    all_parts = [_parts(hit.score, weights) for hit in shown]
+    own = all_parts[places[lore_id]]
+    above = {
+        part: value - sum([parts[part] for parts in all_parts]) / len(all_parts)
+        for part, value in own.items()
+    }
     part = max(above, key=above.__getitem__)
     better = sum([hit.score.relevance > score.relevance for hit in shown])
     moved = places[lore_id] - better
@@ -133,7 +136,7 @@ def _parts(score: Score, weights: Weights) -> dict[str, float]:
 def _count_judgements(
     name: str, column: str, lines: Sequence[_Line], key: Callable[[_Line], str], order: Iterable[str] = ()
 ) -> Table:
-    """Count the judgements of each kind by value, most frequent first, or in this order."""
+    """Count the judgements of each kind by the value of `key`, most frequent first, or in the given `order`."""
     sums: dict[str, dict[str, int]] = {value: {} for value in order}
     for line in lines:
         kinds = sums.setdefault(key(line) or "-", {})

@@ -1,8 +1,8 @@
-"""Evolution of the ranking: what judged retrievals say about it, and which bounded changes would have served better.
+"""Evolve the ranking: measure it by judged retrievals, and find bounded changes that would have served better.
 
 A change is found with one half of the judged questions and confirmed with the other, by replaying them on a copy of the
-index. The judgements of this clone are first removed from the copy: entries judged helpful rank higher since then, and
-would count as evidence for themselves.
+index. The judgements of this clone are first removed from the copy: they raised entries judged helpful, which would then
+be evidence for themselves.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MOST_REPLAYED = 300  # past questions, the latest
 
 
 def evolve(store: Store) -> Evolution:
-    """Measure the ranking and propose changes; nothing is changed. Raises StoreError."""
+    """Measure the ranking and propose changes, without making them. Raises StoreError."""
     with store.lock:
         own = consult(store, lambda generation: {hit.id for hit in generation.catalog.select("1")})
         retrievals = judged_retrievals(log_of(store), own)
@@ -63,24 +63,24 @@ def weigh_scopes(
 ) -> tuple[list[Proposal], list[Question], Replay | None]:
     """Propose scope weights on top of the proposals `before`; none if only one scope is queried.
 
-    Also returns the questions they rest on, and the replay of all proposals on these and the `past` ones.
+    Also return the questions that they are based on, and the replay of all proposals on these and the `past` ones.
     """
     with contextlib.ExitStack() as stack:
-        replayers, there = [(store, replayer)], active_ids(store)
+        replayers, existing = [(store, replayer)], active_ids(store)
         for other in others(store):
             if other.places.scope == SESSION or other.scope.readonly:
-                continue  # ends with its session; or nobody may judge its entries
+                continue  # it ends with its session, or nobody may judge its entries
             try:
                 other.borrow_embedder(store)
                 ids = active_ids(other)
                 if ids:
                     replayers.append((other, stack.enter_context(open_replayer(other))))
-                    there |= ids
+                    existing |= ids
             except TROUBLE:
                 continue  # queries skip it, too
         if len(replayers) == 1:
             return [], [], None
-        questions = questions_of(retrievals, there)
+        questions = questions_of(retrievals, existing)
         trial = ScopeTrial(replayers)
         trial.assume(before)
         found = trial.proposals(questions)

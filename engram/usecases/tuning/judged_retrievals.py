@@ -53,7 +53,7 @@ def questions_of(retrievals: Sequence[JudgedRetrieval], existing: Collection[str
                 known.setdefault(lore_id, kind)
     found = []
     for text, kinds in judged.items():
-        helpful = frozenset(one for one, kind in kinds.items() if kind == HELPFUL)
+        helpful = frozenset(lore_id for lore_id, kind in kinds.items() if kind == HELPFUL)
         if kinds:
             found.append(Question(text, helpful, frozenset(kinds) - helpful))
     return found[:MOST_QUESTIONS]

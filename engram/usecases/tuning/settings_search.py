@@ -1,4 +1,4 @@
-"""Search for better settings on judged questions: found with one half of them, confirmed with the other.
+"""Search for better settings on judged questions: find them with one half and confirm them with the other.
 
 `Trial` is the search; `RankingTrial` tries the ranking of one store, `ScopeTrial` the weights of several scopes.
 """
@@ -32,7 +32,7 @@ _SEED = 20_250
 
 
 class Trial(ABC):
-    """Judged questions replayed under other settings; the answers to each combination are cached."""
+    """Replays judged questions with other settings; the answers of each combination are cached."""
 
     def __init__(self, present: Mapping[str, float], tried: Collection[str]) -> None:
         """Start from the `present` values; only the keys in `tried` may change."""
@@ -62,8 +62,8 @@ class Trial(ABC):
     ) -> Replay:
         """Replay past and judged questions with all proposals applied."""
         texts = list(dict.fromkeys([*past, *[question.text for question in questions]]))
-        before = self._answers(texts, {**self._present, **{one.key: one.before for one in proposals}})
-        after = self._answers(texts, {**self._present, **{one.key: one.after for one in proposals}})
+        before = self._answers(texts, {**self._present, **{step.key: step.before for step in proposals}})
+        after = self._answers(texts, {**self._present, **{step.key: step.after for step in proposals}})
         lost = won = 0
         for question in questions:
             was, now = (question.helpful.intersection(answer[question.text]) for answer in (before, after))
@@ -81,29 +81,31 @@ class Trial(ABC):
     def _best(
         self, questions: Sequence[Question], values: Mapping[str, float], done: Collection[str]
     ) -> tuple[str, float] | None:
-        """Return the step that improves the answers most, if any does."""
-        best, most = None, evolution.LEAST_GAIN
+        """Return the step that improves the answers most, or None."""
+        best, best_gain = None, evolution.LEAST_GAIN
         before = self._quality(questions, values)
-        left = {key: now for key, now in values.items() if key in self._tried and key not in done}
-        for step in evolution.steps(left):
+        untried = {key: value for key, value in values.items() if key in self._tried and key not in done}
+        for step in evolution.steps(untried):
             hides = _hides(values, step)
             if not evolution.is_harmless(before, before, hides=hides):
                 continue  # too few questions to judge this step
             after = self._quality(questions, {**values, step[0]: step[1]})
-            gained = retrieval_measures.mean(self._changes(questions, values, step))
-            if gained >= most and evolution.is_harmless(before, after, hides=hides):
-                best, most = step, gained
+            gain = retrieval_measures.mean(self._changes(questions, values, step))
+            if gain >= best_gain and evolution.is_harmless(before, after, hides=hides):
+                best, best_gain = step, gain
         return best
 
     def _quality(self, questions: Sequence[Question], values: Mapping[str, float]) -> Quality:
-        return retrieval_measures.quality(questions, self._answers([one.text for one in questions], values))
+        return retrieval_measures.quality(
+            questions, self._answers([question.text for question in questions], values)
+        )
 
     def _evidence(
         self, questions: Sequence[Question], values: Mapping[str, float], step: tuple[str, float]
     ) -> Evidence:
         """Measure these questions before and after a step from `values`."""
         changes = self._changes(questions, values, step)
-        before, after = (self._quality(questions, one) for one in (values, {**values, step[0]: step[1]}))
+        before, after = (self._quality(questions, each) for each in (values, {**values, step[0]: step[1]}))
         return Evidence(
             len(changes), sum([change != 0 for change in changes]), before, after, interval(changes)
         )
@@ -113,14 +115,14 @@ class Trial(ABC):
     ) -> list[float]:
         """Return the gain of each question with a helpful entry, or of all questions if the step hides entries."""
         texts = [question.text for question in questions]
-        before, after = (self._answers(texts, one) for one in (values, {**values, step[0]: step[1]}))
+        before, after = (self._answers(texts, each) for each in (values, {**values, step[0]: step[1]}))
         hides = _hides(values, step)
         penalty = retrieval_measures.PENALTY if hides else 0.0
         return [
-            retrieval_measures.gain(one, after[one.text], penalty=penalty)
-            - retrieval_measures.gain(one, before[one.text], penalty=penalty)
-            for one in questions
-            if hides or one.helpful
+            retrieval_measures.gain(question, after[question.text], penalty=penalty)
+            - retrieval_measures.gain(question, before[question.text], penalty=penalty)
+            for question in questions
+            if hides or question.helpful
         ]
 
     def _answers(self, texts: Sequence[str], values: Mapping[str, float]) -> dict[str, tuple[str, ...]]:
@@ -132,7 +134,7 @@ class Trial(ABC):
 
 
 def _hides(values: Mapping[str, float], step: tuple[str, float]) -> bool:
-    """Whether the step hides entries that are shown now."""
+    """Return whether the step hides entries that are shown now."""
     key, value = step
     return key == ranking.THRESHOLD_KEY and value > values[key]
 
@@ -164,7 +166,7 @@ class RankingTrial(Trial):
 
 
 def ranking_settings(store: Store) -> dict[str, float]:
-    """Return the present settings of the ranking."""
+    """Return the current settings of the ranking."""
     return {key: store.settings.number(key) for key in ranking.KEYS}
 
 
@@ -189,10 +191,10 @@ def _without_own_vote(hit: Hit, vote: Vote) -> Hit:
 
 
 class ScopeTrial(Trial):
-    """A trial of scope weights on the stores that a query asks; ranking settings of the first may differ, too."""
+    """A trial of scope weights on all queried stores; the ranking settings of the first may differ, too."""
 
     def __init__(self, replayers: Sequence[tuple[Store, Replayer]]) -> None:
-        """Use one replayer per store, that of the current store first; session stores are left out, as they do not last."""
+        """Use one replayer per store, that of the current store first, and none of session stores, which do not last."""
         self._replayers = replayers
         home = replayers[0][0]
         self._weights = {weight_key(store.places.scope): store.scope.weight for store, _ in replayers}
@@ -203,11 +205,11 @@ class ScopeTrial(Trial):
             forget_own_votes(store, replayer)
 
     def assume(self, proposals: Sequence[Proposal]) -> None:
-        """Try from now on with these proposals applied."""
-        self._present |= {one.key: one.after for one in proposals}
+        """Apply these proposals in all further trials."""
+        self._present |= {proposal.key: proposal.after for proposal in proposals}
 
     def ask(self, texts: Sequence[str], values: Mapping[str, float]) -> dict[str, tuple[str, ...]]:
-        """As `Trial.ask`; each store is asked once, since weights change only the order."""
+        """As `Trial.ask`; each store is queried once, as weights change only the order."""
         tuned = {key: values[key] for key in ranking.KEYS}
         known = self._found.setdefault(tuple(tuned.values()), {})
         unknown = [text for text in texts if text not in known]
