@@ -21,7 +21,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def editor(root: Path, body: str) -> str:
-    """A program that edits a file without anybody at the keyboard."""
+    """An editor program that needs nobody at the keyboard."""
     path = root / "editor with blank.py"
     path.write_text(
         f"import sys\npath = sys.argv[-1]\ntext = open(path, newline='').read()\n{body}\n", "utf-8"

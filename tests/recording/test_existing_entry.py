@@ -71,7 +71,7 @@ ORDERS = random.Random(20).sample([*permutations(WAYS)], 24)
 
 
 def only(root: Path) -> tuple[Lore, list[tuple[str, str, str]]]:
-    """The one entry, and what was said of it: kind, source, agent."""
+    """Return the only entry and its judgements: kind, source, agent."""
     with opened(root, clock=Clock()) as store:
         store.refresh()
         (shown,) = store.list(limit=None).lore

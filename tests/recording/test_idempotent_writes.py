@@ -58,7 +58,7 @@ def test_a_call_interrupted_after_writing_is_found_when_it_is_repeated(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Killed(BaseException):
-        """As if the process ended here."""
+        """Raise as if the process ended here."""
 
     def killed(*_: object) -> None:
         raise Killed

@@ -125,7 +125,7 @@ def test_a_field_that_both_changed_keeps_both_versions(desk: Desk) -> None:
 
 @pytest.mark.parametrize("edited", [False, True])
 def test_another_machine_merges_as_well_without_the_last_copy_of_the_first(desk: Desk, edited: bool) -> None:
-    """The origin tells whether the target still is the copy; where it is not, nothing of either side is lost."""
+    """The origin tells whether the target still is the copy; if not, nothing of either side is lost."""
     with desk.open() as store:
         lore_id = store.record(BODY, category="FACT").lore.id
     desk.promoted(lore_id)
@@ -173,7 +173,7 @@ def test_a_dry_run_returns_the_result_and_writes_nothing(desk: Desk) -> None:
 
 
 def test_a_secret_is_refused_and_nothing_of_the_call_is_written(desk: Desk) -> None:
-    """What one store allows to look like a secret is not allowed everywhere."""
+    """A false alarm that one store allows is not allowed everywhere."""
     (desk.root / ".engram.toml").write_text(f'[secrets]\nallow = ["{SECRET}"]\n', "utf-8")
     with desk.open() as store:
         good = store.record(QUEUE, category="FACT").lore.id

@@ -201,7 +201,7 @@ def test_a_false_alarm_can_be_allowed(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="asks the system which files are open")
 def test_a_process_that_goes_on_recording_and_asking_has_no_more_files_open(tmp_path: Path) -> None:
-    """Without collections of garbage, of which a server makes few."""
+    """Garbage collection is off, as a server rarely runs it."""
 
     def work(engram: Engram, number: int) -> int:
         text = f"Queue {number} of service {number % 7} is drained before deploy {number * 3}: workers crash."

@@ -63,7 +63,7 @@ def test_a_refused_put_or_patch_changes_nothing(root: Path) -> None:
 
 
 def test_of_many_concurrent_puts_of_a_new_id_only_one_creates_it(tmp_path: Path) -> None:
-    """Each with a store of its own, as processes have them, and a title of its own, so a path of its own."""
+    """Each caller has its own store, as processes do, and its own title, so its own path."""
     root = dedicated(tmp_path / "store")
 
     def put(number: int) -> bool:

@@ -79,7 +79,7 @@ def test_cosine_alone_would_do_worse(halves: dict[str, list[measuring.Judged]]) 
 
 
 def words() -> Words:
-    """Every word as rare as the others, and as near to the others."""
+    """Words that are all equally rare and equally near to each other."""
     return Words(lambda _: 6.0, lambda own, _: [0.3] * len(own))
 
 

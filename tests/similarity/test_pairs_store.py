@@ -91,7 +91,7 @@ def test_after_a_change_only_changed_entries_are_read_and_compared(
 
 
 def spied(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Where the paths go that are read for their words."""
+    """Return the list that collects the paths of files read for their words."""
     looked: list[str] = []
     read = pair_terms._terms_in
 
@@ -178,7 +178,7 @@ def _lore(number: int, text: str, category: str = "FACT") -> Lore:
 
 
 def test_the_texts_of_the_held_out_half_in_one_store_give_most_of_the_pairs(tmp_path: Path) -> None:
-    """End to end, with candidates: every text is compared with every other, not only with the one it was written for."""
+    """End to end, with candidates: every text is compared with every other, not only with its labelled partner."""
     labelled = labelled_pairs.load(labelled_pairs.HELD_OUT)
     texts = {text: pair.category for pair in labelled for text in (pair.one, pair.other)}
     lore = {text: _lore(number, text, category) for number, (text, category) in enumerate(texts.items())}

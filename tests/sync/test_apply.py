@@ -51,7 +51,7 @@ class Here:
 
     @classmethod
     def again(cls, folder: Path, placement: str) -> Self:
-        """The same in a copy of the folder."""
+        """Return the same in a copy of the folder."""
         found = cls.__new__(cls)
         found._open(folder, placement)
         for root in dict.fromkeys((found.cwd, found.root, found.there)):
@@ -59,7 +59,7 @@ class Here:
         return found
 
     def push(self, **files: str | None) -> None:
-        """Somebody else pushes these files (None: without them)."""
+        """Push these files as somebody else (None: delete)."""
         git(self.there, "pull", "-q", "--ff-only", "origin", self.branch)
         for name, text in files.items():
             path = self.there / name.replace("_", ".")
@@ -72,11 +72,11 @@ class Here:
         git(self.there, "push", "-q", "origin", self.branch)
 
     def sync(self) -> list[str]:
-        """Sync, and what it says of files that stay."""
+        """Sync, and return the notes on files that stay."""
         return list(ok("sync", "--json", cwd=self.cwd).json["notes"])
 
     def assert_goes_on(self) -> None:
-        """Lore goes out and comes in, by one more sync each."""
+        """Check that lore still goes out and comes in, by one more sync each."""
         record(self.cwd, COLOUR)
         assert ok("sync", "--json", cwd=self.cwd).json["pushed"] == 1
         self.push(note_txt="more\n")
@@ -258,7 +258,7 @@ def test_a_killed_sync_keeps_uncommitted_local_changes(tmp_path: Path, part: int
 
 
 def _make_scene(folder: Path) -> int:
-    """Clones with changes on both sides; the number of points at which their sync can be killed."""
+    """Return clones with changes on both sides, and the number of points at which their sync can be killed."""
     scene = folder / "scene"
     here = Here(scene, "dedicated")
     here.push(README_md=OLD)

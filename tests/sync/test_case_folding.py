@@ -64,7 +64,7 @@ def _with_two(real: Callable[..., Any], there: Callable[[Any], Any]) -> Callable
 
 
 def _there(top: str, path: Any) -> Any:
-    """Return the path as it is spelled on disk, as far as there is anything of it."""
+    """Return the path as it is spelled on disk, as far as it exists."""
     if not isinstance(path, str | os.PathLike) or not os.fspath(path).startswith(f"{top}{os.sep}"):
         return path
     found = top

@@ -30,14 +30,14 @@ TEXTS = (
 
 
 def recorded(clones: Clones) -> list[Lore]:
-    """Four entries, of which every clone knows."""
+    """Record four entries and sync them to every clone."""
     found = [clones.record(name, text) for name, text in zip("abca", TEXTS, strict=True)]
     clones.settle()
     return found
 
 
 def fold_by_hand(clones: Clones, name: str, host: Lore, lost: Lore) -> None:
-    """Fold one entry into another in one clone, as a person who finds that they say the same."""
+    """Fold one entry into another in one clone, as a person would."""
     store = clones[name].store
     paths = [clones[name].get(lore.id).path for lore in (host, lost)]
     one, other = (entry_writer.load(store, path) for path in paths)

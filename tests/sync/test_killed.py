@@ -17,7 +17,7 @@ from engram.usecases.sync.sync import sync
 
 @pytest.fixture(scope="module")
 def scene(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
-    """Two clones that both changed things, the second one not synced yet; and the ids of what they know."""
+    """Return two clones with changes, the second one not synced yet, and the ids of their entries."""
     folder = tmp_path_factory.mktemp("scene")
     clones = Clones(folder)
     lore = {
@@ -38,7 +38,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str
 
 
 def finished(folder: Path, lore: dict[str, str]) -> None:
-    """The next sync of everyone brings all to one state, in which everything is there once."""
+    """Check that after the next syncs all clones are equal and have everything once."""
     first, second = (opened(folder / name, Clock(), name) for name in "ab")
     for store in (second, first, second):
         assert sync(store.store, SOON).errors == ()
@@ -93,7 +93,7 @@ def test_after_a_kill_any_other_command_may_come_first(
 
 @pytest.fixture(scope="module")
 def total(scene: tuple[Path, dict[str, str]], tmp_path_factory: pytest.TempPathFactory) -> int:
-    """At how many points a sync of this scene can be killed."""
+    """Return the number of points at which a sync of this scene can be killed."""
     folder = copied(scene[0], tmp_path_factory.mktemp("whole") / "x")
     done = run(KILLED_SYNC, folder / "b", 0)
     count, pulled, pushed = map(int, done.stdout.split())

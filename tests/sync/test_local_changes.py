@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def large(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every store counts as one of those in which a question is answered before all files are looked at."""
+    """Every store counts as large, so that questions are answered before all files are checked."""
     monkeypatch.setattr(freshness, "SWEEP_ALWAYS", -1)
     monkeypatch.setattr(freshness, "COLD_SWEEP_LIMIT", -1)
 

@@ -41,7 +41,7 @@ def lore(clones: Clones) -> Lore:
 
 
 def merged(clones: Clones, lore: Lore) -> Lore:
-    """What everybody has after everybody has synced."""
+    """Sync all clones and return the entry that all have."""
     clones.settle()
     clones.assert_equal()
     found = [clones[name].get(lore.id).lore for name in clones.stores]

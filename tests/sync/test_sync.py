@@ -167,7 +167,7 @@ def test_files_that_plain_git_pushed_come_in(tmp_path: Path) -> None:
 def test_a_remote_whose_default_branch_does_not_exist_is_cloned_by_the_branch_there_is(
     clones: Clones,
 ) -> None:
-    """As a bare repository that was made where new branches are called master."""
+    """As for a bare repository made with the default branch master."""
     from engram.usecases.placement.clone import clone
 
     clones.record("a")
@@ -215,7 +215,7 @@ def test_the_branch_of_judgements_is_never_taken_for_that_of_lore(tmp_path: Path
 
 
 def test_a_merge_is_pushed_while_it_is_applied_here(clones: Clones) -> None:
-    """The remote's hook waits until this clone has the merge and says so: one after the other, both would wait for ever."""
+    """The remote's hook waits until this clone has the merge: pushing afterwards would wait for ever."""
     lore = clones.record("a")
     clones.settle()
     for name in "ab":

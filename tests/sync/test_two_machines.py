@@ -43,7 +43,7 @@ def text_about(word: str) -> str:
 
 
 def by_mcp(machine: Machine, word: str) -> None:
-    """An agent records over MCP, and goes."""
+    """Record over MCP, and end the server at once."""
     with Raw(cwd=machine.root, **machine.environment) as server:
         found = server.call(1, "recall_record", content=text_about(word), category="FACT")
         assert not found.get("isError"), found
@@ -51,7 +51,7 @@ def by_mcp(machine: Machine, word: str) -> None:
 
 
 def by_mcp_that_stays(machine: Machine, word: str) -> None:
-    """An agent records over MCP, and its server stays until the remote has it."""
+    """Record over MCP, and keep the server until the remote has the entry."""
     with Raw(cwd=machine.root, **machine.environment) as server:
         server.call(1, "recall_record", content=text_about(word), category="FACT")
         wait_until(lambda: not machine.waits, "the server did not send it")
@@ -63,7 +63,7 @@ def by_command(machine: Machine, word: str) -> None:
 
 
 def by_hook(machine: Machine, word: str) -> None:
-    """A session ends long before what was recorded in it would be sent."""
+    """Record in a session that ends long before the entry would be sent."""
     machine.quiet = LONG
     by_command(machine, word)
     machine.hook("session-end")
@@ -71,7 +71,7 @@ def by_hook(machine: Machine, word: str) -> None:
 
 
 def by_http(machine: Machine, word: str) -> None:
-    """A program records over HTTP, and the server is stopped before it would be sent."""
+    """Record over HTTP, and stop the server before the entry would be sent."""
     machine.quiet = LONG
     with machine.serving() as (url, key):
         body = {"content": text_about(word), "category": "FACT"}
@@ -79,7 +79,7 @@ def by_http(machine: Machine, word: str) -> None:
 
 
 def by_program(machine: Machine, word: str) -> None:
-    """A program of one's own records and closes the store."""
+    """Record in a Python program that closes the store."""
     machine.quiet = LONG
     code = "import engram, sys\nwith engram.open() as store: store.record(sys.argv[1], category='FACT')"
     machine.python(code, text_about(word))

@@ -356,7 +356,7 @@ class _Sync:
             self.done = done._replace(folded=done.folded + result.folded, alike=done.alike + result.alike)
 
     def _check_proposal(self) -> None:
-        """Note what became of this clone's proposal."""
+        """Note the outcome of this clone's proposal, and entries that it lacks."""
         theirs = remotes.tracked_commit(self._repo, self._find_counterpart())
         notes = own_proposal.close_if_merged(self._store, theirs)
         if self._options.push:
