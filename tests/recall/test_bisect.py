@@ -68,7 +68,7 @@ def test_within_an_earlier_part_of_history_the_first_change_is_found(
     assert [(one["change"], one["from"], one["to"]) for one in found["changes"]] == [("came", None, 1)]
 
 
-def test_an_answer_that_stayed_is_said_to_have_stayed(made: tuple[Path, dict[str, str]]) -> None:
+def test_an_unchanged_answer_is_reported_as_unchanged(made: tuple[Path, dict[str, str]]) -> None:
     root, marks = made
     done = succeed("bisect", QUESTION, "-k", "1", "--from", marks["changed"], cwd=root)
     assert done.out == "The answer is the same at both ends, --from and --to.\n"

@@ -34,7 +34,7 @@ async def test_a_query_of_an_agent_gets_it_after_all_others_with_its_tier(root: 
     assert all("captured" not in one["about"] for one in nothing["lore"])
 
 
-def test_at_most_two_come_at_a_time_and_they_go_after_two_weeks(root: Path) -> None:
+def test_at_most_two_captured_entries_are_shown_and_they_expire_after_two_weeks(root: Path) -> None:
     clock = SetClock()
     with opened(root, clock=clock) as engram:
         from engram.usecases.recording.record import Draft, prepare

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from engram.domain.entry.lore import Lore
 
 
-def test_search_agrees_with_a_look_at_every_entry(root: Path, clock: SetClock) -> None:
+def test_find_agrees_with_checking_every_entry(root: Path, clock: SetClock) -> None:
     with as_agent(root, "ada", clock) as ada:
         for number in range(24):
             ada.record(

@@ -12,7 +12,7 @@ from engram.domain.recall.fusion import K, fuse
 
 
 @given(st.lists(st.lists(st.sampled_from("abcdef"), max_size=8), max_size=6), st.integers(1, 100))
-def test_fusion_is_the_sum_of_reciprocal_places(lists: list[list[str]], k: int) -> None:
+def test_a_fused_score_is_the_sum_of_reciprocal_ranks(lists: list[list[str]], k: int) -> None:
     found = fuse(lists, k)
     assert {one.name for one in found} == {name for names in lists for name in names}
     assert all(one.score >= other.score for one, other in pairwise(found))

@@ -18,7 +18,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return fill(tmp_path_factory.mktemp("graph") / "store")
 
 
-def test_a_query_can_go_one_step_on_and_says_over_whom(tmp_path: Path) -> None:
+def test_a_query_can_be_expanded_by_one_step_and_names_the_entity_between(tmp_path: Path) -> None:
     root = fill(tmp_path / "store")
     with opened(root, clock=SetClock(START + timedelta(days=1))) as engram:
         entity(root, "zookeeper", "name: ZooKeeper\ntype: tool\naliases: [that coordinator]")

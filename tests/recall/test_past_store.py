@@ -14,7 +14,7 @@ from engram.usecases.recording.edit import Edit
 from engram.usecases.store.commit import commit_pending
 
 
-def test_a_query_of_the_past_finds_what_was_there_with_the_words_it_had(tmp_path: Path) -> None:
+def test_a_query_of_the_past_finds_the_entries_and_texts_of_that_time(tmp_path: Path) -> None:
     with opened(dedicated(tmp_path / "s"), clock=SetClock()) as store:
         queue = store.record(QUEUE, category="fact").lore
         commit_pending(store.store)
@@ -31,7 +31,7 @@ def test_a_query_of_the_past_finds_what_was_there_with_the_words_it_had(tmp_path
         assert git(store.path, "status", "--porcelain") == ""
 
 
-def test_files_of_the_last_few_commits_are_kept_and_what_was_written_since_is_committed_first(
+def test_the_last_few_past_stores_are_cached_and_pending_changes_are_committed_first(
     tmp_path: Path,
 ) -> None:
     with opened(dedicated(tmp_path / "s"), clock=SetClock()) as store:
@@ -44,7 +44,7 @@ def test_files_of_the_last_few_commits_are_kept_and_what_was_written_since_is_co
         assert git(store.path, "rev-parse", "HEAD") in kept
 
 
-def test_without_such_a_commit_or_without_git_there_is_no_past(tmp_path: Path) -> None:
+def test_an_unknown_commit_or_a_store_outside_git_is_refused(tmp_path: Path) -> None:
     with opened(dedicated(tmp_path / "s")) as store, pytest.raises(NotFoundError, match="There is no commit"):
         store_as_of(store.store, "nowhere")
     with opened(plain(tmp_path / "p")) as store, pytest.raises(StoreError, match="outside git"):

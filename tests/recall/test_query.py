@@ -44,7 +44,7 @@ def test_a_paraphrase_finds_the_entry_among_many(mixed: Engram) -> None:
     assert answer.strategy == "hybrid"
 
 
-def test_meaning_finds_what_shares_no_word_with_the_question(mixed: Engram) -> None:
+def test_meaning_finds_an_entry_that_shares_no_word_with_the_question(mixed: Engram) -> None:
     answer = mixed.query("message processing workers")
     assert answer.lore[0].lore.content == QUEUE
     assert answer.lore[0].score.words == 0.0
@@ -83,7 +83,7 @@ def test_strength_tells_a_good_answer_from_a_poor_one(mixed: Engram) -> None:
 @pytest.mark.parametrize(
     ("question", "rivals"), [("broker", True), ("broker in moonlight above Lisbon harbour", False)]
 )
-def test_a_weak_answer_tells_many_that_match_from_none_that_does(
+def test_a_weak_answer_with_many_matches_is_told_from_one_with_none(
     tmp_path: Path, question: str, *, rivals: bool
 ) -> None:
     with opened(tmp_path / "store") as engram:
@@ -93,7 +93,7 @@ def test_a_weak_answer_tells_many_that_match_from_none_that_does(
         assert (answer.strength, has_rivals(answer.lore)) == ("weak", rivals)
 
 
-def test_the_parts_of_a_long_note_do_not_make_one_another_doubtful(tmp_path: Path) -> None:
+def test_parts_of_a_long_note_are_no_rivals_of_each_other(tmp_path: Path) -> None:
     note = tmp_path / "kiln.md"
     parts = [f"## Firing {number}\n\n{text * 30}" for number, text in enumerate(FIRING)]
     note.write_text("# Firing the salt kiln\n\n" + "\n\n".join(parts) + "\n", "utf-8")
@@ -106,7 +106,7 @@ def test_the_parts_of_a_long_note_do_not_make_one_another_doubtful(tmp_path: Pat
         assert answer.strength == "strong"
 
 
-def test_k_limits_and_at_most_k_are_given(mixed: Engram) -> None:
+def test_at_most_k_entries_are_returned(mixed: Engram) -> None:
     assert len(mixed.query("test").lore) <= 5
     assert len(mixed.query("tests and builds", k=1).lore) == 1
     assert 5 < len(mixed.query("test", k=20).lore) <= 20
@@ -187,7 +187,7 @@ def test_confidence_decides_between_equals(tmp_path: Path) -> None:
         assert [hit.lore.confidence for hit in hits] == [0.9, 0.7, 0.6]
 
 
-def test_lore_about_the_files_at_work_comes_first(tmp_path: Path) -> None:
+def test_entries_about_the_given_files_come_first(tmp_path: Path) -> None:
     with opened(tmp_path) as store:
         store.record("Timeouts are retried twice by the client.", category="FACT", files=["src/web/http.py"])
         store.record(
@@ -221,7 +221,7 @@ def test_the_same_question_gives_the_same_answer(mixed: Engram) -> None:
     ]
 
 
-def test_what_is_recorded_edited_or_deleted_by_hand_shows_at_once(tmp_path: Path) -> None:
+def test_entries_recorded_edited_or_deleted_by_hand_show_at_once(tmp_path: Path) -> None:
     with opened(tmp_path) as store:
         store.record(QUEUE, category="FACT")
         assert found(store, "tides") == []
@@ -237,7 +237,7 @@ def test_what_is_recorded_edited_or_deleted_by_hand_shows_at_once(tmp_path: Path
         assert found(store, "tide tables") == []
 
 
-def test_the_retrieval_log_keeps_what_was_asked_and_answered(tmp_path: Path) -> None:
+def test_the_retrieval_log_records_queries_and_answers(tmp_path: Path) -> None:
     with opened(tmp_path) as store:
         lore_id = store.record(QUEUE, category="FACT").lore.id
         answer = store.query(CONSUMERS)
@@ -299,7 +299,7 @@ def test_two_files_with_one_id_are_one_entry_of_an_answer(tmp_path: Path) -> Non
         assert found(store, "queue consumer") == [QUEUE]
 
 
-def test_an_empty_answer_says_what_was_left_out_for_its_confidence(tmp_path: Path) -> None:
+def test_an_empty_answer_says_how_many_entries_have_too_little_confidence(tmp_path: Path) -> None:
     with opened(tmp_path) as store:
         store.record("The broker runs on node one.", category="FACT", confidence=0.3)
         found = store.query("on which node does the broker run")

@@ -343,7 +343,7 @@ def test_standing_out_more_never_weakens_an_answer(
     assert RANK[told(words, cosine, min(lead, more))] <= RANK[told(words, cosine, max(lead, more))]
 
 
-def test_what_does_not_stand_out_is_strong_by_no_evidence_that_many_entries_have() -> None:
+def test_a_hit_without_a_lead_is_not_strong_by_evidence_that_many_entries_have() -> None:
     assert told(0.6, 0.6, lead=0.0) == WEAK
     assert told(0.6, 0.6, lead=0.5) == STRONG
 
@@ -368,7 +368,7 @@ def totals(*values: float, cosine: float | None = 0.5, scope: float = 1.0) -> li
     return [pytest.approx(one.lead) for one in with_leads(scores)]
 
 
-def test_a_lead_is_over_the_two_hits_behind_the_farther_counting_twice_since_two_entries_may_answer() -> None:
+def test_a_lead_is_over_the_next_two_hits_and_the_farther_counts_twice() -> None:
     leads = [1 - (0.6 + 2 * 0.45) / 2.4, 1 - (0.45 + 2 * 0.3) / 1.8, 1 - (0.3 + 0.2) / 1.35, 1 - 0.1 / 0.3]
     assert totals(0.8, 0.6, 0.45, 0.3) == leads
 
@@ -388,7 +388,7 @@ def test_parts_of_one_document_are_no_rivals() -> None:
     assert together[1:] == apart[1:]
 
 
-def test_without_rivals_a_hit_leads_over_what_an_entry_has_by_chance() -> None:
+def test_a_hit_without_rivals_is_compared_with_a_chance_score() -> None:
     assert totals(0.5) == [0.8]
     assert totals(0.5, 0.2, 0.05) == [1 - (0.2 + 0.2) / 1.5, 0.5, 0.0]
     assert totals(0.5, cosine=None) == [0.96]

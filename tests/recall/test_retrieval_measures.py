@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def test_a_gain_is_ndcg_and_a_penalty_takes_off() -> None:
+def test_a_gain_is_ndcg_and_a_penalty_lowers_it() -> None:
     question = Question("q", frozenset("ab"), frozenset("x"))
     assert retrieval_measures.gain(question, ["a", "b", "x"]) == 1
     assert (
@@ -30,7 +30,7 @@ def test_a_gain_is_ndcg_and_a_penalty_takes_off() -> None:
 
 
 @given(st.lists(st.text(), unique=True, max_size=50))
-def test_each_question_is_in_one_half_and_always_the_same(texts: Sequence[str]) -> None:
+def test_each_question_is_always_in_the_same_half(texts: Sequence[str]) -> None:
     questions = [Question(one, frozenset(), frozenset()) for one in texts]
     one, other = retrieval_measures.halves(questions)
     assert sorted([*one, *other]) == sorted(questions)

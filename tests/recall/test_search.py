@@ -142,7 +142,7 @@ def words_found(engram: Engram, criteria: Criteria, limit: int = 20, text: str =
     return search_index(engram.store, generation, text, criteria, limit, meaning=False)
 
 
-def test_the_index_and_a_scan_leave_out_the_same(tmp_path: Path) -> None:
+def test_the_index_and_a_scan_leave_out_the_same_entries(tmp_path: Path) -> None:
     clock = SetClock()
     with opened(tmp_path / "store", clock=clock) as engram:
 
@@ -197,7 +197,7 @@ def test_the_index_and_a_scan_leave_out_the_same(tmp_path: Path) -> None:
             assert {hit.id for hit in found} == {made[name] for name in wanted}
 
 
-def test_a_scan_counts_the_words_that_an_entry_has_and_gives_four_times_as_many_as_are_wanted(
+def test_a_scan_scores_by_matching_words_and_returns_four_times_the_limit(
     tmp_path: Path,
 ) -> None:
     with opened(tmp_path / "store") as engram:
@@ -241,7 +241,7 @@ def test_a_candidate_is_read_as_its_file_is_now(tmp_path: Path) -> None:
         assert read["lore/kept.md"].created_at.timestamp() == 1_700_000_000
 
 
-def test_few_rows_looked_at_first_find_the_same_as_many(
+def test_a_small_pool_of_rows_gives_the_same_answer_as_a_large_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with opened(tmp_path / "store") as engram:
@@ -259,7 +259,7 @@ def test_few_rows_looked_at_first_find_the_same_as_many(
             assert [hit.id for hit in words_found(engram, criteria, 5)][:5] == wanted
 
 
-def test_what_a_file_brings_to_the_front_is_looked_at_though_others_have_more_of_the_words(
+def test_the_pool_includes_rows_that_a_matching_file_may_raise_to_the_top(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with opened(tmp_path / "store") as engram:
@@ -274,7 +274,7 @@ def test_what_a_file_brings_to_the_front_is_looked_at_though_others_have_more_of
         assert words_found(engram, criteria, 1)[0].id == about
 
 
-def test_where_entries_are_linked_many_are_looked_at_as_a_neighbour_may_raise_them(tmp_path: Path) -> None:
+def test_the_pool_is_larger_if_entries_are_linked_since_neighbours_may_raise_them(tmp_path: Path) -> None:
     with opened(tmp_path) as engram:
         drop(
             tmp_path,
@@ -290,7 +290,7 @@ def test_where_entries_are_linked_many_are_looked_at_as_a_neighbour_may_raise_th
         assert {*ids} <= {hit.id for hit in found}
 
 
-def test_neighbours_are_looked_at_too_and_evidence_is_taken_as_the_model_is_trusted(
+def test_neighbours_are_candidates_too_and_evidence_depends_on_the_models_trust(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with opened(tmp_path) as engram:
@@ -336,7 +336,7 @@ def test_a_long_note_in_place_counts_as_if_it_had_the_length_of_an_entry(
             known = {hit.row: hit.length for hit in generation.catalog.select("1")}
             mean = sum(known.values()) / len(known)
             found = WordHits(dict.fromkeys([*known][-2:], 1.0), 3.0, {})
-            search._judge_by_passage(generation, found)
+            search._limit_length_penalty(generation, found)
             entry = min(mean, MAX_CONTENT)
             for row, score in found.scores.items():
                 counts = weight(entry) / weight(known[row]) if known[row] > MAX_CONTENT else 1.0

@@ -54,7 +54,7 @@ def test_evidence_is_nearness_and_words_less_what_is_missing() -> None:
     assert evidence(Hit(CERTAIN.score._replace(cosine=None, words=0.4))) == 0.4
 
 
-def test_what_a_models_cosines_give_by_chance_is_no_evidence() -> None:
+def test_the_chance_part_of_a_models_cosines_is_no_evidence() -> None:
     other_model = Hit(NEAR.score._replace(trust=Trust(by_chance=0.31)))
     assert evidence(other_model) == pytest.approx(evidence(NEAR) - 0.31)
     assert (strength_of([NEAR]), strength_of([other_model])) == (WEAK, NONE)
@@ -78,11 +78,11 @@ def test_sureness_is_the_share_of_what_a_strong_answer_needs() -> None:
     assert sureness(hit(LIMITS.least - 0.01, 1.0)) == 0
 
 
-def test_a_lower_bar_takes_less_for_strong_but_never_less_evidence() -> None:
+def test_a_lower_bar_accepts_less_sureness_but_not_less_evidence() -> None:
     lead = (0.8 * LIMITS.strong - 0.3) / LIMITS.lead + 1e-9
     assert strength_of([hit(0.3, lead)]) == WEAK
-    assert strength_of([hit(0.3, lead)], 0.8) == STRONG
-    assert strength_of([hit(LIMITS.least - 0.01, 1.0)], 0.1) == WEAK
+    assert strength_of([hit(0.3, lead)], bar=0.8) == STRONG
+    assert strength_of([hit(LIMITS.least - 0.01, 1.0)], bar=0.1) == WEAK
 
 
 def test_a_lead_counts_more_in_a_larger_store() -> None:
@@ -100,7 +100,7 @@ def test_answers_by_words_alone_have_bounds_of_their_own() -> None:
     assert strength_of([Hit(by_words._replace(lead=lead - 0.01))]) == WEAK
 
 
-def test_beside_the_best_hit_come_those_strong_ones_that_are_near_it() -> None:
+def test_strong_hits_near_the_best_one_are_shown_with_it() -> None:
     first, near = hit(0.6, 0.6, 0.8), hit(0.6, 0.6, BESIDE * 0.8)
     far, weak = hit(0.6, 0.6, BESIDE * 0.8 - 0.01), hit(0.3, 0.1, 0.7)
     assert strong_hits([first, weak, near, far]) == [first, near]
@@ -108,26 +108,26 @@ def test_beside_the_best_hit_come_those_strong_ones_that_are_near_it() -> None:
     assert strong_hits([just]) == [just]
 
 
-def test_nothing_comes_where_the_best_hit_is_not_strong_itself() -> None:
+def test_no_hits_are_shown_if_the_best_is_not_strong() -> None:
     assert strong_hits([hit(0.3, 0.1, 1.0), hit(0.6, 0.6, 0.9)]) == []
     assert strong_hits([]) == []
 
 
-def test_what_is_near_the_best_hit_is_held_to_the_same_bar() -> None:
+def test_hits_near_the_best_one_must_reach_the_same_bar() -> None:
     lead = (0.8 * LIMITS.strong - 0.3) / LIMITS.lead + 1e-9
     pair = [hit(0.3, lead, 1.0), hit(0.3, lead, 0.9)]
     assert strong_hits(pair) == []
     assert strong_hits(pair, 0.8) == pair
 
 
-def test_several_hits_are_rivals_where_the_best_is_about_what_was_asked() -> None:
+def test_several_hits_are_rivals_if_the_best_is_on_the_subject() -> None:
     about, beside = hit(ON_SUBJECT + 0.01, 0.1), hit(ON_SUBJECT - 0.01, 0.1)
     assert has_rivals([about, beside])
     assert not has_rivals([about])
     assert not has_rivals([beside, NEAR])
 
 
-def test_beside_a_hit_that_answers_others_are_shown_down_to_a_bound_and_alone_none() -> None:
+def test_further_hits_are_shown_down_to_a_bound_only_if_one_answers() -> None:
     just, below = (Hit(NOTHING.score._replace(cosine=0.0, missing=lacks)) for lacks in (0.086, 0.0873))
     assert worth_showing([NEAR, just, below]) == [NEAR, just]
     assert worth_showing([NEAR, just], 0.1) == [NEAR]

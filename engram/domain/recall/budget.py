@@ -1,4 +1,4 @@
-"""What text costs a language model, and how much of an entry is shown."""
+"""The cost of text in tokens, and how much of an entry is shown."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    Nearness = Callable[[Sequence[str]], Sequence[float]]  # how near each of some texts comes to the question
+    Nearness = Callable[[Sequence[str]], Sequence[float]]  # the similarity of each text to the question
 
 CHARACTERS_PER_TOKEN = 4
 WHOLE = 1200  # characters up to which an entry is always shown whole
-PASSAGES = 1000  # characters that are shown at most of a longer one
+PASSAGES = 1000  # characters shown at most of a longer one
 
 
 class Excerpt(NamedTuple):
-    """What is shown of an entry, and how many of its characters are not."""
+    """The text shown of an entry, and how many characters are left out."""
 
     text: str
     left_out: int = 0

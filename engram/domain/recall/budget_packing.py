@@ -1,4 +1,4 @@
-"""A budget spent on the entries of an answer from the first one on: fewer of them rather than a stump of each."""
+"""Spend a budget on the entries of an answer, the first one first: fewer entries rather than a stump of each."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from engram.domain.recall.budget import Nearness
 
-_LEAST = 400  # characters of room that are worth a passage of a long entry
+_LEAST = 400  # characters: with less room, no passage of a long entry is shown
 _LEAST_OF_FIRST = 80
 _TRIES = 6
 
@@ -23,11 +23,10 @@ def fill(
     cost: Callable[[int, Excerpt], int],
     near: Nearness | None = None,
 ) -> list[Excerpt | None]:
-    """Return what is shown of each text within `room` characters: whole, passages of a long one, None for nothing.
+    """Return what is shown of each text within `room` characters: all of it, passages of a long one, None for nothing.
 
-    Where there is room for all of them, all are whole.
-    `cost` counts the characters of text number n shown so. Only of the first text that is shown a short one may lose
-    a part, where the room is too small for all of it.
+    If all texts fit, all are shown whole. A short text is cut only if it is the first one shown and does not fit.
+    `cost` returns the characters that an excerpt of text number n takes.
     """
     found: list[Excerpt | None] = [Excerpt(text) for text in texts]
     if sum(cost(number, shown) for number, shown in enumerate(found) if shown) <= room:
@@ -35,13 +34,13 @@ def fill(
     found = []
     for number, text in enumerate(texts):
         least = _LEAST_OF_FIRST if not any(found) else _LEAST if len(text) > WHOLE else WHOLE + 1
-        shown = _fitting(number, text, room, question, cost, near, least)
+        shown = _fit(number, text, room, question, cost, near, least)
         found.append(shown)
         room -= cost(number, shown) if shown else 0
     return found
 
 
-def _fitting(
+def _fit(
     number: int,
     text: str,
     room: int,
@@ -50,7 +49,7 @@ def _fitting(
     near: Nearness | None,
     least: int,
 ) -> Excerpt | None:
-    """Return as much of a text as may be shown, None where that would be less than `least` characters."""
+    """Return as much of a text as fits and may be shown; None if that is less than `least` characters."""
     if len(text) <= WHOLE and cost(number, Excerpt(text)) <= room:
         return Excerpt(text)
     from engram.domain.recall.excerpt import excerpt
@@ -63,5 +62,5 @@ def _fitting(
         over = cost(number, shown) - room
         if over <= 0:
             return shown
-        most = min(most, len(shown.text)) - over  # marks, quotes and line ends cost, too
+        most = min(most, len(shown.text)) - over  # marks, quotes and line ends count, too
     return None

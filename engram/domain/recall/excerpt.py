@@ -1,8 +1,8 @@
 """Choose what to show of an entry: all of a short one; of a long one the title and the passages that answer a question.
 
-A passage goes from the start of a sentence to the end of one. Code, tables and lists stay in one piece where they fit.
-The words of the question decide, each weighed by how few parts of the entry have it (in a note about queues "queue" says
-little), and, where there is a model at hand, how near a part comes to the question.
+A passage consists of whole sentences. Code, tables and lists stay in one piece if they fit. Parts are chosen by the
+words of the question, weighted by their rarity in the entry (in a note about queues "queue" says little), and, if a
+model is available, by their similarity to the question.
 """
 
 from __future__ import annotations
@@ -23,33 +23,33 @@ if TYPE_CHECKING:
 
     from engram.domain.recall.budget import Nearness
 
-GAP = "…"  # alone on a line, in place of what is left out
-_KEPT_TOGETHER = 0.5  # of the room: a list or code of up to so much is one part
+GAP = "…"  # alone on a line, where text is left out
+_TOGETHER = 0.5  # of the room: a list or code block up to this share of it is one part
 _LONGEST_PART = 240  # characters of a part of a text without sentences or lines
-# What a part counts for being after or before one with the words, or below a heading with them.
+# Shares of the value of matching words that go to the next part, to the one before, and to parts below a heading.
 _AFTER = 0.6
 _BEFORE = 0.3
 _HEADING = 0.5
-_AGAIN = 0.3  # what a word counts in a second part
-_NEXT = 0.5  # what a part that is shown counts for the ones next to it
-_MOST_WEIGHED = 200
-_NEAR = 2.0  # what a standard deviation of nearness counts; measured on long notes made of unrelated lessons
-_MOST_TERMS = 200
-_MOST_PARTS = 300  # of which the nearness is asked: entries have ten to a hundred, a file written by hand may have any number
+_REPEATED = 0.3  # the share of a word's weight that counts if a chosen part has it already
+_ADJACENT = 0.5  # the share of a chosen part's value that its neighbours gain
+_MAX_CANDIDATES = 200
+_NEAR = 2.0  # the value of a standard deviation of nearness; measured on long notes made of unrelated lessons
+_MAX_TERMS = 200
+_MAX_PARTS = 300  # for nearness: entries have ten to a hundred, a file written by hand may have any number
 
 _WORD = re.compile(r"[^\W_]+")
-_ABBREVIATED = "".join(
-    rf"(?<!\b{one})"
-    for one in (r"e\.g", r"i\.e", "cf", "vs", "approx", "resp", "etc", "Dr", "Mr", "Mrs", "No")
+_NO_ABBREVIATION = "".join(
+    rf"(?<!\b{word})"
+    for word in (r"e\.g", r"i\.e", "cf", "vs", "approx", "resp", "etc", "Dr", "Mr", "Mrs", "No")
 )
 _SENTENCE_END = re.compile(
-    rf"{_ABBREVIATED}[.!?][\"'\u201d\u2019)\]`*_]*[ \t\n]+(?=[\"'\u201c\u2018(\[`*_]*[^\Wa-z_])|[\u3002\uff01\uff1f]+"
+    rf"{_NO_ABBREVIATION}[.!?][\"'\u201d\u2019)\]`*_]*[ \t\n]+(?=[\"'\u201c\u2018(\[`*_]*[^\Wa-z_])|[\u3002\uff01\uff1f]+"
 )
 _LIST_ITEM = re.compile(r"(?:^|\n)(?=[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t])")
 
 
 class _Part(NamedTuple):
-    """A part of a text that is shown or not: `text[start:end]`; `fence` is the block of code that it is only a part of."""
+    """A part of a text, `text[start:end]`, that is shown or left out as a whole; `fence` is the code block that it is cut from."""
 
     start: int
     end: int
@@ -58,23 +58,24 @@ class _Part(NamedTuple):
 
 
 def excerpt(text: str, question: str, most: int = WHOLE, near: Nearness | None = None) -> Excerpt:
-    """Return a text of at most `most` characters whole; of a longer one the title and the passages that match best.
+    """Return a text of at most `most` characters whole; of a longer one the title and the best passages.
 
-    Where nothing matches that is its beginning.
+    If nothing matches, these are the first ones.
     """
     if len(text) <= most:
         return Excerpt(text)
-    title = _title(text)
-    parts, headings = _parts(text, max(80, most - len(title) - 3))
+    title = _title_of(text)
+    parts, headings = _split(text, max(80, most - len(title) - 3))
     values, found = _weigh(text, parts, headings, question)
-    if near is not None and len(parts) <= _MOST_PARTS:
-        values = [value + more for value, more in zip(values, _by_nearness(text, parts, near), strict=True)]
+    if near is not None and len(parts) <= _MAX_PARTS:
+        nearness = _values_by_nearness(text, parts, near)
+        values = [value + more for value, more in zip(values, nearness, strict=True)]
     chosen = _choose(parts, values, found, most - len(title) - 1)
     return _render(text, parts, chosen, title)
 
 
 def terms(text: str) -> set[str]:
-    """Return the stems of the words of a text; of a script without spaces each two letters that follow one another."""
+    """Return the stems of the words of a text, and the letter bigrams of scripts without spaces."""
     found = set()
     for word in _WORD.findall(text.lower()):
         if not word.isascii() and cjk_run().search(word):  # no spaces between words
@@ -84,26 +85,26 @@ def terms(text: str) -> set[str]:
     return found
 
 
-def _title(text: str) -> str:
-    """Return the first line that says something; a long one up to its first sentence or word."""
+def _title_of(text: str) -> str:
+    """Return the first line with text, up to the end of its first sentence; a long one is cut after a word."""
     line = next((line.strip() for line in text.split("\n") if line.strip()), "")
     end = _SENTENCE_END.search(line)
     line = line[: end.end()].rstrip() if end else line
     return line if len(line) <= 120 else line[:120].rpartition(" ")[0] + GAP
 
 
-# The parts of a text
+# Split a text into parts
 
 
-def _parts(text: str, most: int) -> tuple[list[_Part], list[tuple[int, int]]]:
-    """Return the parts of a text, and where the heading of each section is."""
+def _split(text: str, most: int) -> tuple[list[_Part], list[tuple[int, int]]]:
+    """Return the parts of a text, and the span of each section's heading."""
     found: list[_Part] = []
     headings = [(0, 0)]
-    joined = False  # whether the next part continues the last one: what a heading or a colon announces
+    together = int(most * _TOGETHER)
+    joined = False  # after a heading or colon: the next part belongs to the last one
     for block in scan(text):
         if block.kind == HEADING:
             headings.append((block.start, block.end))
-        together = int(most * _KEPT_TOGETHER)
         if block.kind == TEXT:
             spans = _spans_of_text(text, block.start, block.end, together)
         elif block.end - block.start <= together:
@@ -122,7 +123,7 @@ def _parts(text: str, most: int) -> tuple[list[_Part], list[tuple[int, int]]]:
 
 
 def _spans_of_text(text: str, start: int, end: int, together: int) -> list[tuple[int, int]]:
-    """Return a list that fits as one span, else its items; of a paragraph its sentences."""
+    """Return one span for a list that fits, else one for each item; for a paragraph one for each sentence."""
     block = text[start:end]
     items = [match.end() for match in _LIST_ITEM.finditer(block)]
     if items and len(block) <= together:
@@ -130,15 +131,15 @@ def _spans_of_text(text: str, start: int, end: int, together: int) -> list[tuple
     found = []
     for first, last in _spans_between([0, *items], len(block)):
         piece = block[first:last]
-        bounds = [0, *(m.end() for m in _SENTENCE_END.finditer(piece)), *_lines_that_end_early(piece)]
+        bounds = [0, *(m.end() for m in _SENTENCE_END.finditer(piece)), *_deliberate_line_starts(piece)]
         found += [
             (start + first + one, start + first + two) for one, two in _spans_between(bounds, len(piece))
         ]
-    return [(one, one + len(text[one:two].rstrip())) for one, two in found if text[one:two].strip()]
+    return _strip_spans(text, found)
 
 
-def _lines_that_end_early(text: str) -> Iterator[int]:
-    """Yield where lines begin that are no continuation: the word that begins them would have fit into the line before."""
+def _deliberate_line_starts(text: str) -> Iterator[int]:
+    """Yield the starts of lines that are not due to wrapping: their first word would have fit on the line before."""
     lines = text.split("\n")
     width, at = max(map(len, lines)), 0
     for line, following in pairwise(lines):
@@ -151,16 +152,20 @@ def _lines_that_end_early(text: str) -> Iterator[int]:
 def _spans_of_lines(text: str, start: int, end: int) -> list[tuple[int, int]]:
     bounds = [match.end() for match in re.finditer("\n", text[start:end])]
     spans = [(start + one, start + two) for one, two in _spans_between([0, *bounds], end - start)]
+    return _strip_spans(text, spans)
+
+
+def _strip_spans(text: str, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return the spans without white space at their ends; none that is only white space."""
     return [(one, one + len(text[one:two].rstrip())) for one, two in spans if text[one:two].strip()]
 
 
 def _spans_between(bounds: Sequence[int], end: int) -> Iterator[tuple[int, int]]:
-    each = sorted({*bounds, end})
-    yield from pairwise(each)
+    yield from pairwise(sorted({*bounds, end}))
 
 
 def _cut(text: str, start: int, end: int, most: int) -> Iterator[tuple[int, int]]:
-    """Cut a span that is too long to be shown: at the ends of lines, else of sentences, else of words."""
+    """Cut a span that is too long to be shown: at line ends, else at ends of sentences, else between words."""
     while end - start > most:
         length = min(most, _LONGEST_PART)
         places = [text.rfind(mark, start, start + length) + len(mark) - 1 for mark in ("\n", ". ", " ")]
@@ -171,27 +176,27 @@ def _cut(text: str, start: int, end: int, most: int) -> Iterator[tuple[int, int]
         yield start, end
 
 
-# Which of them
+# Choose the parts
 
 
 def _weigh(
     text: str, parts: Sequence[_Part], headings: Sequence[tuple[int, int]], question: str
 ) -> tuple[list[float], list[dict[str, float]]]:
-    """Return what each part is worth, and the words of the question that it has, with their weights."""
-    asked = set(sorted(terms(question))[:_MOST_TERMS])
-    has = [asked & terms(text[part.start : part.end]) for part in parts]
-    above = [asked & terms(text[start:end]) for start, end in headings]
+    """Return the value of each part, and the terms of the question that it has, with their weights."""
+    wanted = set(sorted(terms(question))[:_MAX_TERMS])
+    matches = [wanted & terms(text[part.start : part.end]) for part in parts]
+    above = [wanted & terms(text[start:end]) for start, end in headings]
     counts: dict[str, int] = {}
-    for one in has:
-        for term in one:
+    for match in matches:
+        for term in match:
             counts[term] = counts.get(term, 0) + 1
     weight = {term: log(1 + len(parts) / count) for term, count in counts.items()}
-    found = [{term: weight[term] for term in one} for one in has]
-    own = [sum(one.values()) for one in found]
+    found = [{term: weight[term] for term in match} for match in matches]
+    own = [sum(weights.values()) for weights in found]
     values = []
     for number, part in enumerate(parts):
         value = own[number] + _HEADING * sum(
-            weight.get(term, 0.0) for term in above[part.section] - has[number]
+            weight.get(term, 0.0) for term in above[part.section] - matches[number]
         )
         value += _AFTER * own[number - 1] if number else 0.0
         value += _BEFORE * own[number + 1] if number + 1 < len(parts) else 0.0
@@ -199,8 +204,8 @@ def _weigh(
     return values, found
 
 
-def _by_nearness(text: str, parts: Sequence[_Part], near: Nearness) -> list[float]:
-    """Return what each part is worth by its nearness to the question, half of it with the parts next to it; 0 on average."""
+def _values_by_nearness(text: str, parts: Sequence[_Part], near: Nearness) -> list[float]:
+    """Return the value of each part by its nearness to the question, alone and with the adjacent parts; 0 on average."""
     alone = [text[part.start : part.end] for part in parts]
     around = [
         text[one.start : two.end]
@@ -216,25 +221,25 @@ def _by_nearness(text: str, parts: Sequence[_Part], near: Nearness) -> list[floa
 def _choose(
     parts: Sequence[_Part], values: Sequence[float], found: Sequence[dict[str, float]], room: int
 ) -> list[int]:
-    """Return the numbers of the parts that are shown: the best, then what has other words or stands next to one.
+    """Return the numbers of the parts to show: the best, then parts with other words or next to a chosen one.
 
-    Where none is worth anything, the first ones.
+    If no part has any value, return the first ones.
     """
     if max(values, default=0.0) <= 0:
-        return _first(parts, room)
-    best_ones = sorted(range(len(parts)), key=lambda n: (-values[n], n))[:_MOST_WEIGHED]
+        return _first_parts(parts, room)
+    candidates = sorted(range(len(parts)), key=lambda n: (-values[n], n))[:_MAX_CANDIDATES]
     chosen: set[int] = set()
     seen: set[str] = set()
 
     def worth(number: int) -> float:
         repeated = sum(weight for term, weight in found[number].items() if term in seen)
-        value = values[number] - (1 - _AGAIN) * repeated
-        next_to = max([values[n] for n in (number - 1, number + 1) if n in chosen], default=0.0)
-        return value + _NEXT * next_to
+        value = values[number] - (1 - _REPEATED) * repeated
+        adjacent = max([values[n] for n in (number - 1, number + 1) if n in chosen], default=0.0)
+        return value + _ADJACENT * adjacent
 
     while room > 0:
         around = [n for one in chosen for n in (one - 1, one + 1) if 0 <= n < len(parts)]
-        fitting = [n for n in {*best_ones, *around} - chosen if _added_length(parts, chosen, n) <= room]
+        fitting = [n for n in {*candidates, *around} - chosen if _added_length(parts, chosen, n) <= room]
         best = max(fitting, key=lambda n: (worth(n), -n), default=None)
         if best is None or (chosen and worth(best) <= 0):
             break
@@ -244,7 +249,7 @@ def _choose(
     return sorted(chosen)
 
 
-def _first(parts: Sequence[_Part], room: int) -> list[int]:
+def _first_parts(parts: Sequence[_Part], room: int) -> list[int]:
     chosen: set[int] = set()
     for number in range(len(parts)):
         room -= _added_length(parts, chosen, number)
@@ -255,7 +260,7 @@ def _first(parts: Sequence[_Part], room: int) -> list[int]:
 
 
 def _added_length(parts: Sequence[_Part], chosen: set[int], number: int) -> int:
-    """Return how many characters a part adds to the chosen ones, at most: with what then stands between them."""
+    """Return how many characters a part adds to the chosen ones at most, including those between them."""
     part = parts[number]
     before = parts[number - 1] if number - 1 in chosen else None
     after = parts[number + 1] if number + 1 in chosen else None
@@ -267,9 +272,9 @@ def _added_length(parts: Sequence[_Part], chosen: set[int], number: int) -> int:
 
 
 def _render(text: str, parts: Sequence[_Part], chosen: Sequence[int], title: str) -> Excerpt:
-    """Return the chosen parts in the order of the text, below the title, with a mark where something is missing.
+    """Return the chosen parts in the order of the text, below the title, with a mark where text is left out.
 
-    A passage that the text repeats is shown once, and one without a word, such as a bracket of code, not at all.
+    A passage that the text repeats is shown once; one without a word, such as a bracket of code, is not shown.
     """
     pieces = [] if chosen and chosen[0] == 0 else [title]
     passages, shown = set[str](), 0
@@ -290,7 +295,7 @@ def _render(text: str, parts: Sequence[_Part], chosen: Sequence[int], title: str
 
 
 def _runs(chosen: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Yield the first and last of each run of numbers that follow one another."""
+    """Yield the first and last number of each run of consecutive numbers."""
     first = None
     for number, following in zip(chosen, [*chosen[1:], None], strict=True):
         first = number if first is None else first

@@ -1,4 +1,4 @@
-"""Reciprocal rank fusion: one ranking from several, in which names ranked high in many lists come first.
+"""Reciprocal rank fusion: merge several rankings into one in which names ranked high in many lists come first.
 
 A name's score is the sum, over the lists that have it, of 1 / (k + its rank in them, from 1).
 """
@@ -10,7 +10,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-K = 60  # the larger, the less it matters whether a name is first or tenth
+K = 60  # the larger, the smaller the difference between first and tenth
 
 
 class Fused(NamedTuple):
@@ -22,7 +22,7 @@ class Fused(NamedTuple):
 
 
 def fuse(lists: Sequence[Sequence[str]], k: int = K) -> list[Fused]:
-    """Return all names, the best first; ties keep the order of first appearance. Repetitions within a list are ignored."""
+    """Return all names, best first; ties keep the order of first appearance. Repetitions within a list are ignored."""
     found: dict[str, tuple[float, int]] = {}
     for names in lists:
         for place, name in enumerate(dict.fromkeys(names), 1):

@@ -1,4 +1,4 @@
-"""The score of an entry: words and meaning fused, weighted by what else is known of the entry.
+"""The score of an entry: words and meaning fused, weighted by the entry's standing.
 
 relevance = (cosine + WORDS · coverage^SHARPNESS + NEAR · near) / (1 + WORDS + NEAR), where coverage = BM25 / Σ idf·(k1
 + 1) is the share of a perfect word match; the exponent makes a few matching words count for little. Dividing BM25 by
@@ -38,10 +38,7 @@ DEFAULT_IMPORTANCE = 0.5  # if neither the file nor the graph gives any
 
 
 class Weights(NamedTuple):
-    """The weights that a store may configure.
-
-    `words` and `standing` as WORDS and STANDING, `half_life` a factor on HALF_LIFE_DAYS.
-    """
+    """The weights that a store may configure: WORDS, STANDING, and a factor on HALF_LIFE_DAYS."""
 
     words: float
     standing: float
@@ -49,7 +46,7 @@ class Weights(NamedTuple):
 
 
 def weights_of(settings: Settings) -> Weights:
-    """Return the configured weights; those left at their default are exactly the measured ones."""
+    """Return the configured weights; by default exactly the measured ones."""
     words, standing = WORDS, STANDING
     if settings.differs(WORDS_KEY):
         share = settings.number(WORDS_KEY)
@@ -60,10 +57,10 @@ def weights_of(settings: Settings) -> Weights:
 
 
 class Trust(NamedTuple):
-    """What evidence is made of with an embedding model: the weights of coverage and of what is missing, against 1 for the cosine.
+    """How evidence is computed with an embedding model: the weights of coverage and of missing words (the cosine has 1).
 
-    `by_chance` is deducted: what this model's cosines give any entry beyond those of the bundled model, for which the
-    bounds are. `lead` is how much a lead counts among so many entries (see `lead_weight`).
+    `by_chance` is deducted: the excess of this model's cosines for any entry over those of the bundled model, for which
+    the bounds are calibrated. `lead` is the weight of a lead in a store of this size (see `lead_weight`).
     """
 
     coverage: float = 0.65
@@ -76,7 +73,10 @@ BUNDLED = Trust()
 
 
 class Standing(NamedTuple):
-    """What is known of an entry apart from its text. Times in Unix seconds; `confidence` in thousandths."""
+    """The facts about an entry, apart from its text, that its standing depends on.
+
+    Times are in Unix seconds, `confidence` in thousandths.
+    """
 
     confidence: int
     type: str
@@ -90,10 +90,10 @@ class Standing(NamedTuple):
 class Score(NamedTuple):
     """An entry's score and its parts.
 
-    `cosine` is None without vectors. `near` is how near its tokens come to those of the query, `missing` the share
-    of the word that it is farthest from, times the distance: None if single tokens have no vectors. `lead` is the share
-    of its score by which it stands out from the two hits behind it, 0..1. `trust` says what is evidence
-    with the embedding model that the cosine is from.
+    `cosine` is None without vectors. `near` is the nearness of its tokens to those of the query, `missing` the share of
+    the query word that it is farthest from, times the distance: both are None without token vectors. `lead` is the
+    share of its score by which it leads over the two hits behind it, 0..1. `trust` says how evidence is computed with
+    the embedding model of the cosine.
     """
 
     total: float
@@ -126,7 +126,7 @@ class Score(NamedTuple):
 def relevance(
     coverage: float, cosine: float | None, near: float | None = None, words: float | None = None
 ) -> float:
-    """Return how well the text answers, 0..1; by words alone without vectors. `words` is their weight, WORDS by default."""
+    """Return how well a text answers, 0..1; by words alone without vectors. `words` is their weight, WORDS by default."""
     if cosine is None:
         return coverage
     weight = WORDS if words is None else words
@@ -137,10 +137,10 @@ def relevance(
 
 
 def memory_strength(standing: Standing, now: float, factor: float = 1.0) -> float:
-    """Return the memory strength of an entry, 0..1: it halves each half-life of its type since the last change or validation.
+    """Return the memory strength of an entry, 0..1, which halves with each half-life since the last change or validation.
 
-    Each validation adds a half-life, as spaced repetition does; pinned lore does not fade. Half-lives are
-    multiplied by `factor`.
+    The half-life depends on the type; each validation adds another one, as in spaced repetition. Pinned entries do not
+    fade. Half-lives are multiplied by `factor`.
     """
     if standing.pinned:
         return 1.0
@@ -162,7 +162,7 @@ def weigh(standing: Standing, now: float, half_life: float = 1.0) -> float:
 
 
 def importance_of(stated: float | None, rank: float | None) -> float | None:
-    """Return the importance that a file states, else the one that the graph (`rank`, 0..1) gives an entry without any."""
+    """Return the importance stated in the file, else the one derived from the graph (`rank`, 0..1); None without both."""
     if stated is not None or rank is None:
         return stated
     return DEFAULT_IMPORTANCE + (1 - DEFAULT_IMPORTANCE) * min(max(rank, 0.0), 1.0)
@@ -181,7 +181,7 @@ def score(
     weights: Weights | None = None,
     trust: Trust = BUNDLED,
 ) -> Score:
-    """Return the score of an entry. `overlap` (0..1) says how close its files are to the caller's; `scope` is a store's weight."""
+    """Return the score of an entry. `overlap` (0..1) is the closeness of its files to the caller's, `scope` the store's weight."""
     used = weights or Weights(WORDS, STANDING)
     relevant = relevance(coverage, cosine, near, used.words)
     weight = weigh(standing, now, used.half_life)
@@ -191,7 +191,7 @@ def score(
 
 
 def path_overlap(files: Sequence[str], wanted: Sequence[str]) -> float:
-    """Return 1 for a file in common, less for a common folder: the best pair's share of leading path parts."""
+    """Return the share of leading path parts of the best pair: 1 for a file in common, less for a common folder."""
     return max((_path_overlap(mine, other) for mine in files for other in wanted), default=0.0)
 
 
@@ -207,26 +207,28 @@ def _path_overlap(one: str, other: str) -> float:
 
 # The strength of an answer: strong, weak, or none.
 #
-# The evidence for a hit is its cosine and the share of the query that its words cover, less one and a half times what it
-# lacks most: the word of the query that the entry is farthest from. A query that nothing answers usually has one such
-# word. By words alone evidence is the share covered, with bounds of its own.
+# The evidence for a hit is its cosine plus the weighted share of the query that its words cover, minus one and a half
+# times what it lacks most: the query word that the entry is farthest from. A query that nothing answers usually has such
+# a word. By words alone, evidence is the share covered, with bounds of its own.
 #
-# Evidence alone says nothing in a store of many entries about one subject: there much of every question is in some entry.
-# What answers a question stands out from the others; where nothing does, the best few are about equal. So an answer is
-# strong by the evidence for its best hit and that one's lead over the two behind it, of which the farther counts twice,
-# since two entries may both answer. The others are the store's own measure of how near an entry comes by its subject
-# alone, and need no calibration. docs/recall.md has the rates that these bounds give.
+# Evidence alone means little in a store of many entries about one subject, where some entry has much of every question.
+# An entry that answers stands out from the others; if none does, the best few score about the same. So the strength of
+# an answer depends on the evidence for its best hit and on the lead of that hit over the two behind it. The farther one
+# counts twice, since two entries may both answer. The other entries measure how near an entry comes by its subject alone,
+# so this needs no calibration per store. docs/recall.md has the rates that these bounds give.
 
 STRONG, WEAK, NONE = STRENGTHS = ("strong", "weak", "none")
 
-_LEAST_MISSING = 0.08  # assumed of any text: one that hardly touches a query does not answer it
+_LEAST_MISSING = (
+    0.08  # assumed of any text, so that one that hardly touches a query does not count as an answer
+)
 
 
 class Bounds(NamedTuple):
-    """What an answer must reach: evidence plus `lead` times its lead to be strong, and `least` evidence for that.
+    """The bounds for an answer: it is strong if evidence + `lead` · its lead reaches `strong`, and evidence `least`.
 
-    `weak` is the evidence from which on it is an answer at all, `shown` that of a hit beside a better one. A hit without
-    rivals leads over two with the score `chance`.
+    `weak` is the least evidence for an answer at all, `shown` that for a further hit to be shown. A hit without rivals
+    is compared with two of the score `chance`.
     """
 
     strong: float
@@ -237,17 +239,17 @@ class Bounds(NamedTuple):
     chance: float
 
 
-ON_SUBJECT = 0.5  # evidence of a hit that is about what was asked, whether or not it stands out
-BESIDE = 0.75  # of the best hit's score: what is farther from it is rarely an answer, too
+ON_SUBJECT = 0.5  # evidence of a hit that is about the subject of the query, whether or not it stands out
+BESIDE = 0.75  # share of the best hit's score: hits below it rarely answer, too
 BY_BOTH = Bounds(2.18, 0.0, -0.13, 0.1, 4.5, 0.1)
 BY_WORDS = Bounds(0.72, 0.03, 0.02, 0.2, 1.0, 0.02)
-_FEW = 200  # entries
+_SMALL_STORE = 200  # entries
 
 
 def evidence(
     coverage: float, cosine: float | None, missing: float | None = None, trust: Trust = BUNDLED
 ) -> float:
-    """Return the evidence for a hit; below 0 more is missing than present.
+    """Return the evidence for a hit; below 0 if more is missing than present.
 
     `coverage` and `missing` are 0..1; `cosine` is None without vectors, `missing` without token vectors.
     """
@@ -263,9 +265,9 @@ def bounds(cosine: float | None) -> Bounds:
 
 
 def with_leads(scores: Sequence[Score], kin: Sequence[frozenset[tuple[float, int]]] = ()) -> list[Score]:
-    """Return the scores, best first, each with its lead over its two next rivals, the farther counting twice.
+    """Return the scores, best first, each with its lead over its next two rivals, the farther one counting twice.
 
-    Parts of one document, which have some of their `kin` in common, are no rivals: together they answer.
+    Parts of one document, which share some of their `kin`, are not rivals: they answer together.
     """
     found = []
     for place, one in enumerate(scores):
@@ -273,28 +275,27 @@ def with_leads(scores: Sequence[Score], kin: Sequence[frozenset[tuple[float, int
         own, behind = kin[place] if kin else None, range(place + 1, len(scores))
         rivals = (max(chance, scores[k].total) for k in behind if not own or own.isdisjoint(kin[k]))
         near, far = islice(chain(rivals, repeat(chance)), 2)
-        found.append(
-            one._replace(lead=max(0.0, 1 - (near + 2 * far) / (3 * one.total)) if one.total > 0 else 0.0)
-        )
+        lead = max(0.0, 1 - (near + 2 * far) / (3 * one.total)) if one.total > 0 else 0.0
+        found.append(one._replace(lead=lead))
     return found
 
 
 def lead_weight(entries: int) -> float:
-    """Return how much a lead counts in a store of so many entries: 1 up to 200 of them, then √(ln entries / ln 200).
+    """Return the weight of a lead in a store of so many entries: 1 up to 200, then √(ln entries / ln 200).
 
-    The more entries there are, the closer the best of those that do not answer come to one another: in dense stores
-    of 200 to 1,200 entries the lead of the first falls about as this grows.
+    The more entries there are, the closer the scores of the best that do not answer: in dense stores of 200 to 1,200
+    entries the lead of the first falls about as fast as this weight grows.
     """
-    return math.sqrt(math.log(max(entries, _FEW)) / math.log(_FEW))
+    return math.sqrt(math.log(max(entries, _SMALL_STORE)) / math.log(_SMALL_STORE))
 
 
-def sureness(much: float, lead: float, limits: Bounds) -> float:
-    """Return how much a hit has of what a strong answer needs, by its evidence and its lead: 1 and more is enough."""
-    return (much + limits.lead * lead) / limits.strong if much >= limits.least else 0.0
+def sureness(amount: float, lead: float, limits: Bounds) -> float:
+    """Return how close a hit with this amount of evidence and this lead comes to a strong answer: 1 or more is strong."""
+    return (amount + limits.lead * lead) / limits.strong if amount >= limits.least else 0.0
 
 
-def strength(much: float, lead: float, limits: Bounds, bar: float = 1.0) -> str:
-    """Return the strength of an answer whose best hit has this much evidence and this lead; `bar` is how sure it has to be."""
-    if sureness(much, lead, limits) >= bar:
+def strength(amount: float, lead: float, limits: Bounds, bar: float = 1.0) -> str:
+    """Return the strength of an answer by its best hit's evidence and lead; `bar` is the sureness that makes it strong."""
+    if sureness(amount, lead, limits) >= bar:
         return STRONG
-    return WEAK if much >= limits.weak else NONE
+    return WEAK if amount >= limits.weak else NONE

@@ -1,4 +1,4 @@
-"""How well answers serve queries with known helpful entries: measures and means."""
+"""Measures of answers to queries with known helpful entries, and their means."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PENALTY = 0.25  # what an unhelpful entry subtracts; a helpful one adds 1
 
 
 class Question(NamedTuple):
-    """A query that was asked, the entries that helped with it, and those that did not."""
+    """A query, the entries that helped with it, and those that did not."""
 
     text: str
     helpful: frozenset[str]
@@ -48,7 +48,7 @@ def reciprocal_rank(question: Question, ids: Sequence[str]) -> float:
 def gain(question: Question, ids: Sequence[str], *, penalty: float = 0.0) -> float:
     """Return the nDCG: 1 if all helpful entries come first. An unhelpful one subtracts the gain of its rank times `penalty`.
 
-    A penalty is fair only between an answer and a part of it: nobody judged what another answer has instead.
+    Use a penalty only to compare an answer with a part of it: the other entries of another answer were never judged.
     """
     total = 0.0
     for place, lore_id in enumerate(ids, 2):
@@ -81,7 +81,7 @@ def mean(values: Sequence[float]) -> float:
 
 
 def halves(questions: Sequence[Question]) -> tuple[list[Question], list[Question]]:
-    """Split queries into two random but reproducible halves: one to find with, one to confirm with."""
+    """Split queries into two random but reproducible halves: one to search with, one to validate on."""
     from hashlib import sha256
 
     order = sorted(questions, key=lambda question: sha256(question.text.encode("utf-8", "replace")).digest())

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def answer_json(answer: Answer, texts: Sequence[str], origins: Sequence[Origin]) -> dict[str, object]:
-    """Return an answer as JSON; `texts` are the contents as far as the budget allows."""
+    """Return an answer as JSON; `texts` are the contents, cut to the budget."""
     rows = []
     for hit, text, origin in zip(answer.lore, texts, origins, strict=True):
         rows.append(

@@ -1,4 +1,4 @@
-"""Which commit made the answer to a query what it is: found by asking the store as it was, halving the history each time."""
+"""Find the commit that changed the answer to a query, by binary search: query the store as of past commits."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     Progress = Callable[[str], object]
 
 CAME, WENT, CHANGED, MOVED = "came", "went", "changed", "moved"
-_WAIT_SECONDS = 5.0  # for another process that is committing
+_WAIT_SECONDS = 5.0  # for another process to finish its commit
 
 
 class Difference(NamedTuple):
-    """What a commit changed of one entry in the answer: its places before and after, from 1; None: it is not there."""
+    """What a commit changed about one entry of the answer: its places before and after, from 1 (None: absent)."""
 
     kind: str
     lore: Lore
@@ -33,9 +33,9 @@ class Difference(NamedTuple):
 
 
 class Bisected(NamedTuple):
-    """The commit since which the answer is what it is, and what it changed; None where the answer was the same all along.
+    """The commit that changed the answer, its changes, and the answer since; None if the answer was always the same.
 
-    `commits` is how many there were to choose from, `asked` how many of them were asked. `answer` is what it has been since.
+    `commits` is the number of commits searched, `asked` how many of them were queried.
     """
 
     commit: LogEntry | None
@@ -48,10 +48,11 @@ class Bisected(NamedTuple):
 def bisect(
     store: Store, question: Question, start: str = "", end: str = "HEAD", progress: Progress = str
 ) -> Bisected:
-    """Find the commit between two (a commit, tag or date; by default all of the history) that changed an answer.
+    """Find the commit from `start` to `end` (commits, tags or dates; by default all of history) that changed an answer.
 
-    Where several did, it is one after which the answer is as at the end, and before which it was not. Judgements are in no
-    commit of entries: all count as they do today. Raises NotFoundError, StoreError, UsageError, ValidationError.
+    If several did, it is one after which the answer is as at the end, and before which it was not. Judgements count as
+    they do today, since the commits of entries do not include them.
+    Raises NotFoundError, StoreError, UsageError, ValidationError.
     """
     repository = repository_of(store)
     with store.lock:
@@ -71,18 +72,18 @@ def bisect(
         return known[place]
 
     low, high = -1, len(commits) - 1
-    now = _words(answer(high))
-    if _words(answer(low)) == now:
+    now = _texts(answer(high))
+    if _texts(answer(low)) == now:
         return Bisected(None, (), answer(high), len(commits), len(known))
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if _words(answer(middle)) == now else (middle, high)
+        low, high = (low, middle) if _texts(answer(middle)) == now else (middle, high)
     (found,) = log(repository, "", 1, tip=commits[high])
     return Bisected(found, differences(answer(low), answer(high)), answer(high), len(commits), len(known))
 
 
 def differences(before: Sequence[Lore], after: Sequence[Lore]) -> tuple[Difference, ...]:
-    """Return what is different between two answers, in the order of the later one, then what went."""
+    """Return the differences between two answers, in the order of the later one, then the entries that went."""
     old = {lore.id: (place, lore) for place, lore in enumerate(before, 1)}
     new = {lore.id for lore in after}
     both = [lore.id for lore in before if lore.id in new]
@@ -100,5 +101,5 @@ def differences(before: Sequence[Lore], after: Sequence[Lore]) -> tuple[Differen
     return tuple(found)
 
 
-def _words(answer: Sequence[Lore]) -> list[tuple[str, str]]:
+def _texts(answer: Sequence[Lore]) -> list[tuple[str, str]]:
     return [(lore.id, lore.content) for lore in answer]

@@ -1,7 +1,7 @@
-"""Recall of captured entries: at most two, only where words and meaning agree clearly, behind everything else.
+"""Recall captured entries: at most two, only where words and meaning clearly agree, after all other entries.
 
-There are at most a hundred of them, so each is compared with the question; the word index of the store says which words
-are rare.
+There are at most a hundred of them, so each is compared with the question. Words are weighted by their rarity in the
+store's word index.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from engram.usecases.store.store import Store
 
 MOST = 2
-# On the development set for recall, 40 of its 170 entries captured: 3 % of questions that none of them answers bring one.
+# With 40 of the 170 entries of the development set captured, 3 % of the questions that none of them answers show one.
 _LEAST = 0.45
 _LEAST_BY_WORDS = 0.6
-_MORE_OF_A_FAILURE = 0.25  # that nothing mended: it helps only who asks about that very failure
+_EXTRA_FOR_FAILURES = 0.25  # an unresolved failure helps only with questions about that very failure
 
 
 def matching(store: Store, question: str, *, failures: bool = True) -> list[Lore]:
-    """Return the captured entries that answer a question, the best first; none that a person rejected or put off.
+    """Return the captured entries that answer a question, best first; none that a person rejected or put off.
 
-    Without `failures` none that only says that a tool failed.
+    Without `failures`, entries that only say that a tool failed are left out.
     """
     known = waiting(store) if question.strip() else []
     if not failures:
@@ -45,7 +45,7 @@ def matching(store: Store, question: str, *, failures: bool = True) -> list[Lore
         (ranking.evidence(share, cosines[number] if cosines else None), lore.id, lore)
         for number, (lore, share) in enumerate(zip(known, shares, strict=True))
     ]
-    enough = (one for one in scored if one[0] >= least + _MORE_OF_A_FAILURE * _is_failure(one[2]))
+    enough = (one for one in scored if one[0] >= least + _EXTRA_FOR_FAILURES * _is_failure(one[2]))
     best = sorted(enough, key=lambda one: (-one[0], one[1]))
     return [lore for _, _, lore in best[:MOST]]
 
@@ -55,20 +55,20 @@ def _is_failure(lore: Lore) -> bool:
 
 
 def waiting(store: Store) -> list[Lore]:
-    """Return the captured entries but those that a person rejected or put off, newest first."""
+    """Return the captured entries except those that a person rejected or put off, newest first."""
     found = list_captured(store)
     aside = store.state.set_aside(store.clock.now().timestamp()) if found else {}
     return [lore for lore in found if item_id(PENDING, [lore.id]) not in aside]
 
 
 def _coverage(store: Store, question: str, texts: list[str]) -> list[float]:
-    """Return for each text the share of the question's words in it, the rare ones weighing more."""
-    weights, words_of = _weights(store, question), [_terms(store, text) for text in texts]
-    whole = sum(weights.values())
-    return [
-        sum(weights[word] for word in weights if word in words) / whole if whole else 0.0
-        for words in words_of
-    ]
+    """Return for each text the share of the question's words in it, weighted by rarity."""
+    weights = _weights(store, question)
+    total = sum(weights.values())
+    if not total:
+        return [0.0] * len(texts)
+    texts_terms = [_terms(store, text) for text in texts]
+    return [sum(weights[word] for word in weights if word in terms) / total for terms in texts_terms]
 
 
 def _weights(store: Store, question: str) -> Mapping[str, float]:
@@ -91,7 +91,7 @@ def _terms(store: Store, text: str) -> set[str]:
 
 
 def _cosines(store: Store, question: str, texts: list[str]) -> list[float]:
-    """Return how near each text is to the question; none without a model."""
+    """Return the cosine of each text with the question; empty without a model."""
     embedder = store.embedder
     immediate = embedder.immediate if embedder is not None else None
     if immediate is None:

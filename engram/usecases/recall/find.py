@@ -1,4 +1,4 @@
-"""Search by text, tags, category, agent, dates and scope together; without a text, the newest entries first."""
+"""Search by text, tags, category, agent, dates and scope; without a text, list the newest entries first."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _FOREVER = float("inf")
 
 
 class Found(NamedTuple):
-    """The entries that meet all conditions; `strength` says how well they answer the text ("" without one)."""
+    """The entries that meet all conditions; `strength` is that of the answer to the text ("" without one)."""
 
     lore: tuple[Shown, ...]
     strength: str = ""
@@ -46,47 +46,50 @@ def find(
     scope: str = "",
     limit: int = 10,
 ) -> Found:
-    """Return active lore with all these tags, of these categories and agents, recorded from `since` to `until`.
+    """Return active entries with all these tags, of these categories and agents, recorded from `since` to `until`.
 
-    Dates and times are both accepted; a date as `until` includes that day. With a text the best answers to it come
-    first, else the newest entries; from `scope`, or from all scopes.
+    Both are dates or times; a date as `until` includes that day. With a text the best answers to it come first, else
+    the newest entries; from `scope`, or from all scopes.
     Raises UsageError, ValidationError, NotFoundError, StoreError.
     """
     if not 1 <= limit <= MAX_RESULTS:
         raise UsageError(f"The limit must be from 1 to {MAX_RESULTS}, not {limit}.")
-    begin, end = _moment(since) if since else -_FOREVER, _moment(until, whole_day=True) if until else _FOREVER
+    begin, end = (
+        _parse_time(since) if since else -_FOREVER,
+        _parse_time(until, whole_day=True) if until else _FOREVER,
+    )
     if text.strip():
         question = Question(
             text, limit, 0.0, tuple(categories), (), tuple(tags), scopes=(scope,) if scope else (),
             agents=tuple(agents), since=begin, until=end,
         )  # fmt: skip
         answer = query(store, question)
-        shown = [Shown(hit.lore, hit.path, hit.ref, hit.scope, counted=hit.counted) for hit in answer.lore]
-        return Found(tuple(shown), answer.strength, answer.notes)
+        lore = [Shown(hit.lore, hit.path, hit.ref, hit.scope, counted=hit.counted) for hit in answer.lore]
+        return Found(tuple(lore), answer.strength, answer.notes)
     where = Filter(agents=tuple(agents), status=ACTIVE, since=begin, until=end)
     notes: list[str] = []
     with store.lock:
         found: dict[str, Shown] = {}
         for one in scopes.stores_to_ask(store, (scope,) if scope else (), notes):
-            for shown_one in _newest(one, limit, categories, tags, where, must=bool(scope)):
-                found.setdefault(shown_one.lore.id, shown_one)
+            for shown in _newest(one, limit, categories, tags, where, must=bool(scope)):
+                found.setdefault(shown.lore.id, shown)
         order = sorted(found.values(), key=lambda one: (one.lore.created_at, one.lore.id), reverse=True)
-        return Found(tuple(_give_refs(store, order[:limit])), "", tuple(notes))
+        return Found(tuple(_assign_refs(store, order[:limit])), "", tuple(notes))
 
 
 def _newest(
     store: Store, limit: int, categories: Sequence[str], tags: Sequence[str], where: Filter, *, must: bool
 ) -> list[Shown]:
-    """Return the newest entries of one store; none if it has no such category, unless it `must` have it."""
+    """Return the newest entries of one store; none if it lacks a category, unless it `must` have it."""
 
-    def usable(most: int | None) -> tuple[list[Hit], bool]:
+    def select(most: int | None) -> tuple[list[Hit], bool]:
         hits, total = list_hits(store, limit=most, categories=categories, tags=tags, where=where)
         return without_quarantined(store, hits), len(hits) == total
 
     try:
-        found, is_all = usable(2 * limit)
+        found, is_all = select(2 * limit)
         if len(found) < limit and not is_all:
-            found, _ = usable(None)
+            found, _ = select(None)
     except ValidationError:
         if must:
             raise
@@ -99,7 +102,7 @@ def _newest(
     ]
 
 
-def _give_refs(store: Store, found: Sequence[Shown]) -> list[Shown]:
+def _assign_refs(store: Store, found: Sequence[Shown]) -> list[Shown]:
     if not found:
         return []
     elsewhere = {one.lore.id: one.scope for one in found if one.scope != store.stand.scope}
@@ -108,7 +111,7 @@ def _give_refs(store: Store, found: Sequence[Shown]) -> list[Shown]:
     return [one._replace(ref=refs[one.lore.id]) for one in found]
 
 
-def _moment(text: str, *, whole_day: bool = False) -> float:
+def _parse_time(text: str, *, whole_day: bool = False) -> float:
     try:
         moment = times.parse(text)
     except ValueError:

@@ -22,39 +22,39 @@ if TYPE_CHECKING:
     from engram.adapters.index.index import Generation
     from engram.usecases.store.store import Store
 
-_SEEDS = 3  # entries of the answer to start from
-_MAX_WORDS = 5  # of a name
-_MAX_ENTRIES = 200  # an entity that so many entries name says nothing about any of them
+_MAX_SEEDS = 3  # entries of the answer to start from
+_MAX_NAME_WORDS = 5
+_MAX_ENTRIES = 200  # an entity that more entries name tells nothing about any of them
 
 
 def expand(
     stores: Sequence[Store], question: Question, strategy: str, shown: Sequence[Recalled], limit: int
 ) -> list[Recalled]:
-    """Append entries one step away, in at most two fifths of the places; their `via` names the entity between."""
+    """Append entries one step away, up to two fifths of the limit; their `via` names the entity that links them."""
     places = limit * 2 // 5
     if strategy == SCAN or question.as_of or not places:
         return list(shown)
     found: list[Recalled] = []
-    for store in stores:  # the notes of the answer name those that cannot be asked
+    for store in stores:  # the answer has a note about each that fails
         with contextlib.suppress(*scopes.TROUBLE):
-            found += _one_step(store, question, strategy, list(shown), places)
+            found += _expand_in(store, question, strategy, list(shown), places)
     best: dict[str, Recalled] = {}
     for hit in sorted(found, key=lambda hit: (-round(hit.score.total, 6), hit.lore.id)):
-        best.setdefault(hit.lore.id, hit)  # several scopes may have it
+        best.setdefault(hit.lore.id, hit)  # it may be in several scopes
     added = list(best.values())[:places]
     return [*shown[: limit - len(added)], *added]
 
 
-def _one_step(
+def _expand_in(
     store: Store, question: Question, strategy: str, shown: list[Recalled], places: int
 ) -> list[Recalled]:
-    """Return the best entries of one store that are a step away."""
+    """Return the best entries of one store that are one step away."""
     entities = list_entities(store)
 
     def ask(generation: Generation) -> list[Recalled]:
         view = build_graph(store, generation, entities)
-        seeds = [hit.lore.id for hit in shown[:_SEEDS]]
-        via = _reachable(view, question.text, seeds, {hit.lore.id for hit in shown})
+        seeds = [hit.lore.id for hit in shown[:_MAX_SEEDS]]
+        via = _find_neighbours(view, question.text, seeds, {hit.lore.id for hit in shown})
         rows = generation.catalog.where_in(
             "SELECT row FROM files", "row IS NOT NULL AND shadowed = 0 AND id", [*via]
         )
@@ -69,10 +69,10 @@ def _one_step(
     return consult(store, ask)
 
 
-def _reachable(view: BuiltGraph, text: str, seeds: Sequence[str], known: set[str]) -> dict[str, str]:
-    """Map the ids of entries one step away to the entity between; entities of the question come first."""
+def _find_neighbours(view: BuiltGraph, text: str, seeds: Sequence[str], known: set[str]) -> dict[str, str]:
+    """Map the ids of entries one step away to the entity that links them; entities of the question come first."""
     graph = view.graph
-    keys = [*_entities_in(view, text), *(key for lore_id in seeds for key in graph.named.get(lore_id, ()))]
+    keys = [*_find_entities(view, text), *(key for lore_id in seeds for key in graph.named.get(lore_id, ()))]
     found: dict[str, str] = {}
     for key in dict.fromkeys(keys):
         about = graph.about.get(key, {})
@@ -82,13 +82,12 @@ def _reachable(view: BuiltGraph, text: str, seeds: Sequence[str], known: set[str
     return found
 
 
-def _entities_in(view: BuiltGraph, text: str) -> Iterator[str]:
-    """Yield the keys of the entities whose names a text contains, word for word."""
+def _find_entities(view: BuiltGraph, text: str) -> Iterator[str]:
+    """Yield the keys of the entities that a text names, word for word."""
     words = fold(text).split()
     for start in range(len(words)):
-        for end in range(start + 1, min(start + _MAX_WORDS, len(words)) + 1):
-            key = _key_of(view, " ".join(words[start:end]))
-            if key:
+        for end in range(start + 1, min(start + _MAX_NAME_WORDS, len(words)) + 1):
+            if key := _key_of(view, " ".join(words[start:end])):
                 yield key
 
 

@@ -1,4 +1,4 @@
-"""Similarity of passages to a question, by a cheap model: the one that found the answer, or its substitute."""
+"""Similarity of passages to a question, by a fast model: the one that found the answer, or its substitute."""
 
 from __future__ import annotations
 
@@ -13,15 +13,14 @@ if TYPE_CHECKING:
 
 
 def nearness(store: Store, question: str) -> Nearness | None:
-    """Return a function from texts to their cosines with a question; None without a model, and for a slow one.
+    """Return a function from texts to their cosines with a question; None without a model that is fast enough.
 
-    It remembers each text: to fit a budget, the passages of an entry are chosen several times.
+    It caches the result of each text, since fitting a budget may select passages of an entry several times.
     """
     embedder = store.embedder
     model = embedder.immediate if embedder is not None else None
     if model is None:
         return None
-
     known: dict[str, float] = {}
 
     def near(texts: Sequence[str]) -> list[float]:

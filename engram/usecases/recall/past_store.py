@@ -1,4 +1,4 @@
-"""A store as of a commit or date: its files are extracted from git, indexed, and kept for the next query."""
+"""A store as of a commit or date: its files are extracted from git, indexed and cached for later queries."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from engram.adapters.git.run.layout import Repository
 
 _FOLDER = "as-of"
-_KEPT = 4
+_MAX_CACHED = 4
 
 
 def store_as_of(store: Store, revision: str) -> Store:
-    """Return a store with what `store` had at `revision`. Close it after use.
+    """Return the store as it was at `revision`. Close it after use.
 
-    Raises NotFoundError without such a commit, StoreError outside git.
+    Raises NotFoundError if there is no such commit, StoreError outside git.
     """
     from engram.adapters.git.read.revisions import resolve
     from engram.usecases.store.commit import commit_quietly
@@ -33,8 +33,8 @@ def store_as_of(store: Store, revision: str) -> Store:
     state = os.path.join(root, ".state")
     try:
         if not os.path.isdir(root):
-            _take_out(store, repository, commit, root)
-            _sweep(base, root)
+            _extract(store, repository, commit, root)
+            _delete_oldest(base, root)
         os.makedirs(state, exist_ok=True)
     except OSError as error:
         raise atomic.unwritable(base, error) from None
@@ -44,8 +44,8 @@ def store_as_of(store: Store, revision: str) -> Store:
     return past
 
 
-def _take_out(store: Store, repository: Repository, commit: str, root: str) -> None:
-    """Write the commit's lore below `root`, which appears as a whole or not at all."""
+def _extract(store: Store, repository: Repository, commit: str, root: str) -> None:
+    """Extract the commit's lore into `root`, atomically."""
     from engram.adapters.git.read.revisions import files_at
 
     prefix = git_prefix(store.places.root, repository)
@@ -60,14 +60,14 @@ def _take_out(store: Store, repository: Repository, commit: str, root: str) -> N
         os.rename(temporary, root)
     except OSError:
         shutil.rmtree(temporary, ignore_errors=True)
-        if not os.path.isdir(root):  # or another process was faster
+        if not os.path.isdir(root):  # else another process was faster
             raise
 
 
-def _sweep(base: str, keep: str) -> None:
-    """Delete all but the latest few."""
+def _delete_oldest(base: str, keep: str) -> None:
+    """Delete all folders in `base` except `keep` and the newest few."""
     folders = [os.path.join(base, name) for name in os.listdir(base)]
     folders.sort(key=os.path.getmtime, reverse=True)
-    for folder in folders[_KEPT:]:
+    for folder in folders[_MAX_CACHED:]:
         if folder != keep:
             shutil.rmtree(folder, ignore_errors=True)

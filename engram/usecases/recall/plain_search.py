@@ -1,4 +1,4 @@
-"""The first query of a process without numpy, whose import takes a command longer than the query."""
+"""Search without numpy, for the first query of a process: importing numpy takes longer than the query."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from engram.adapters.index.plain_cosines import PlainCosines
     from engram.adapters.index.words import WordHits
 
-MOST_VECTORS = 100_000  # more of them than this: some 15 ms, which is when numpy begins to pay
-MOST_TOKENS = 40_000  # of the texts that are reranked
+MOST_VECTORS = 100_000  # which take some 15 ms; with more of them numpy pays off
+MOST_TOKENS = 40_000  # of the texts to rerank
 _TINY = 1e-9
 
 
 def plain_model(embedder: Embedder, generation: Generation) -> PlainModel | None:
-    """Return the model without numpy, where that is quicker: in a process that has not imported numpy, for a few queries."""
+    """Return the model that needs no numpy; None where numpy is loaded already, or faster."""
     if "numpy" in sys.modules or generation.next_slot > MOST_VECTORS or sys.byteorder != "little":
         return None
     if generation.vectors is None or generation.vectors.graph_file is not None:  # the graph needs numpy
@@ -37,7 +37,7 @@ def plain_model(embedder: Embedder, generation: Generation) -> PlainModel | None
 
 
 class PlainRelevance(Relevance):
-    """The relevance of rows by words and by cosines, in lists."""
+    """The relevance of rows by words and cosines, in lists."""
 
     def __init__(
         self, found: WordHits, cosines: PlainCosines, allowed: set[int] | None, weight: float
@@ -69,7 +69,7 @@ class PlainRelevance(Relevance):
 def match_tokens(
     model: PlainModel, query: TokenQuery, generation: Generation, near: Neighbours, rows: Sequence[int]
 ) -> Mapping[int, TokenMatch]:
-    """Match the tokens of rows and their neighbours with the query: see `rerank`. Raises ValueError, sqlite3.Error."""
+    """Match the tokens of rows and their neighbours with the query as `rerank` does. Raises ValueError, sqlite3.Error."""
     read = list(dict.fromkeys([*rows, *(other for row in rows for other in near.get(row, ()))]))
     tokens = generation.catalog.tokens(read)
     texts = [tokens.get(row, b"") for row in read]
@@ -90,10 +90,10 @@ def match_tokens(
             stretch = _larger_of(stretch, match.stretch[place[other]], share)
             whole = _larger_of(whole, match.whole[place[other]], share)
         length = match.lengths[at]
-        every = length + sum([match.lengths[place[one]] for one in others])
-        closest = sum(map(mul, match.shares, stretch)) - rerank.NEAR_BY_CHANCE * _longer(every)
-        lacks = missing.of(whole) + rerank.MISSING_BY_CHANCE * min(_longer(length), 0.0)
-        found[row] = TokenMatch(min(max(closest, 0.0), 1.0), lacks)
+        total = length + sum([match.lengths[place[other]] for other in others])
+        closest = sum(map(mul, match.shares, stretch)) - rerank.NEAR_BY_CHANCE * _log_length(total)
+        lacking = missing.of(whole) + rerank.MISSING_BY_CHANCE * min(_log_length(length), 0.0)
+        found[row] = TokenMatch(min(max(closest, 0.0), 1.0), lacking)
     return found
 
 
@@ -101,12 +101,12 @@ def _larger_of(one: Sequence[float], other: Sequence[float], share: float) -> li
     return [max(mine, share * theirs) for mine, theirs in zip(one, other, strict=True)]
 
 
-def _longer(length: int) -> float:
+def _log_length(length: int) -> float:
     return log(max(length, rerank.SHORTEST) / rerank.LONG)
 
 
 class _Missing:
-    """What texts lack of the words of a query: see `rerank`."""
+    """What texts lack of the words of a query; see `rerank`."""
 
     def __init__(
         self, match: PlainNearness, words: Sequence[str], weighed: Sequence[tuple[float, bool]]
@@ -116,11 +116,13 @@ class _Missing:
         for share, word in zip(match.shares, match.words, strict=True):
             of_word[word] += share
             pieces[word] += 1
-        telling = [word.lower() not in STOP_WORDS for word in words]
-        every = not any(telling)
-        weights = [weight * (every or counts) for (weight, _), counts in zip(weighed, telling, strict=True)]
+        is_stop_word = [word.lower() in STOP_WORDS for word in words]
+        if not all(is_stop_word):
+            weights = [weight * (not stop) for (weight, _), stop in zip(weighed, is_stop_word, strict=True)]
+        else:
+            weights = [weight for weight, _ in weighed]
         total = max(sum(weights), _TINY)
-        misspelt = [wrong for _, wrong in weighed]
+        misspelt = [is_misspelt for _, is_misspelt in weighed]
         if any(wrong and count > 1 for wrong, count in zip(misspelt, pieces, strict=True)):
             weights = [weight * (not wrong) for weight, wrong in zip(weights, misspelt, strict=True)]
         self._factors = [
@@ -129,7 +131,7 @@ class _Missing:
         ]
 
     def of(self, nearest: Sequence[float]) -> float:
-        """Return the largest share of one word that a text lacks, 0..1."""
+        """Return the largest share of one word that a text lacks, 0..1, by the similarities of its nearest tokens."""
         far = [0.0] * len(self._factors)
         for share, word, near in zip(self._match.shares, self._match.words, nearest, strict=True):
             far[word] += share * (1 - near)

@@ -1,8 +1,8 @@
-"""Recall: the lore that answers a question, ranked, with session refs and reasons.
+"""Recall: answer a question with ranked lore, session refs and reasons.
 
-`query` has the steps in order: choose the stores, search each of them, take the best of all, add what the graph leads
-to, give refs, write the log. A search degrades in steps that the answer names: hybrid → words (no embedding model) →
-scan (no index).
+`query` lists the steps in order: choose the stores, search each, select the best candidates, expand them through the
+graph, assign refs, write the log. A search degrades in steps that the answer names: hybrid → words (no embedding
+model) → scan (no index).
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ if TYPE_CHECKING:
 
 __all__ = ("HYBRID", "MAX_RESULTS", "SCAN", "WORDS", "Answer", "Question", "Recalled", "query")
 
-_MAX_WEAK = 5  # ids of entries with too little evidence that an answer names
+_MAX_WEAK = 5  # ids in `Answer.weak`
 _UNCALIBRATED = "what is called strong or weak was fitted to the bundled model; with '{}' it may be off"
 
 
 class Search(NamedTuple):
-    """A search of one store: what it asked for, the strategy that worked, and the candidates, best first."""
+    """A search of one store: its criteria, the strategy that worked, and the candidates, best first."""
 
     store: Store
     criteria: Criteria
@@ -66,16 +66,16 @@ class Search(NamedTuple):
 
 
 class Weighting(NamedTuple):
-    """What the score of a scope's lore is multiplied by, and how much more evidence than usual it needs."""
+    """The factor on the scores of a scope's entries, and the evidence they need beyond the usual bound."""
 
     weight: float
     threshold: float
 
 
 def query(store: Store, question: Question) -> Answer:
-    """Answer a question. An empty store or no relevant lore gives an empty answer, not an error.
+    """Answer a question. An empty store, or one without relevant lore, gives an empty answer.
 
-    Raises ValidationError, UsageError for a bad question.
+    Raises ValidationError or UsageError for an invalid question.
     """
     began = store.clock.nanoseconds()
     limit = check_question(store, question)
@@ -94,8 +94,8 @@ def query(store: Store, question: Question) -> Answer:
             from engram.usecases.recall.graph_expansion import expand
 
             shown = expand(asked, question, strategy, shown, limit)
-        lore = _give_refs(store, _with_authors(asked, shown), question.keep)
-        notes += [_count_twins(hit) for hit in lore if hit.twins and hit.ref]
+        lore = _assign_refs(store, _with_authors(asked, shown), question.keep)
+        notes += [_twins_note(hit) for hit in lore if hit.twins and hit.ref]
         for one in asked:
             one.asked_ns = store.clock.nanoseconds()
             notes += [_label(store, one, note) for note in one.degraded]
@@ -110,7 +110,7 @@ def query(store: Store, question: Question) -> Answer:
 
 
 def _stores_to_ask(store: Store, question: Question, notes: list[str]) -> list[Store]:
-    """Return the stores to ask. Only one for the past: a commit is a commit of one repository."""
+    """Return the stores to query; only one with `as_of`, since a commit belongs to one repository."""
     if len(question.scopes) > 1 and question.as_of:
         raise UsageError("A query of the past takes one scope.", "Name one with --scope.")
     if question.as_of and not question.scopes:
@@ -120,7 +120,7 @@ def _stores_to_ask(store: Store, question: Question, notes: list[str]) -> list[S
 
 @contextlib.contextmanager
 def _as_of(asked: Sequence[Store], question: Question) -> Iterator[Sequence[Store]]:
-    """Give the stores to search: those asked, or the one asked as it was then."""
+    """Yield the stores to search: those given, or the given one as it was at `as_of`."""
     if not question.as_of:
         yield asked
         return
@@ -131,7 +131,7 @@ def _as_of(asked: Sequence[Store], question: Question) -> Iterator[Sequence[Stor
 
 
 def _label(store: Store, other: Store, note: str) -> str:
-    """Name the scope in a note, unless it is the caller's own."""
+    """Prefix a note with its scope unless that is the caller's own."""
     return note if other is store else f"{other.places.scope}: {note}"
 
 
@@ -141,28 +141,28 @@ def _label(store: Store, other: Store, note: str) -> str:
 def _search_stores(
     stores: Sequence[Store], question: Question, limit: int, notes: list[str]
 ) -> dict[str, Search]:
-    """Search each store, by the name of its scope.
+    """Search each store; return the searches by scope name.
 
-    One of several that fails becomes a note. Raises the first error if none could be searched.
+    A store that fails becomes a note. Raises the first error if none could be searched.
     """
     found: dict[str, Search] = {}
     failure: Exception | None = None
     for store in stores:
+        scope = store.places.scope
         own: list[str] = []
         try:
             if store is not stores[0]:
                 store.borrow_embedder(stores[0])
-            found[store.places.scope] = _search(store, question, limit, own)
+            found[scope] = _search(store, question, limit, own)
         except ValidationError as error:  # e.g. a category that only another store has
             failure = failure or error
             continue
         except scopes.TROUBLE as error:
             failure = failure or error
-            own.append(scopes.describe_omission(store.places.scope, error))
+            own.append(scopes.describe_omission(scope, error))
         if len(stores) == 1:
             notes += own
         else:
-            scope = store.places.scope
             notes += [note if note.startswith(scope) else f"{scope}: {note}" for note in own]
     if not found and failure is not None:
         raise failure
@@ -170,8 +170,8 @@ def _search_stores(
 
 
 def _search(store: Store, question: Question, limit: int, notes: list[str]) -> Search:
-    """Search one store; again if a file about to be shown changed without a trace in its folder."""
-    # First: what a plain `git pull` brought may have to go into quarantine.
+    """Search one store; repeat the search if a file about to be shown changed unnoticed."""
+    # Refresh first: entries from a plain `git pull` may have to go into quarantine.
     is_behind = _refresh(store, notes)
     criteria = criteria_for(store, question)
     strategy, found = _find_candidates(store, question, criteria, limit, notes)
@@ -186,7 +186,7 @@ def _search(store: Store, question: Question, limit: int, notes: list[str]) -> S
 
 
 def _refresh(store: Store, notes: list[str]) -> bool:
-    """Bring the index up to date, or note what prevented that; return whether it could not be written."""
+    """Refresh the index, or add a note on what prevented it; return whether it could not be written."""
     try:
         if not refresh(store, thorough=False).fresh:
             notes.append("another process is rebuilding the index: the newest changes may be missing")
@@ -199,9 +199,9 @@ def _refresh(store: Store, notes: list[str]) -> bool:
 def _with_changed(
     store: Store, question: Question, criteria: Criteria, found: Sequence[Candidate], limit: int
 ) -> list[Candidate]:
-    """Return what the index found, and what a scan finds in the files that changed since it could last be written.
+    """Merge the candidates from the index with those of a scan of the files changed since the index was last written.
 
-    Otherwise an entry recorded on a full disk would be unknown until there is room.
+    Otherwise an entry recorded on a full disk would stay unknown until there is room.
     """
     from engram.usecases.index.file_scan import sweep
 
@@ -209,18 +209,18 @@ def _with_changed(
     if generation is None:
         return list(found)
     changed = sweep(store, generation, store.clock.nanoseconds())
-    others = [one for one in found if one.path not in changed.files and one.path not in changed.gone]
+    unchanged = [hit for hit in found if hit.path not in changed.files and hit.path not in changed.gone]
     text = question.text[:MAX_QUERY]
-    return search.sort_by_score([*others, *search.scan_files(store, text, criteria, limit, changed.files)])
+    return search.sort_by_score([*unchanged, *search.scan_files(store, text, criteria, limit, changed.files)])
 
 
 def _find_candidates(
     store: Store, question: Question, criteria: Criteria, limit: int, notes: list[str]
 ) -> tuple[str, list[Candidate]]:
-    """Search by the best strategy that works; note each step down. A damaged index is rebuilt once."""
+    """Search by the best strategy that works; add a note for each fallback. Rebuild a damaged index once."""
     text = question.text[:MAX_QUERY]
     for _ in (1, 2):
-        generation = store.index.generation or store.index.look()  # the refresh has just looked
+        generation = store.index.generation or store.index.look()  # just refreshed
         if generation is None or question.strategy == SCAN:
             break
         embedder = store.embedder if question.strategy == HYBRID else None
@@ -249,9 +249,9 @@ def _find_candidates(
 def _select(
     searches: Mapping[str, Search], limit: int, notes: list[str]
 ) -> tuple[list[Recalled], tuple[str, ...]]:
-    """Return the best candidates of all scopes, read from their files, and the ids of some that were too weak.
+    """Return the best candidates of all scopes, read from their files, and the ids of the best that are too weak.
 
-    An entry that several scopes have is shown from the one that ranks it highest.
+    An entry that is in several scopes is shown from the one that ranks it highest.
     """
     found = [(scope, hit) for scope, one in searches.items() for hit in one.candidates]
     weightings = {
@@ -261,7 +261,7 @@ def _select(
     best = best_first(found, weightings)
     read: dict[str, tuple[str, Candidate, Lore]] = {}
     twins: dict[str, tuple[str, ...]] = {}
-    seen, places = Distinct(), list[str]()
+    seen, distinct_ids = Distinct(), list[str]()
     for scope, hit in best:
         if len(read) == limit:
             break
@@ -276,9 +276,10 @@ def _select(
         twin = seen.twin_of(lore.content)
         if twin is None:
             read[hit.id] = scope, hit, lore
-            places.append(hit.id)
+            distinct_ids.append(hit.id)
         else:
-            twins[places[twin]] = (*twins.get(places[twin], ()), hit.id)
+            shown_id = distinct_ids[twin]
+            twins[shown_id] = (*twins.get(shown_id, ()), hit.id)
     by_id: dict[str, Recalled] = {}
     for scope, one in searches.items():
         of_scope = [(hit, lore) for own, hit, lore in read.values() if own == scope]
@@ -293,46 +294,46 @@ def _select(
 def _withheld_for_confidence(
     stores: Sequence[Store], question: Question, limit: int, searches: Mapping[str, Search]
 ) -> list[str]:
-    """Say that an empty answer would not be empty without the lowest confidence, if that is so."""
+    """Return a note if an empty answer is due to the minimum confidence; no notes otherwise."""
     lowest = min((one.criteria.where.min_confidence for one in searches.values()), default=0)
     if lowest <= 0:
         return []
     shown, _ = _select(_search_stores(stores, question._replace(min_confidence=0), limit, []), limit, [])
     if not shown:
         return []
-    asked = two_decimals(lowest)
+    bound = two_decimals(lowest)
     if len(shown) == 1:
         return [
-            f"one entry that answers has a confidence below {asked} and is left out: ask for less to see it"
+            f"one entry that answers has a confidence below {bound} and is left out: ask for less to see it"
         ]
     return [
-        f"{len(shown)} entries that answer have a confidence below {asked} and are left out: ask for less to see them"
+        f"{len(shown)} entries that answer have a confidence below {bound} and are left out: ask for less to see them"
     ]
 
 
 def best_first(found: Sequence[Found], weightings: Mapping[str, Weighting]) -> Sequence[Found]:
     """Return the candidates with enough evidence, ordered by weighted score; none if nothing answers."""
     evidence = [search.evidence(hit) for _, hit in found]
-    if search.strength_by([hit for _, hit in found], evidence) == ranking.NONE:
+    if search.strength_of([hit for _, hit in found], evidence) == ranking.NONE:
         return []
     strong = [
         (scope, hit)
-        for (scope, hit), much in zip(found, evidence, strict=True)
-        if much >= ranking.bounds(hit.score.cosine).shown + weightings[scope].threshold
+        for (scope, hit), amount in zip(found, evidence, strict=True)
+        if amount >= ranking.bounds(hit.score.cosine).shown + weightings[scope].threshold
     ]
-    if len(weightings) > 1:  # those of one scope are in order
+    if len(weightings) > 1:  # one scope is sorted already
         strong.sort(key=lambda one: (-round(one[1].score.total * weightings[one[0]].weight, 6), one[1].id))
     return strong
 
 
 def _weakest_strategy(searches: Mapping[str, Search], shown: Sequence[Recalled]) -> str:
-    """Return the weakest strategy that any of the shown entries was found by."""
+    """Return the weakest strategy that found any of the shown entries."""
     used = [searches[hit.scope].strategy for hit in shown] or [one.strategy for one in searches.values()][:1]
     return max(used, key=STRATEGIES.index, default=STRATEGIES[0])
 
 
 def _strength_shown(shown: Sequence[Recalled]) -> str:
-    """Return the strength of what is shown; weak if only the graph led to it."""
+    """Return the strength of the entries shown; weak if only the graph led to them."""
     level = search.strength_of(shown)
     return ranking.WEAK if level == ranking.NONE and shown else level
 
@@ -341,19 +342,19 @@ def _strength_shown(shown: Sequence[Recalled]) -> str:
 
 
 def _with_authors(asked: Sequence[Store], shown: Sequence[Recalled]) -> list[Recalled]:
-    """Return the hits with the authors of their entries, as far as the history of their stores has them."""
+    """Return the hits with the authors of their entries, where the history of their stores knows them."""
     if all(hit.lore.author for hit in shown):
         return list(shown)
-    named = {
+    known = {
         (one.places.scope, lore.id): lore
         for one in asked
         for lore in with_authors(one, [hit.lore for hit in shown if hit.scope == one.places.scope])
     }
-    return [hit._replace(lore=named[hit.scope, hit.lore.id]) for hit in shown]
+    return [hit._replace(lore=known[hit.scope, hit.lore.id]) for hit in shown]
 
 
-def _give_refs(store: Store, shown: Sequence[Recalled], keep: bool) -> tuple[Recalled, ...]:
-    """Return the hits with their refs: one numbering for the session, whatever scope they are from."""
+def _assign_refs(store: Store, shown: Sequence[Recalled], keep: bool) -> tuple[Recalled, ...]:
+    """Return the hits with their session refs, numbered across all scopes."""
     if not keep or not shown:
         return tuple(shown)
     here = store.stand.scope
@@ -367,21 +368,21 @@ def _give_refs(store: Store, shown: Sequence[Recalled], keep: bool) -> tuple[Rec
     return tuple([hit._replace(ref=refs[hit.lore.id]) for hit in shown])
 
 
-def _count_twins(hit: Recalled) -> str:
-    """Return the note that others say the same as an entry: `engram review` merges them."""
+def _twins_note(hit: Recalled) -> str:
+    """Return the note that other entries say the same as this one; `engram review` merges them."""
     more = len(set(hit.twins))
     return f"{hit.ref}: and {more} that {'says' if more == 1 else 'say'} the same"
 
 
 def _log(store: Store, asked: Sequence[Store], answer: Answer, budget: int | None) -> None:
-    """Log the answer in the caller's state, and in that of each other scope the part that came from it."""
+    """Log the answer in the caller's state, and each other scope's part of it in that scope's state."""
     _log_in(store, store.session_state, answer, answer.lore, budget)
     places = {one.state.path: one for one in asked if one.places.scope != SESSION}
     places.pop(store.session_state.path, None)
     for one in places.values():
-        given = tuple([hit for hit in answer.lore if hit.scope == one.places.scope])
-        if given:
-            _log_in(store, one.state, answer, given, budget)
+        own = tuple([hit for hit in answer.lore if hit.scope == one.places.scope])
+        if own:
+            _log_in(store, one.state, answer, own, budget)
 
 
 def _log_in(

@@ -1,4 +1,4 @@
-"""A query as a caller asks it, its answer, and what it demands of the entries of one store."""
+"""A query as a caller asks it, its answer, and its criteria for the entries of one store."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ MAX_RESULTS = 100
 
 
 class Question(NamedTuple):
-    """A query. `None` means: as configured. `files` are those the caller works on, a preference and no condition.
+    """A query. None means: as configured. `files`, those the caller works on, are a preference, not a condition.
 
-    `hop` adds lore about entities that the question or the best entries of the answer name. `keep` gives refs and
-    records the query in the activity log; `budget` is about how many tokens of the answer the caller shows, for that
-    log. `as_of` asks the store as it was at a commit or date. `scopes` names the scopes to ask; by default all there
-    are, or the one that the store was opened by name as. The other fields are those of `Filter`.
+    `hop` adds lore about entities that the question or the best entries of the answer name. `keep` assigns refs and
+    records the query in the activity log, with `budget`, the approximate number of tokens of the answer that the caller
+    shows. `as_of` queries the store as it was at a commit or date. `scopes` names the scopes to query: by default all,
+    or the one that the store was opened by name as. The other fields are those of `Filter`.
     """
 
     text: str
@@ -51,10 +51,10 @@ class Question(NamedTuple):
 
 
 class Recalled(NamedTuple):
-    """An entry of an answer: its ref in the session, the entry, its file, and why it is here.
+    """An entry of an answer: its session ref, the entry, its file, and the parts of its score.
 
-    `via` names the entity that led to it if it is one step away; `counted` are its claims as far as they count here;
-    `twins` are the ids of entries that say the same and are left out for it.
+    `via` names the entity that led to an entry one step away; `counted` are its claims as far as they count here;
+    `twins` are the ids of entries that say the same and are left out in its favour.
     """
 
     ref: str
@@ -68,7 +68,7 @@ class Recalled(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """The lore that answers a query, best first. `notes` say what was degraded; `took_ms` is the whole time.
+    """The lore that answers a query, best first. `notes` say what was degraded; `took_ms` is the total time.
 
     `weak` are the ids of the best few entries that had too little evidence to be shown.
     """
@@ -83,12 +83,12 @@ class Answer(NamedTuple):
 
     @property
     def session_refs(self) -> dict[str, str]:
-        """`L1` → id of each entry shown."""
+        """Return the id of each entry shown by its ref (`L1`)."""
         return {recalled.ref: recalled.lore.id for recalled in self.lore}
 
 
 def check_question(store: Store, question: Question) -> int:
-    """Check all that does not depend on the stores asked; return how many entries are wanted. Raises UsageError."""
+    """Check everything that does not depend on the stores; return the limit. Raises UsageError, ValidationError."""
     check_text("query", question.text, MAX_QUERY * 10)
     if not question.text.strip():
         raise UsageError("The query is empty.", 'Say what you want to know: engram query "how do we retry"')
@@ -106,7 +106,7 @@ def check_question(store: Store, question: Question) -> int:
 
 
 def criteria_for(store: Store, question: Question) -> Criteria:
-    """Return what an entry of this store has to meet. Raises ValidationError, e.g. for a category it does not have."""
+    """Return the criteria for entries of this store. Raises ValidationError, e.g. for a category it does not have."""
     lowest = question.min_confidence
     lowest = store.settings.number("recall.min_confidence") if lowest is None else lowest
     thousandths = round(check_fraction("min_confidence", lowest) * 1000)
@@ -122,17 +122,17 @@ def criteria_for(store: Store, question: Question) -> Criteria:
         until=question.until,
     )
     horizon = store.scope.horizon(store.clock.now().timestamp())
-    # Text of the past may differ from what was reviewed since, so all of an entry in quarantine is left out.
-    held = (
+    # Past text may differ from the text in quarantine now, so every text of a quarantined entry is left out.
+    quarantined = (
         quarantine.quarantined_texts(store.original, whole=True)
         if store.original
         else quarantine.quarantined_texts(store)
     )
-    return Criteria(where, question.files, horizon, held)
+    return Criteria(where, question.files, horizon, quarantined)
 
 
 def as_recalled(store: Store, found: Sequence[tuple[Candidate, Lore]]) -> list[Recalled]:
-    """Return hits of one store as they are shown, without refs, their scores weighted by its scope."""
+    """Return hits of one store as entries of an answer, still without refs, their scores weighted by its scope."""
     weight, scope = store.scope.weight, store.places.scope
     shown = []
     for (hit, lore), counted in zip(found, credit.of_many(store, [lore for _, lore in found]), strict=True):

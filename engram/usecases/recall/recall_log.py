@@ -1,4 +1,4 @@
-"""Why an entry was shown lately: the queries in the activity log that it answered."""
+"""The queries in the activity log that an entry answered lately."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 
 class Surfaced(NamedTuple):
-    """A query that an entry answered: when (Unix seconds), in which session, at which `rank` (1 is best) of how many.
+    """A query that an entry answered `at` a time (Unix seconds): its `rank` (1 is best) of the `shown`, and its score.
 
-    `score` is what it was ranked by, `strength` that of the whole answer.
+    `strength` is that of the whole answer.
     """
 
     at: float

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from engram.adapters.index.index import Generation
     from engram.usecases.store.store import Store
 
-MOST_QUERIES = 100  # the latest
+MOST_QUERIES = 100  # the latest ones
 
 
 class WouldAnswer(NamedTuple):
-    """The past `queries` that would show the entry `id` if nothing held it back, of the `asked` that were repeated."""
+    """The past `queries` that would show the entry `id` if it were released, of the `asked` that were repeated."""
 
     id: str
     queries: tuple[str, ...]
@@ -36,14 +36,13 @@ def would_answer(store: Store, name: str) -> WouldAnswer:
 
 
 def answered_queries(store: Store, lore_id: str, queries: Sequence[str]) -> tuple[str, ...]:
-    """Return those of the queries that would show this entry. Call it holding the store's lock."""
+    """Return the queries that would show this entry. Call this with the store's lock held."""
     limit = int(store.settings.number("recall.limit"))
     criteria = criteria_for(store, Question("-"))._replace(admitted=lore_id)
 
     def ask(generation: Generation) -> tuple[str, ...]:
-        meaning = store.embedder is not None
+        meaning, threshold = store.embedder is not None, store.settings.number(THRESHOLD_KEY)
         found = []
-        threshold = store.settings.number(THRESHOLD_KEY)
         for text in queries:
             hits = search.search_index(store, generation, text, criteria, limit, meaning=meaning)
             if any(hit.id == lore_id for hit in search.worth_showing(hits, threshold)[:limit]):

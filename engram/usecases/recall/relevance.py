@@ -1,4 +1,4 @@
-"""The order of rows by how well their text answers, before anything else about them is considered."""
+"""The order of rows by how well their text answers, before their standing is considered."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
     Floats = NDArray[float32]
 
-_FEW = 1000
+_SORT_ALL_UP_TO = 1000
 
 
 class Relevance:
     """The relevance of rows to one query: from word hits, and from `cosines` if there are any.
 
-    `allowed` are the rows that explicit filters leave (None: all); `weight` is the weight of words against meaning.
+    `allowed` are the rows that pass explicit filters (None: all); `weight` is the weight of words against meaning.
     """
 
     def __init__(
@@ -35,12 +35,12 @@ class Relevance:
         self._allowed = allowed
         self._weight = weight
         self._rows: list[int] = []
-        self._values: list[float] = []  # of `_rows`: how relevant each is
+        self._values: list[float] = []  # the relevance of each of `_rows`
         self._asked = 0
-        self._known: dict[int, float] = {}  # cosines of rows that were looked at
+        self._known: dict[int, float] = {}  # cosines by row
 
     def parts(self, rows: Sequence[int]) -> list[tuple[float, float | None]]:
-        """Return coverage and cosine of each of these rows."""
+        """Return the coverage and cosine of each row."""
         return list(zip(map(self._coverage, rows), self._cosines_of(rows), strict=True))
 
     def _coverage(self, row: int) -> float:
@@ -58,7 +58,7 @@ class Relevance:
         return [known[row] for row in rows]
 
     def best(self, count: int) -> list[int]:
-        """Return the `count` most relevant rows, best first, and those that equal the last; fewer if there are no more."""
+        """Return the `count` most relevant rows, best first, and those as relevant as the last; fewer if there are no more."""
         self._order_first(count + 1)
         while len(self._rows) > count and self._values[count] == self._values[count - 1] > 0:
             count += 1
@@ -74,7 +74,7 @@ class Relevance:
         return sum([value >= floor for value in self._values[:most]])
 
     def _order_first(self, count: int) -> None:
-        """Order at least the `count` most relevant rows, best first, or all that there are."""
+        """Order at least the `count` most relevant rows, best first, or all of them."""
         if count <= self._asked:
             return
         self._asked = count
@@ -91,21 +91,21 @@ class Relevance:
     def _by_both(self, cosines: Cosines, count: int) -> tuple[list[int], list[float]]:
         """Order rows by `ranking.relevance`; those without word hits by their cosines."""
         numpy = numpy_module()
-        scores, every, allowed = self._found.scores, cosines.rows, self._allowed
+        scores, total, allowed = self._found.scores, cosines.rows, self._allowed
         if allowed is None:
-            said = (
-                list(scores) if not scores or max(scores) < every else [row for row in scores if row < every]
+            hits = (
+                list(scores) if not scores or max(scores) < total else [row for row in scores if row < total]
             )
             others = cosines.largest(count).tolist()
         else:
-            said = [row for row in scores if row < every and row in allowed]
-            others = [row for row in allowed if row < every]
-        places = numpy.array(said + [row for row in others if row not in scores], dtype=numpy.intp)
+            hits = [row for row in scores if row < total and row in allowed]
+            others = [row for row in allowed if row < total]
+        places = numpy.array(hits + [row for row in others if row not in scores], dtype=numpy.intp)
         near = cosines.of(places)
         fused = numpy.maximum(near, 0.0)
-        if said and self._found.perfect:
-            coverage = numpy.array([scores[row] for row in said], dtype=numpy.float32) / self._found.perfect
-            fused[: len(said)] += self._weight * numpy.minimum(coverage, 1.0) ** ranking.SHARPNESS
+        if hits and self._found.perfect:
+            coverage = numpy.array([scores[row] for row in hits], dtype=numpy.float32) / self._found.perfect
+            fused[: len(hits)] += self._weight * numpy.minimum(coverage, 1.0) ** ranking.SHARPNESS
         first = _largest(fused, count)
         rows = places[first].tolist()
         self._known.update(zip(rows, near[first].tolist(), strict=True))
@@ -115,7 +115,7 @@ class Relevance:
 def _largest(values: Floats, count: int) -> NDArray[intp]:
     """Return the places of the `count` largest values, the largest first."""
     order: NDArray[intp]
-    if len(values) <= _FEW:
+    if len(values) <= _SORT_ALL_UP_TO:
         order = (-values).argsort(kind="stable")
         return order[:count]
     places = values.argpartition(max(0, len(values) - count))[-count:]

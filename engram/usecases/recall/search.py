@@ -1,7 +1,7 @@
 """Search one store: candidates from the index by words and vectors, or from the files by a plain scan, ranked.
 
-Filters come first, then relevance over all rows, then reranking of the best ones by their tokens, their neighbours and
-what is known of each entry. `evidence` says how well a candidate answers, and so whether to show it.
+Filters come first, then relevance over all rows, then reranking of the best ones by their tokens, neighbours and
+standing. `evidence` says how well a candidate answers, and so whether to show it.
 """
 
 from __future__ import annotations
@@ -54,18 +54,18 @@ if TYPE_CHECKING:
 FEW = 10
 POOL = 48
 WORD_POOL = 100
-_ATTEMPTS = 4  # another process would have to change the index during each
+_ATTEMPTS = 4  # of a search during which another process changes the index
 _NO_MATCH = (None, None)
 _ACTIVE = Filter(status=ACTIVE)
 
 
 class Criteria(NamedTuple):
-    """What an entry of one store has to meet to be recalled, and what makes it more relevant.
+    """The conditions that an entry of one store has to meet to be recalled, and preferences.
 
-    `files` are a preference of the caller, not a condition. Entries past their retention at `horizon` (Unix seconds, 0:
-    never) are left out. `quarantined` are the digests, by id, of the texts in quarantine; None stands for every text of
-    that entry. The entry `admitted` passes whatever the other conditions say: to see what letting it in would do. `rows`
-    are the only ones to consider (None: all).
+    `files` are a preference, not a condition. Entries past their retention at `horizon` (Unix seconds, 0: never) are
+    left out. `quarantined` maps ids to the digests of their texts in quarantine; None stands for every text of that
+    entry. The entry `admitted` passes regardless of the other conditions, to preview its admission. Only `rows` are
+    considered (None: all).
     """
 
     where: Filter
@@ -79,7 +79,7 @@ class Criteria(NamedTuple):
 class Candidate(NamedTuple):
     """An entry that may be shown: its path, stamp (mtime ns, bytes, inode), id and score.
 
-    Parts of one imported document have some of their `kin` in common.
+    Parts of one imported document share some of their `kin`.
     """
 
     path: str
@@ -100,14 +100,14 @@ def search_index(
     order: Order = Relevance,
     match: Match | None = None,
 ) -> list[Candidate]:
-    """Return candidates from the index, best first, all of which meet the criteria. Raises DamagedIndexError.
+    """Return candidates from the index that meet the criteria, best first. Raises DamagedIndexError.
 
-    A caller that remembers the results of earlier queries passes its own `order` (of all rows) and `match` (of tokens).
+    A caller that caches results across queries passes its own `order` (of all rows) and `match` (of tokens).
     """
     with damage_noticed():
         for _ in range(_ATTEMPTS):
             found = _candidates(store, generation, text, criteria, limit, meaning, order, match)
-            # What another process replaces meanwhile is neither among the old texts nor among the new ones.
+            # An entry that another process replaces meanwhile may be missed in both its old and its new text.
             if not generation.follow():
                 break
         return found
@@ -123,7 +123,7 @@ def _candidates(
     order: Order,
     match: Match | None,
 ) -> list[Candidate]:
-    """Search the index as it is in memory now."""
+    """Search the index as it is in memory."""
     allowed = _allowed_rows(generation, criteria)
     words = generation.words
     terms = words.terms(text)
@@ -138,16 +138,16 @@ def _candidates(
         cosines, ranked_by, match = plain
     else:
         cosines = _cosines(embedder, generation, text) if embedder else None
-    every = generation.next_row
+    total = generation.next_row
     # Search again for every word hit if the criteria leave too few of the best ones.
-    for most in (WORD_POOL, every) if allowed is None and every > WORD_POOL else (every,):
+    for most in (WORD_POOL, total) if allowed is None and total > WORD_POOL else (total,):
         found = words.search(terms, most)
         if not store.places.folder:
-            _judge_by_passage(generation, found)
+            _limit_length_penalty(generation, found)
         ranked = ranked_by(found, cosines, allowed, weights.words)
         tokens = None
         if cosines is not None and embedder is not None:
-            from engram.usecases.recall.rerank import TokenQuery  # not needed for words alone
+            from engram.usecases.recall.rerank import TokenQuery
 
             tokens = TokenQuery(embedder, words, text, found)
         candidates = _best(store, generation, ranked, tokens, criteria, limit, weights, match)
@@ -156,12 +156,12 @@ def _candidates(
     return candidates
 
 
-def _judge_by_passage(generation: Generation, found: WordHits) -> None:
-    """Take back what BM25 holds against the length of notes that are longer than an entry may be.
+def _limit_length_penalty(generation: Generation, found: WordHits) -> None:
+    """Limit BM25's length penalty of notes that are longer than an entry may be: count them as if they had that length.
 
-    They are about many things, and are shown by the passages that answer: each counts as if it were an entry's length.
+    Such notes are about many things, but only the passages that answer are shown.
     """
-    from engram.adapters.index.delta import K1, B  # with the library that searches
+    from engram.adapters.index.delta import K1, B  # imports the search library
 
     long = generation.catalog.lengths_beyond(MAX_CONTENT)
     rows = [row for row in long if row in found.scores]
@@ -203,7 +203,7 @@ def _best(
         found = credit.hits_in_effect(store, generation.catalog.hits(rows))
         hits = [hit for hit in found if _is_eligible(hit, criteria, now)]
         if not enough and len(hits) < limit:
-            pool = POOL if pool < POOL else pool * 8  # so many are in order already
+            pool = POOL if pool < POOL else pool * 8
             continue
         matches: Mapping[int, TokenMatch] = {}
         if tokens is not None:
@@ -218,7 +218,7 @@ def _best(
 
 
 def _with_neighbours(generation: Generation, rows: list[int]) -> tuple[list[int], Neighbours]:
-    """Add the neighbours of rows to them; return both and who is whose neighbour."""
+    """Return the rows with their neighbours added, and the neighbours of each."""
     from engram.usecases.recall import rerank
 
     near = rerank.neighbours(generation, rows)
@@ -231,7 +231,7 @@ def _with_neighbours(generation: Generation, rows: list[int]) -> tuple[list[int]
 def scan_files(
     store: Store, text: str, criteria: Criteria, limit: int, files: Mapping[str, walk.FileStamp] | None = None
 ) -> list[Candidate]:
-    """Return candidates by substring, reading these files, or every one: slow, but possible without an index."""
+    """Return candidates by substring search in these files, or in all: slow, but needs no index."""
     from engram.domain.admission.secrets import find_secrets
     from engram.domain.entry.lore import searchable
     from engram.domain.text.stop_words import without_stop_words
@@ -257,7 +257,7 @@ def scan_files(
 
 
 def read_candidate(store: Store, criteria: Criteria, candidate: Candidate) -> Lore | None:
-    """Read a candidate from its file, as it is now; None if that is gone, unreadable, or in quarantine by now."""
+    """Read a candidate from its file as it is now; None if that is gone, unreadable or in quarantine."""
     lore = _read_entry(store, candidate.path)
     if lore is None or lore.id != candidate.id or quarantine.in_quarantine(criteria.quarantined, lore):
         return None
@@ -267,7 +267,7 @@ def read_candidate(store: Store, criteria: Criteria, candidate: Candidate) -> Lo
 def read_candidates(
     store: Store, criteria: Criteria, candidates: Iterable[Candidate]
 ) -> Iterator[tuple[Candidate, Lore]]:
-    """Yield candidates with their entries, as `read_candidate` reads them; without those that it leaves out."""
+    """Yield the candidates that `read_candidate` can read, with their entries."""
     for hit in candidates:
         lore = read_candidate(store, criteria, hit)
         if lore is not None:
@@ -276,44 +276,39 @@ def read_candidates(
 
 def changed_paths(store: Store, candidates: Sequence[Candidate]) -> list[str]:
     """Return the paths of candidates whose file has changed since it was indexed."""
-    stamp = walk.stamp
-    return [hit.path for hit in candidates if stamp(store.files.absolute(hit.path)) != hit.stamp]
+    return [hit.path for hit in candidates if walk.stamp(store.files.absolute(hit.path)) != hit.stamp]
 
 
 def evidence(hit: Scored) -> float:
-    """Return how much evidence there is that a hit answers the query."""
+    """Return the amount of evidence that a hit answers the query."""
     score = hit.score
     return ranking.evidence(score.words, score.cosine, score.missing, score.trust)
 
 
 def sureness(hit: Scored) -> float:
-    """Return how much a hit has of what a strong answer needs; see `ranking.sureness`."""
+    """Return how close a hit comes to a strong answer; see `ranking.sureness`."""
     return ranking.sureness(evidence(hit), _lead(hit), ranking.bounds(hit.score.cosine))
 
 
 def _lead(hit: Scored) -> float:
-    """Return the lead of a hit, which counts the more, the more entries its store has."""
+    """Return the lead of a hit, weighted by the size of its store."""
     return hit.score.lead * hit.score.trust.lead
 
 
 def has_rivals(found: Sequence[Scored]) -> bool:
-    """Return whether a weak answer is weak only because several hits, best first, are about what was asked."""
+    """Test whether an answer is weak only because several of its hits (best first) are on the subject."""
     return len(found) > 1 and evidence(found[0]) >= ranking.ON_SUBJECT
 
 
-def strength_of(found: Sequence[Scored], bar: float = 1.0) -> str:
-    """Return the strength of an answer of these hits, best first; see `strength_by`."""
-    return strength_by(found, [evidence(hit) for hit in found], bar)
+def strength_of(found: Sequence[Scored], amounts: Sequence[float] | None = None, *, bar: float = 1.0) -> str:
+    """Return the strength of an answer of these hits, best first; `amounts` is their evidence if it is known already.
 
-
-def strength_by(found: Sequence[Scored], known: Sequence[float], bar: float = 1.0) -> str:
-    """Return the strength of an answer of hits, best first, whose evidence is known.
-
-    It is strong by its best hit alone, and weak by any. `bar` is the share of the bound that is enough.
+    An answer is strong if its best hit is, and weak if any hit is. `bar` is the share of the bound that is enough.
     """
+    amounts = [evidence(hit) for hit in found] if amounts is None else amounts
     levels = [
-        ranking.strength(much, _lead(hit), ranking.bounds(hit.score.cosine), bar)
-        for hit, much in zip(found, known, strict=True)
+        ranking.strength(amount, _lead(hit), ranking.bounds(hit.score.cosine), bar)
+        for hit, amount in zip(found, amounts, strict=True)
     ]
     if levels[:1] == [ranking.STRONG]:
         return ranking.STRONG
@@ -321,31 +316,33 @@ def strength_by(found: Sequence[Scored], known: Sequence[float], bar: float = 1.
 
 
 def strong_hits(found: Sequence[Hits], bar: float = 1.0) -> list[Hits]:
-    """Return the best of these hits, best first, and the strong ones that come near it; none where the best is not strong."""
-    if strength_of(found, bar) != ranking.STRONG:
+    """Return the best of these hits and the strong ones close to its score; none if the best is not strong."""
+    if strength_of(found, bar=bar) != ranking.STRONG:
         return []
-    nearest = ranking.BESIDE * found[0].score.total
-    return [hit for hit in found if hit.score.total >= nearest and strength_of([hit], bar) == ranking.STRONG]
+    least = ranking.BESIDE * found[0].score.total
+    return [
+        hit for hit in found if hit.score.total >= least and strength_of([hit], bar=bar) == ranking.STRONG
+    ]
 
 
 def worth_showing(found: Sequence[Candidate], threshold: float = 0.0) -> list[Candidate]:
-    """Return the candidates with enough evidence beside the best one; none if nothing answers.
+    """Return the candidates with enough evidence; none if nothing answers.
 
     `threshold` is added to the evidence that a hit needs.
     """
-    known = [evidence(hit) for hit in found]
-    if strength_by(found, known) == ranking.NONE:
+    amounts = [evidence(hit) for hit in found]
+    if strength_of(found, amounts) == ranking.NONE:
         return []
     return [
         hit
-        for hit, much in zip(found, known, strict=True)
-        if much >= ranking.bounds(hit.score.cosine).shown + threshold
+        for hit, amount in zip(found, amounts, strict=True)
+        if amount >= ranking.bounds(hit.score.cosine).shown + threshold
     ]
 
 
 def _allowed_rows(generation: Generation, criteria: Criteria) -> set[int] | None:
-    """Return the rows that explicit filters leave, or None without such filters."""
-    # Confidence depends on whose claims count here (see `credit`), which the catalog does not know.
+    """Return the rows that pass explicit filters, or None without such filters."""
+    # Not by confidence: which claims count here (see `credit`) is not in the catalog.
     where = criteria.where._replace(min_confidence=0)
     if where == _ACTIVE:
         return None if criteria.rows is None else set(criteria.rows)
@@ -356,7 +353,7 @@ def _allowed_rows(generation: Generation, criteria: Criteria) -> set[int] | None
 def _without_numpy(
     embedder: Embedder, generation: Generation, text: str
 ) -> tuple[PlainCosines | None, Callable[..., Relevance], Match | None] | None:
-    """Return the cosines as `_cosines` does, and what orders and reranks by them; None where numpy is the better way."""
+    """Return the cosines, the order and the token match without numpy; None where numpy is faster."""
     if "numpy" in sys.modules or generation.vectors is None or generation.next_row == 0:
         return None
     from engram.usecases.recall.plain_search import PlainRelevance, match_tokens, plain_model
@@ -418,14 +415,14 @@ def _rank(
 
 
 def sort_by_score(candidates: Iterable[Candidate]) -> list[Candidate]:
-    """Best first, each with its lead; equal scores by id, so that every machine gives the same order."""
+    """Sort candidates, best first, and set their leads; equal scores by id, for the same order on every machine."""
     found = sorted(candidates, key=lambda candidate: (-round(candidate.score.total, 6), candidate.id))
     leads = ranking.with_leads([one.score for one in found], [one.kin for one in found])
     return [one._replace(score=score) for one, score in zip(found, leads, strict=True)]
 
 
 def _is_eligible(hit: Hit, criteria: Criteria, now: float) -> bool:
-    """Test a catalog line whose row is among `_allowed_rows`."""
+    """Test whether a hit, whose row is among `_allowed_rows`, meets the other criteria."""
     if hit.id == criteria.admitted:
         return True
     if not criteria.where.accepts_hit(hit) or (hit.expires_at is not None and hit.expires_at <= now):
@@ -470,17 +467,10 @@ def _standing_of(lore: Lore) -> Standing:
 def _read_entry(store: Store, path: str) -> Lore | None:
     try:
         raw = store.files.read(path)
-        own = codec.read_own(raw, store.categories)
-        lore = (
-            own
-            or codec.read(
-                raw,
-                path,
-                store.categories,
-                _modification_time(store, path),
-                first_seen=store.first_seen(path),
-            ).lore
-        )
+        lore = codec.read_own(raw, store.categories)
+        if lore is None:
+            modified, first_seen = _modification_time(store, path), store.first_seen(path)
+            lore = codec.read(raw, path, store.categories, modified, first_seen=first_seen).lore
         return judgements.with_tally(store, lore)
     except EngramError:
         return None

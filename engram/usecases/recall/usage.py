@@ -1,4 +1,4 @@
-"""How the entries of a store were used on this machine, by the activity log and feedback."""
+"""How the entries of a store were used on this machine, according to the activity log and feedback."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
 
-_REPEATED = 10  # how often a query is repeated in the log, on average
+_REPEATED = 10  # how often the log has the same query, on average
 
 
 def usage_of(store: Store) -> Usage:
@@ -25,24 +25,24 @@ def usage_of(store: Store) -> Usage:
 
 
 def latest_queries(store: Store, most: int) -> list[str]:
-    """Return the latest queries in the activity log, each once, newest first. Raises StoreError."""
+    """Return the latest distinct queries in the activity log, newest first. Raises StoreError."""
     latest = log_of(store).live.answers(most * _REPEATED)
     return [*dict.fromkeys([query for _, query, _ in latest if query])][:most]
 
 
 def usefulness_of(store: Store, lore: Lore) -> dict[str, float]:
-    """Return the usefulness of one entry without repeating any query: shown, tokens, importance."""
+    """Return the usefulness of an entry as far as it is known without repeating queries: shown, tokens, importance."""
     count = log_of(store).live.times_shown(lore.id)
     value = importance(lore.importance, pinned=lore.pinned, helpful=lore.validation_count, shown=count)
     return {"shown": count, "tokens": count * tokens(lore.content), "importance": value}
 
 
 def usefulness_of_each(store: Store, hits: Iterable[Hit]) -> dict[str, dict[str, float]]:
-    """Return the same for many entries of the store, by id, from their lines in the catalog."""
-    every = {hit.id: hit for hit in hits}
-    counts = log_of(store).live.shown_each([*every]) if every else {}
+    """Return the same as `usefulness_of` for many entries, by id, from their rows in the catalog."""
+    by_id = {hit.id: hit for hit in hits}
+    counts = log_of(store).live.shown_each([*by_id]) if by_id else {}
     found: dict[str, dict[str, float]] = {}
-    for lore_id, hit in every.items():
+    for lore_id, hit in by_id.items():
         count = counts.get(lore_id, 0)
         value = importance(hit.importance, pinned=bool(hit.pinned), helpful=hit.validation_count, shown=count)
         found[lore_id] = {"shown": count, "tokens": count * tokens("x" * hit.length), "importance": value}
@@ -50,5 +50,5 @@ def usefulness_of_each(store: Store, hits: Iterable[Hit]) -> dict[str, dict[str,
 
 
 def log_of(store: Store) -> StateDatabase:
-    """Return where uses are recorded: in the store's own state; for a session's lore in the store around it."""
+    """Return the state that has the activity log: the store's own, or for a session's store that of the enclosing one."""
     return store.session_state if store.places.scope == SESSION else store.state
