@@ -1,4 +1,4 @@
-"""An answer in the schema of the agent that asked. Every form has exactly the keys that the agents document."""
+"""Answers in the schema of the calling agent. Every form has exactly the keys that the agents document."""
 
 from __future__ import annotations
 
@@ -25,6 +25,6 @@ _FORMS: Mapping[str, Callable[[str, str], dict[str, object]]] = {
 
 
 def answer(hook: Hook, text: str) -> dict[str, object] | None:
-    """Return the JSON that puts `text` before the agent's model; None where there is nothing to say, or no way to say it."""
+    """Return the JSON that puts `text` before the agent's model; None if it is blank or the agent takes no answer."""
     form = _FORMS.get(hook.form)
     return form(hook.native, text) if form is not None and text.strip() else None

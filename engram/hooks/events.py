@@ -1,4 +1,4 @@
-"""What Engram does at each event of an agent. Each returns the text to put before the agent's model, or ""."""
+"""Handle the events of agents: a function for each returns the text to put before the agent's model, or ""."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 TIDY, SYNC = "tidy", "sync"  # what the detached process does
 _SHORTEST_PROMPT = 12
-_PEOPLE = ("", "user")
-_FORGETFUL = ("compact", "clear")  # after these an agent's context is empty of what it was shown
-# Of what an answer to a question needs: an error names what it is about, and is rarely one that nobody could know of.
-_FOR_ERRORS = 0.44
-_FEWEST_WORDS = 3  # of a command: its program and one or two common words are found everywhere
-_MOST_ASKED = 5
-_MOST_FILES = 4
-_MOST_MOMENT_FILES = 20
+_PERSON_SOURCES = ("", "user")
+_CONTEXT_LOST = ("compact", "clear")  # sources after which an agent's context no longer has what it was shown
+# Share of the bar for questions, since an error names its subject and is rarely one that no entry could answer.
+_BAR_FOR_ERRORS = 0.44
+_FEWEST_WORDS = 3  # of a command: fewer, such as its program and a common word, match everywhere
+_MAX_ASKED = 5
+_MAX_FILES = 4
+_MAX_MOMENT_FILES = 20
 QUESTION = (
     "Engram showed notes in this session, which are named below. Say once which of them helped, were wrong or were "
     "not relevant, with the tool recall_feedback or `engram feedback --helpful … --incorrect … --not-relevant …`, "
@@ -36,28 +36,28 @@ QUESTION = (
 
 
 class Reply(NamedTuple):
-    """What an event came to: a text for the model, and what a detached process is to do ("" for nothing)."""
+    """The reply to an event: a text for the model, and the task of a detached process (TIDY, SYNC, or "" for none)."""
 
     text: str = ""
     later: str = ""
 
 
 def session_start(store: Store, payload: Payload, agent: str) -> Reply:
-    """Return the brief and the rules of use; a sync in the background. What an agent still has before it is not said again."""
+    """Return the brief and the rules of use, and sync in the background. What the agent's context still has is left out."""
     from engram.usecases.agents import session_rules
     from engram.usecases.agents.brief import RULES, brief
     from engram.usecases.agents.handoffs import for_session_start
     from engram.usecases.opening.open_store import own_store_notice
 
     memory, rules = HookMemory(store.state), session_rules.place(agent, payload.cwd)
-    if payload.source in _FORGETFUL or rules:  # what a file said before is replaced
+    if payload.source in _CONTEXT_LOST or rules:  # a rules file is written anew
         memory.forget(SHOWN, store.caller.session)
         memory.forget(MOMENT, store.caller.session)
     memory.forget(NAMED, store.caller.session)
     memory.prune(store.clock.now().timestamp() - 30 * 86_400)
     store.session_state.live.prune()
     _share_session(store.caller.session, agent)
-    if not _is_heard(agent, names.SESSION_START):
+    if not _takes_answer(agent, names.SESSION_START):
         return Reply(later=SYNC)
     handed = for_session_start(
         store, store.caller.agent or agent, int(store.settings.number("hooks.brief_budget"))
@@ -70,16 +70,16 @@ def session_start(store: Store, payload: Payload, agent: str) -> Reply:
 
 
 def prompt(store: Store, payload: Payload, _agent: str) -> Reply:
-    """Recall by what a person asked, where an answer is strong."""
+    """Recall by the prompt of a person, if an answer is strong."""
     text = payload.prompt.strip()
-    if payload.source not in _PEOPLE or len(text) < _SHORTEST_PROMPT or text.startswith("/"):
+    if payload.source not in _PERSON_SOURCES or len(text) < _SHORTEST_PROMPT or text.startswith("/"):
         return Reply()
-    texts = (_answers(store, text, payload.cwd), _pending_question(store))
+    texts = (_recall_for_prompt(store, text, payload.cwd), _pending_question(store))
     return Reply("\n\n".join(part for part in texts if part))
 
 
-def _answers(store: Store, text: str, working: str) -> str:
-    """Return what a person's prompt brings, first by the files that it names; "" for one that asks for nothing."""
+def _recall_for_prompt(store: Store, text: str, working: str) -> str:
+    """Return the entries for a prompt, first by the files that it names; "" for one that asks for nothing."""
     from engram.domain.agents.quiet_turns import asks_for_nothing
 
     if asks_for_nothing(text):
@@ -88,7 +88,7 @@ def _answers(store: Store, text: str, working: str) -> str:
     from engram.usecases.agents import auto_recall
     from engram.usecases.agents.captured_notes import with_captured
 
-    files = _as_lore_name_them(store, working, command_signals.files_in(text))
+    files = _spellings_in_lore(store, working, command_signals.files_in(text))
     about = auto_recall.by_files(store, files, above=True)
     found = auto_recall.by_text(
         store, text, above=not about, named=True, bar=bar_of(text), sentences=sentences_of(text),
@@ -98,49 +98,47 @@ def _answers(store: Store, text: str, working: str) -> str:
 
 
 def _pending_question(store: Store) -> str:
-    """Return the question that the end of a turn left for this prompt, where it costs no turn of its own; "" for none."""
+    """Return the feedback question that was deferred from the end of a turn, where it would have cost another turn; "" for none."""
     memory, session = HookMemory(store.state), store.caller.session
     if not memory.marked(LEFT, session):
         return ""
     memory.forget(LEFT, session)
-    return _question(store)
+    return _feedback_question(store)
 
 
 def before_tool(store: Store, payload: Payload, _agent: str) -> Reply:
-    """Recall by the moment, else by the files that a tool is called for or a command names, else by what the command does."""
+    """Recall by the moment, else by the files of the tool or command, else by the text of the command."""
     from engram.domain.agents.learned_moments import moments_of
     from engram.usecases.agents import auto_recall
 
     commands = command_signals.commands_of(payload.command)
-    at_moment = _at_moment(store, payload, commands)
-    if at_moment:
-        return Reply(at_moment)
+    by_moment = _recall_by_moment(store, payload, commands)
+    if by_moment:
+        return Reply(by_moment)
     paths = payload.files or tuple(dict.fromkeys(path for one in commands for path in one.paths))
-    found = auto_recall.by_files(store, _as_lore_name_them(store, payload.cwd, paths))
+    found = auto_recall.by_files(store, _spellings_in_lore(store, payload.cwd, paths))
     if found:
         return Reply(found)
-    files = (
-        payload.files or tuple(dict.fromkeys(file for one in commands for file in one.files))[:_MOST_FILES]
-    )
+    files = payload.files or tuple(dict.fromkeys(file for one in commands for file in one.files))[:_MAX_FILES]
     if files:
         named = tuple(os.path.basename(file) for file in files)
         return Reply(auto_recall.by_text(store, " ".join(files), naming=named))
-    asked = [one.question for one in commands if len(one.question.split()) >= _FEWEST_WORDS]
-    if not asked:
+    questions = [one.question for one in commands if len(one.question.split()) >= _FEWEST_WORDS]
+    if not questions:
         return Reply()
     moments = moments_of(payload.command)
-    return Reply(auto_recall.by_text(store, " ".join(asked), moments=moments))
+    return Reply(auto_recall.by_text(store, " ".join(questions), moments=moments))
 
 
 def after_tool(store: Store, payload: Payload, agent: str) -> Reply:
-    """Note what a tool did; recall for agents without an event of failure of their own, or without one before a tool."""
-    if names.hook_of(agent, names.TOOL_FAILURE) is not None:  # so this one did its work
+    """Note what a tool did; recall for agents that have no event for failures or none before a tool."""
+    if names.hook_of(agent, names.TOOL_FAILURE) is not None:  # so the tool succeeded
         _note_success(store, payload)
         return Reply()
     if payload.failed:
         return tool_failure(store, payload, agent)
-    if payload.untold and payload.command and not payload.files and _complains(payload.output):
-        found = _about_error(store, payload)
+    if payload.exit_unknown and payload.command and not payload.files and _complains(payload.output):
+        found = _recall_for_error(store, payload)
         if found.text:
             return found
     else:
@@ -151,20 +149,18 @@ def after_tool(store: Store, payload: Payload, agent: str) -> Reply:
 
 
 def tool_failure(store: Store, payload: Payload, _agent: str) -> Reply:
-    """Recall by the moment, and by the text of the error; note what failed."""
+    """Recall by the moment and by the text of the error; note the failure."""
     if payload.interrupted:
         return Reply()
-    found = _about_error(store, payload)
+    found = _recall_for_error(store, payload)
     from engram.usecases.agents.tool_outcomes import note_failure
 
-    note_failure(store, _use(payload), payload.error or payload.output)
+    note_failure(store, _use_of(payload), payload.error or payload.output)
     return found
 
 
 def _complains(output: str) -> bool:
-    from engram.domain.agents.error_lines import (
-        complains,
-    )  # two milliseconds of start-up that a prompt has no use for
+    from engram.domain.agents.error_lines import complains  # takes 2 ms of start-up
 
     return complains(output)
 
@@ -174,13 +170,13 @@ def _note_success(store: Store, payload: Payload) -> None:
         return
     from engram.usecases.agents.tool_outcomes import note_success
 
-    use = _use(payload)
+    use = _use_of(payload)
     if use.command or use.changed:
         note_success(store, use)
 
 
-def _use(payload: Payload) -> Use:
-    """Return the tool that was used: one that changes files by those, any other by its command."""
+def _use_of(payload: Payload) -> Use:
+    """Return the use of a tool: with its files if it changes files, else with its command."""
     from engram.adapters.agents.transcript import CHANGING
     from engram.usecases.agents.tool_outcomes import Use
 
@@ -189,40 +185,40 @@ def _use(payload: Payload) -> Use:
     return Use(payload.tool, payload.command, working=payload.cwd)
 
 
-def _about_error(store: Store, payload: Payload) -> Reply:
+def _recall_for_error(store: Store, payload: Payload) -> Reply:
     from engram.domain.agents.error_lines import error_and_details
     from engram.domain.agents.learned_moments import moments_of
     from engram.usecases.agents import auto_recall
     from engram.usecases.agents.captured_notes import with_captured
 
-    named, detailed = error_and_details(payload.error or payload.output)
+    summary, details = error_and_details(payload.error or payload.output)
     error = f"{payload.error}\n{payload.output}"
-    at_moment = _at_moment(store, payload, command_signals.commands_of(payload.command), error)
-    found = auto_recall.by_text(
-        store, detailed, above=True, bar=_FOR_ERRORS, spent=tokens(at_moment),
+    by_moment = _recall_by_moment(store, payload, command_signals.commands_of(payload.command), error)
+    by_text = auto_recall.by_text(
+        store, details, above=True, bar=_BAR_FOR_ERRORS, spent=tokens(by_moment),
         moments=moments_of(payload.command),
     )  # fmt: skip
-    said = "\n\n".join(part for part in (at_moment, found) if part)
-    return Reply(with_captured(store, said, named, failures=False))
+    text = "\n\n".join(part for part in (by_moment, by_text) if part)
+    return Reply(with_captured(store, text, summary, failures=False))
 
 
-def _at_moment(
+def _recall_by_moment(
     store: Store, payload: Payload, commands: Sequence[command_signals.Command], error: str = ""
 ) -> str:
-    """Return the entries whose moment this event is."""
+    """Return the entries that have a moment which this event fits."""
     from engram.usecases.agents.moments import at_moment
 
     def event() -> Event:
         from engram.domain.agents.moment_match import Event
 
         named = [*payload.files, *(path for one in commands for path in one.paths)]
-        return Event(tuple(commands), _from_the_top(payload.cwd, named), payload.tool, error)
+        return Event(tuple(commands), _paths_from_top(payload.cwd, named), payload.tool, error)
 
     return at_moment(store, event)
 
 
 def subagent_start(store: Store, payload: Payload, _agent: str) -> Reply:
-    """Return a smaller brief: a subagent has a context of its own."""
+    """Return a smaller brief, since a subagent has a context of its own."""
     from engram.usecases.agents.brief import brief
 
     half = int(store.settings.number("hooks.brief_budget")) // 2
@@ -230,49 +226,49 @@ def subagent_start(store: Store, payload: Payload, _agent: str) -> Reply:
 
 
 def task_completed(store: Store, payload: Payload, agent: str) -> Reply:
-    """Hand in what a completed task was about."""
+    """Hand in the description of a completed task."""
     return _hand_in(
-        store, names.TASK_COMPLETED, payload._replace(said=payload.task_text, transcript=""), agent
+        store, names.TASK_COMPLETED, payload._replace(last_message=payload.task_text, transcript=""), agent
     )
 
 
 def subagent_stop(store: Store, payload: Payload, agent: str) -> Reply:
-    """Hand in what a subagent said last."""
+    """Hand in the last message of a subagent."""
     return _hand_in(store, names.SUBAGENT_STOP, payload._replace(transcript=""), agent)
 
 
 def pre_compact(store: Store, payload: Payload, agent: str) -> Reply:
-    """Hand in what was said so far, before it is forgotten."""
+    """Hand in the session so far, before its context is compacted."""
     return _hand_in(store, names.PRE_COMPACT, payload, agent)
 
 
 def session_end(store: Store, payload: Payload, agent: str) -> Reply:
-    """Hand in what was said; commits and sync happen in the background."""
+    """Hand in the session; commit and sync in the background."""
     if not payload.transcript:
-        named = HookMemory(store.state).marked(TRANSCRIPT, store.caller.session)
-        payload = payload._replace(transcript=next(iter(named), ""))
+        paths = HookMemory(store.state).marked(TRANSCRIPT, store.caller.session)
+        payload = payload._replace(transcript=next(iter(paths), ""))
     reply = _hand_in(store, names.SESSION_END, payload, agent)
     return reply._replace(later=SYNC)
 
 
 def stop(store: Store, payload: Payload, agent: str) -> Reply:
-    """Ask once a session what was of use; where the end of a session tells nothing, hand in what the agent said.
+    """Ask for feedback once a session; hand in the last message if the end of the session does not tell it.
 
-    An agent that is told something at the end of a turn takes another one. Where it listens at prompts, the question waits
-    for the next.
+    An answer at the end of a turn costs another turn, so for an agent that takes answers at prompts, the question waits
+    for the next prompt.
     """
     hook = names.hook_of(agent, names.STOP)
-    if payload.transcript:  # Copilot CLI names it here alone
+    if payload.transcript:  # Copilot CLI names it only here
         HookMemory(store.state).mark(
             TRANSCRIPT, store.caller.session, payload.transcript, store.clock.now().timestamp()
         )
     reply = _hand_in(store, names.STOP, payload, agent) if hook is not None and hook.keeps else Reply()
     if payload.continued or not store.settings.flag("hooks.ask"):
         return reply
-    if _is_heard(agent, names.STOP):
-        return reply._replace(text=_question(store))
+    if _takes_answer(agent, names.STOP):
+        return reply._replace(text=_feedback_question(store))
     memory, session = HookMemory(store.state), store.caller.session
-    if _is_heard(agent, names.PROMPT) and not memory.marked(ASKED, session):
+    if _takes_answer(agent, names.PROMPT) and not memory.marked(ASKED, session):
         memory.mark(LEFT, session, "feedback", store.clock.now().timestamp())
     return reply
 
@@ -292,32 +288,32 @@ EVENTS: Mapping[str, Callable[[Store, Payload, str], Reply]] = {
 }
 
 
-def _is_heard(agent: str, event: str) -> bool:
-    """Return whether the agent takes what is said at an event."""
+def _takes_answer(agent: str, event: str) -> bool:
+    """Return whether the agent takes an answer at an event."""
     hook = names.hook_of(agent, event)
     return hook is not None and hook.form != names.NOTHING
 
 
-def _question(store: Store) -> str:
-    """Return which of the lore that recall put before this session helped; "" where there is nothing to ask, or it was asked."""
+def _feedback_question(store: Store) -> str:
+    """Return the question which of the entries recalled in this session helped; "" if there are none or it was asked."""
     from engram.adapters.state.hook_memory import RECALLED
 
     memory, session = HookMemory(store.state), store.caller.session
     recalled = memory.marked(RECALLED, session)
-    open_ = [
+    unjudged = [
         ref
         for ref in store.session_state.refs(session)
         if ref.id in recalled and not _is_judged(store, ref.id)
-    ][:_MOST_ASKED]
+    ][:_MAX_ASKED]
     now = store.clock.now().timestamp()
-    if not open_ or not memory.is_on_disk or not memory.mark(ASKED, session, "feedback", now):
+    if not unjudged or not memory.is_on_disk or not memory.mark(ASKED, session, "feedback", now):
         return ""
     from engram.domain.agents.fence import frame_titles
     from engram.usecases.store import activity_log
 
-    activity_log.note(store, "ask", ids=[ref.id for ref in open_])
-    named = frame_titles([(f"{ref.name} {ref.id}", ref.title) for ref in open_])
-    return f"{QUESTION}\n{named}"
+    activity_log.note(store, "ask", ids=[ref.id for ref in unjudged])
+    titles = frame_titles([(f"{ref.name} {ref.id}", ref.title) for ref in unjudged])
+    return f"{QUESTION}\n{titles}"
 
 
 def _is_judged(store: Store, lore_id: str) -> bool:
@@ -335,7 +331,7 @@ def _hand_in(store: Store, event: str, payload: Payload, agent: str) -> Reply:
         event,
         agent,
         store.caller.session,
-        payload.said,
+        payload.last_message,
         payload.task,
         payload.transcript,
         payload.cwd,
@@ -344,8 +340,8 @@ def _hand_in(store: Store, event: str, payload: Payload, agent: str) -> Reply:
     return Reply(later=TIDY if hand_in(store, report) else "")
 
 
-def _from_the_top(working: str, files: Sequence[str]) -> tuple[str, ...]:
-    """Return files as paths from the top of the repository around the folder; others as they are, from the root."""
+def _paths_from_top(working: str, files: Sequence[str]) -> tuple[str, ...]:
+    """Return files as paths relative to the top of the repository; files outside it as absolute paths."""
     from engram.adapters.git.run.layout import find_repository
 
     if not files:
@@ -353,23 +349,23 @@ def _from_the_top(working: str, files: Sequence[str]) -> tuple[str, ...]:
     repository = find_repository(working)
     top = repository.worktree if repository else working
     found = []
-    for file in files[:_MOST_MOMENT_FILES]:
+    for file in files[:_MAX_MOMENT_FILES]:
         absolute = os.path.normpath(os.path.join(working, os.path.expanduser(file)))
         below = os.path.relpath(absolute, top)
         found.append((absolute if below.startswith("..") else below).replace(os.sep, "/"))
     return tuple(dict.fromkeys(found))
 
 
-def _as_lore_name_them(store: Store, working: str, files: Sequence[str]) -> list[str]:
-    """Return files in the spellings that lore may have: from the repository's top, from the folder."""
+def _spellings_in_lore(store: Store, working: str, files: Sequence[str]) -> list[str]:
+    """Return files as entries may name them: relative to the repository, the store or the working folder."""
     if not files:
         return []
-    from engram.adapters.git.run.layout import find_repository  # most prompts name no file
+    from engram.adapters.git.run.layout import find_repository
 
     repository = find_repository(working)
     tops = [working, store.places.root, *([repository.worktree] if repository else [])]
     found = []
-    for file in files[:_MOST_FILES]:
+    for file in files[:_MAX_FILES]:
         absolute = os.path.normpath(os.path.join(working, os.path.expanduser(file)))
         for top in tops:
             below = os.path.relpath(absolute, top)
@@ -379,7 +375,7 @@ def _as_lore_name_them(store: Store, working: str, files: Sequence[str]) -> list
 
 
 def _share_session(session: str, agent: str) -> None:
-    """Let the commands that the agent runs later know the session, where it offers a file for that (Claude Code)."""
+    """Tell the commands that the agent runs later their session, through the file that Claude Code offers for that."""
     path = os.environ.get("CLAUDE_ENV_FILE")
     if not path or agent != "claude-code":
         return

@@ -1,4 +1,4 @@
-"""The process that a hook leaves behind: reports become lore, the store is tidied and synced, silently."""
+"""The detached process that a hook starts: it turns reports into entries, and tidies and syncs the store, silently."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 
 
 def main(root: str, what: str) -> int:
-    """Do what hooks left for later at the store at `root`; with `sync` for `what` the store is synced now."""
+    """Process the reports of the store at `root` and tidy it; if `what` is `sync`, sync it now. Return the exit code."""
     from engram.domain.errors import EngramError
     from engram.usecases.agents import hook_failures
     from engram.usecases.agents.session_capture import persist

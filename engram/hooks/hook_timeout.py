@@ -1,4 +1,4 @@
-"""The process that a hook leaves behind when its time is up: a line in the activity log, and what took so long is finished."""
+"""The detached process that a hook starts when its time is up: it logs that, and finishes the slow work."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ ACTION = "late"
 
 
 def main(*words: str) -> int:
-    """Note that a hook gave up, then tidy its store: build its index, commit.
+    """Log that a hook ran out of time, then tidy its store: build the index, commit. Return the exit code.
 
-    `words` are the fields of its call and the milliseconds that it had.
+    `words` are the fields of its `Call` and its time limit in milliseconds.
     """
     from engram.domain.errors import EngramError
     from engram.usecases.store import activity_log

@@ -1,7 +1,7 @@
-"""What a coding agent says of an event, read from its JSON by one table of names.
+"""The payload of an event, read from an agent's JSON by one table of names.
 
-Agents name the same things differently, but no name means two things, so one table serves all of them; it also
-serves an agent that runs the hooks of another's configuration file.
+Agents name the same things differently, but no name means two things, so one table serves all of them, including an
+agent that runs the hooks of another's configuration file.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import BinaryIO
 
-LARGEST = 4 * 1024 * 1024  # bytes of a payload that are looked at: of a larger one its head and its tail
+LARGEST = 4 * 1024 * 1024  # bytes of a payload that are parsed: the head and tail of a larger one
 _BLOCK = 1 << 20
-_LONGEST = 20_000  # characters of one text that are looked at: of an output its head and its tail
+_LONGEST = 20_000  # characters of a text that are kept: the head and tail of a longer output
 _CUT = b"\\n\\u2026\\n"  # in JSON: where bytes are missing
 _ESCAPE = 6  # bytes of the longest escape in a JSON string
 _MARKS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*("?)|[{}\[\]]', re.DOTALL)
 _OUTPUTS = ("error", "output")
 _MOST_FILES = 20
 
-# Our name of a fact: where agents put it, first come first served. A dot goes into an object, also into one that is
-# written as a JSON string.
+# Our name of a field: the paths at which agents have it; the first one found counts. A dot descends into an object, also
+# into one that is encoded as a JSON string.
 _TEXTS: Mapping[str, tuple[str, ...]] = {
     "session": ("session_id", "conversation_id", "sessionId", "trajectory_id"),
     "cwd": ("cwd", "workspace_roots.0", "tool_info.cwd", "working_dir"),
@@ -46,7 +46,7 @@ _TEXTS: Mapping[str, tuple[str, ...]] = {
         "tool_response.output", "tool_response.stdout", "tool_response.llmContent", "tool_response",
         "tool_output.output", "tool_output", "toolResult.textResultForLlm",
     ),
-    "said": ("last_assistant_message", "response", "prompt_response", "tool_info.response"),
+    "last_message": ("last_assistant_message", "response", "prompt_response", "tool_info.response"),
     "task": ("task_subject",),
     "task_text": ("task_description",),
     "transcript": ("agent_transcript_path", "transcript_path", "transcriptPath"),
@@ -61,14 +61,15 @@ _EXITS = (
     "tool_response.exit_code", "tool_response.exitCode", "tool_response.metadata.exit_code", "tool_output.exitCode",
     "tool_output.exit_code",
 )  # fmt: skip
-# How agents write into a tool's output how its command ended: Gemini CLI, Copilot CLI, Claude Code.
-_ENDED = re.compile(r"(?:^Exit Code: |completed with exit code |^Exit code )(\d+)", re.MULTILINE)
+# How agents state the exit code of a command in a tool's output: Gemini CLI, Copilot CLI, Claude Code.
+_EXIT_IN_OUTPUT = re.compile(r"(?:^Exit Code: |completed with exit code |^Exit code )(\d+)", re.MULTILINE)
 
 
 class Payload(NamedTuple):
-    """One event. Texts are "" where the agent did not say; `failed` says that the tool reported a failure.
+    """One event. Texts are "" if the agent gave none; `failed` says that the tool reported a failure.
 
-    `untold` says that the agent did not tell how a command ended (Codex hands on its output alone).
+    `exit_unknown` says that the agent did not report how a command ended (Codex passes on its output alone), and
+    `camel_case` that the payload has the names of VS Code.
     """
 
     session: str = ""
@@ -80,7 +81,7 @@ class Payload(NamedTuple):
     command: str = ""
     error: str = ""
     output: str = ""
-    said: str = ""
+    last_message: str = ""
     task: str = ""
     task_text: str = ""
     transcript: str = ""
@@ -88,23 +89,23 @@ class Payload(NamedTuple):
     trigger: str = ""
     files: tuple[str, ...] = ()
     failed: bool = False
-    untold: bool = False
+    exit_unknown: bool = False
     interrupted: bool = False
     continued: bool = False
-    camel: bool = False
+    camel_case: bool = False
 
 
 class Input(NamedTuple):
-    """What came in: the bytes, and the last ones of a larger payload, between which some are missing."""
+    """The bytes of a payload; of one that is too large its head and tail."""
 
     head: bytes
     tail: bytes = b""
 
 
 def read_input(stream: BinaryIO) -> Input:
-    """Return all of a stream, or its head and its tail. It is read to its end either way.
+    """Read a stream to its end and return all of it, or its head and tail.
 
-    An agent whose pipe nobody reads would fail or wait.
+    An agent whose pipe is not read to its end would fail or wait.
     """
     head, tail = bytearray(), bytearray()
     while part := stream.read(_BLOCK):
@@ -118,24 +119,24 @@ def read_input(stream: BinaryIO) -> Input:
 
 
 def parse(given: Input) -> Payload | None:
-    """Return the payload, or None where these bytes are no JSON object."""
+    """Return the payload; None if the bytes are not a JSON object."""
     found = _parse_parts(given) if given.tail else _decode(given.head)
     if not isinstance(found, dict):
         return None
     texts = {name: _text(found, places, is_output=name in _OUTPUTS) for name, places in _TEXTS.items()}
     texts["prompt"] = remove_hook_context(texts["prompt"])
     exits = [value for value in (_value(found, place) for place in _EXITS) if isinstance(value, int)]
-    exits = exits or [int(ended) for ended in _ENDED.findall(texts["output"])]
+    exits = exits or [int(code) for code in _EXIT_IN_OUTPUT.findall(texts["output"])]
     failed = bool(texts["error"]) and not exits
     failed = failed or any(exits) or _value(found, "toolResult.resultType") == "failure"
     return Payload(
         **texts,
         files=_files(found, texts["command"]),
         failed=failed,
-        untold=not exits and not texts["error"],
+        exit_unknown=not exits and not texts["error"],
         interrupted=_value(found, "is_interrupt") is True,
         continued=_value(found, "stop_hook_active") is True,
-        camel="hookEventName" in found,
+        camel_case="hookEventName" in found,
     )
 
 
@@ -147,10 +148,10 @@ def _decode(raw: bytes | str) -> object:
 
 
 def _parse_parts(given: Input) -> object:
-    """Return what head and tail say; the head alone where the two are not parts of one long text, as they mostly are."""
+    """Return the JSON value of head and tail; of the head alone if the two are not parts of one long string."""
     closing = _closing(given.head)
     ends = (b'"', b"", b'":null', b":null", b"null", b'"":null')
-    for cut in range(_ESCAPE):  # the half of an escape may stand at the end
+    for cut in range(_ESCAPE):  # the head may end within an escape
         head = given.head[: len(given.head) - cut]
         found = next((found for end in ends if (found := _decode(head + end + closing)) is not None), None)
         if found is not None:
@@ -160,7 +161,7 @@ def _parse_parts(given: Input) -> object:
 
 
 def _closing(head: bytes) -> bytes:
-    """Return what closes the objects and lists that are open at the end."""
+    """Return the brackets that close the objects and lists that are open at the end."""
     closing = list[bytes]()
     for mark in _MARKS.finditer(head):
         if mark[0] in b"{[":
@@ -171,7 +172,7 @@ def _closing(head: bytes) -> bytes:
 
 
 def _files(found: dict[str, object], command: str) -> tuple[str, ...]:
-    """Return the files that a tool is called for, those of a patch included."""
+    """Return the files that a tool is called for, including those of a patch."""
     named = [_value(found, place) for place in _FILES]
     files = [name[:1000] for name in named if isinstance(name, str) and name]
     return tuple(dict.fromkeys([*files, *files_of_patch(command)]))[:_MOST_FILES]

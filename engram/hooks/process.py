@@ -1,6 +1,6 @@
-"""A hook as a process: it always ends well and in time, whatever it was given, and prints nothing but its answer.
+"""Run a hook as a process that always exits with 0 and in time, whatever its input, and prints only its answer.
 
-An agent waits for its hooks, and takes an exit code other than 0 for an error or even for a refusal.
+An agent waits for its hooks, and takes any other exit code for an error or even a refusal.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from engram.hooks.payload import Payload
     from engram.usecases.store.store import Store
 
-SECONDS = 0.85  # of the clock, for events that an agent's every step waits for
-_LONGER = {
+SECONDS = 0.85  # for events that delay each step of an agent
+_SECONDS_OF_EVENT = {
     "session-start": 4.0,
     "subagent-start": 2.0,
     "stop": 2.0,
@@ -28,12 +28,12 @@ _LONGER = {
     "pre-compact": 1.2,
     "session-end": 1.2,
 }
-_SAME_EVENT_SECONDS = 5.0  # two agents' files that fire one event do so at once
-_COMPACTING_SECONDS = 600.0  # Gemini CLI tells of a compression before each request to its model
+_SAME_EVENT_SECONDS = 5.0  # two configuration files fire the same event at about the same time
+_COMPACTING_SECONDS = 600.0  # Gemini CLI announces a compression before each request to its model
 
 
 class Call(NamedTuple):
-    """Where a hook is called and for what: the agent's folder, the store and the scope that were named ("" for none)."""
+    """The call of a hook: the agent's folder, the event, who calls, and the store and scope named ("" for none)."""
 
     cwd: str
     event: str
@@ -44,24 +44,22 @@ class Call(NamedTuple):
 
 
 class Deadline:
-    """Ends the process with exit code 0 after so many seconds, unless it is called off."""
+    """Ends the process with exit code 0 after so many seconds, unless cancelled."""
 
     def __init__(self, seconds: float) -> None:
-        """The watch begins at once."""
+        """Start the timer."""
         self.call: Call | None = None
         self._done = _thread.allocate_lock()
         self._done.acquire()
         _thread.start_new_thread(self._watch, (seconds,))
 
     def cancel(self) -> None:
-        """What was to be done is done."""
+        """Stop the timer."""
         self._done.release()
 
     def _watch(self, seconds: float) -> None:
         if not self._done.acquire(timeout=seconds):
-            if (
-                self.call is not None
-            ):  # what took so long (an index to be built) is done behind the agent's back
+            if self.call is not None:  # finish the slow work, such as building the index, in the background
                 from engram.usecases.store.detached_process import start_detached
 
                 start_detached(*self.call, str(round(seconds * 1000)), module="engram.hooks.hook_timeout")
@@ -69,12 +67,12 @@ class Deadline:
 
 
 def run_guarded(run: Callable[[], int], arguments: list[str]) -> int:
-    """Run a hook; whatever happens in it is no trouble of the agent's, and a line in the activity log.
+    """Run a hook and return its exit code; an error becomes a line in the activity log.
 
     ENGRAM_TRACEBACK lets errors through.
     """
     global _deadline  # noqa: PLW0603 - one process, one hook
-    deadline = _deadline = Deadline(_seconds(arguments))
+    deadline = _deadline = Deadline(_time_limit(arguments))
     try:
         return run()
     except (Exception, KeyboardInterrupt) as error:
@@ -91,7 +89,7 @@ def run_guarded(run: Callable[[], int], arguments: list[str]) -> int:
 
 
 def _note_failure(call: Call, error: Exception) -> None:
-    """Leave a line for `doctor` and `live`; where there is no store to leave it in, go on."""
+    """Note the failure in the activity log, for `doctor` and `live`, if there is a store."""
     from contextlib import suppress
 
     from engram.usecases.agents import hook_failures
@@ -107,37 +105,36 @@ _deadline: Deadline | None = None
 
 
 def respond(given: argparse.Namespace) -> dict[str, object] | None:
-    """Return the answer to the event on standard input; None for none. Raises EngramError for a wrong call."""
+    """Return the answer to the event on standard input; None for none. Raises EngramError."""
     from engram.adapters.agents.hook_events import hook_of
     from engram.hooks.payload import parse, read_input
 
     payload = parse(read_input(sys.stdin.buffer))
     if payload is None:
         return None
-    agent = _asking(given.agent, payload)
+    agent = _calling_agent(given.agent, payload)
     hook = hook_of(agent, given.event)
     if hook is None:
         return None
     from engram.hooks.answers import answer
 
-    text = _text(given, payload, agent)
-    return answer(hook, text)
+    return answer(hook, _text_for(given, payload, agent))
 
 
-def _text(given: argparse.Namespace, payload: Payload, agent: str) -> str:
-    """Return what there is to say to an event, once."""
+def _text_for(given: argparse.Namespace, payload: Payload, agent: str) -> str:
+    """Return the text for the agent's model; "" if another process answers this event already."""
     from engram.hooks.events import EVENTS
     from engram.usecases.store.detached_process import start_detached
 
     payload = payload._replace(cwd=payload.cwd if os.path.isabs(payload.cwd) else os.getcwd())
-    call = _call(given, payload, agent)
+    call = _call_of(given, payload, agent)
     if _deadline is not None:
         _deadline.call = call
     store = open_for(call)
     if store is None:
-        return _rules(given.event, payload)
+        return _text_without_store(given.event, payload)
     try:
-        if not _first(store, given.event, payload):
+        if not _claim_event(store, given.event, payload):
             return ""
         reply = EVENTS[given.event](store, payload, agent)
         if reply.later and os.environ.get("ENGRAM_BACKGROUND") != "inline":
@@ -147,7 +144,7 @@ def _text(given: argparse.Namespace, payload: Payload, agent: str) -> str:
         store.close()
 
 
-def _call(given: argparse.Namespace, payload: Payload, agent: str) -> Call:
+def _call_of(given: argparse.Namespace, payload: Payload, agent: str) -> Call:
     from engram.adapters.agents.session import session_name
 
     session = payload.session[:120] or session_name(os.environ)
@@ -158,7 +155,7 @@ def _call(given: argparse.Namespace, payload: Payload, agent: str) -> Call:
 
 
 def open_for(call: Call) -> Store | None:
-    """Open the store of the folder that the agent works in; None where there is none yet. A hook makes no store."""
+    """Open the store of the folder that the agent works in; None if there is none. A hook makes no store."""
     from engram.adapters.files import places
     from engram.usecases.opening.open_store import open_store
     from engram.usecases.opening.store_layout import enclosing_store
@@ -170,12 +167,12 @@ def open_for(call: Call) -> Store | None:
         return None
     caller = Caller(call.session, call.agent, f"hook {call.event}")
     store = open_store(call.path or None, caller, scope=call.scope, working=call.cwd, start=start)
-    store.watchable = False  # of a process that ends soon, what it would take to be told of changes is lost
+    store.watchable = False  # watching for changes does not pay in a process that ends soon
     return store
 
 
-def _rules(event: str, payload: Payload) -> str:
-    """Return where there is no store yet: how to begin one, when a session starts."""
+def _text_without_store(event: str, payload: Payload) -> str:
+    """Return how to begin a store, at the start of a session; "" at other events."""
     if event != "session-start" or payload.source in ("resume", "fork"):
         return ""
     from engram.usecases.agents.brief import RULES
@@ -184,14 +181,14 @@ def _rules(event: str, payload: Payload) -> str:
     return "\n\n".join(part for part in (RULES, branch_notice(payload.cwd)) if part)
 
 
-def _first(store: Store, event: str, payload: Payload) -> bool:
-    """Return whether no other process answers this event: some agents also run the hooks of another's configuration."""
-    from zlib import crc32  # loaded anyway; a digest is 3 ms of start-up
+def _claim_event(store: Store, event: str, payload: Payload) -> bool:
+    """Return whether this process is the first to handle the event: some agents also run the hooks of another agent."""
+    from zlib import crc32  # loaded anyway; a digest takes 3 ms of start-up
 
     from engram.adapters.state.hook_memory import ANSWERED, HookMemory
 
     about = "\0".join(
-        (payload.prompt, payload.call or payload.command, payload.error, payload.said, *payload.files)
+        (payload.prompt, payload.call or payload.command, payload.error, payload.last_message, *payload.files)
     )
     key = f"{event} {payload.source or payload.trigger} {crc32(about.encode()):x} {len(about)}"
     now, seconds = store.clock.now().timestamp(), _SAME_EVENT_SECONDS
@@ -200,22 +197,22 @@ def _first(store: Store, event: str, payload: Payload) -> bool:
     return HookMemory(store.state).mark(ANSWERED, store.caller.session, key, now, anew_after=seconds)
 
 
-def _asking(named: str, payload: Payload) -> str:
-    """Return the agent that really asks: VS Code runs Claude Code's hooks, and tells by its own names of things."""
-    return "vscode" if named == "claude-code" and payload.camel else named
+def _calling_agent(named: str, payload: Payload) -> str:
+    """Return the agent that really calls: VS Code runs Claude Code's hooks, but with its own names in the payload."""
+    return "vscode" if named == "claude-code" and payload.camel_case else named
 
 
-def _seconds(arguments: list[str]) -> float:
-    """Return how long a hook may take."""
+def _time_limit(arguments: list[str]) -> float:
+    """Return how long a hook may take, in seconds."""
     try:
         chosen = float(os.environ.get("ENGRAM_HOOK_SECONDS", ""))
     except ValueError:
         chosen = 0.0
-    event = next((word for word in arguments if word in _LONGER), "")
-    return chosen if chosen > 0 else _LONGER.get(event, SECONDS)
+    event = next((word for word in arguments if word in _SECONDS_OF_EVENT), "")
+    return chosen if chosen > 0 else _SECONDS_OF_EVENT.get(event, SECONDS)
 
 
 def leave(text: str) -> None:
-    """Print an answer in one go: a part of one is worse than none."""
+    """Print an answer at once: a partial one would be worse than none."""
     sys.stdout.write(text)
     sys.stdout.flush()

@@ -78,7 +78,7 @@ def test_a_prompt_that_nothing_answers_strongly_gets_nothing(prompt: str, root: 
 
 
 @pytest.mark.parametrize("source", ["system", "loop_wakeup", "sdk"])
-def test_what_no_person_typed_gets_nothing(source: str, root: Path) -> None:
+def test_a_prompt_that_no_person_typed_gets_nothing(source: str, root: Path) -> None:
     assert answer(CLAUDE, "prompt", root, source=source) is None
 
 
@@ -154,7 +154,7 @@ def test_a_prompt_that_names_no_file_of_an_entry_gets_none_by_files(named: str, 
     assert ABOUT_FILE not in (answer(CLAUDE, "prompt", root, prompt=f"have a look at {named}") or "")
 
 
-def test_who_says_what_to_do_gets_what_would_be_no_answer_to_a_question(root: Path) -> None:
+def test_an_instruction_gets_an_entry_that_is_too_weak_for_a_question(root: Path) -> None:
     assert LESSON in said("prompt", root, prompt="write a consumer that copes with messages that come twice")
     asked = "how does a consumer cope with messages that come twice"
     assert answer(CLAUDE, "prompt", root, prompt=asked, session_id="s2") is None
@@ -166,7 +166,7 @@ CHATTER = (
 )
 
 
-def test_one_sentence_of_a_prompt_gets_its_answer_among_what_is_said_besides(root: Path) -> None:
+def test_one_sentence_of_a_long_prompt_gets_its_answer(root: Path) -> None:
     telling = CHATTER.format("The consumer has to be idempotent.")
     with opened(root) as engram:
         assert auto_recall.by_text(engram.store, telling, bar=0.8) == "", "the whole of it is too much"
@@ -189,7 +189,7 @@ def test_without_an_index_no_sentence_is_asked(root: Path, monkeypatch: pytest.M
 # --- tools
 
 
-def test_what_stands_above_about_a_file_is_named_once_and_once_more_after_a_resume(root: Path) -> None:
+def test_an_entry_above_about_a_file_is_named_once_and_again_after_a_resume(root: Path) -> None:
     def edit(number: int) -> str:
         return said("pre-tool", root, tool_use_id=f"edit {number}")
 
@@ -202,7 +202,7 @@ def test_what_stands_above_about_a_file_is_named_once_and_once_more_after_a_resu
     assert edit(4) == ""
 
 
-def test_what_an_edit_brought_is_not_named_at_the_next_one(root: Path) -> None:
+def test_an_entry_shown_at_an_edit_is_not_named_at_the_next_one(root: Path) -> None:
     assert ABOUT_FILE in said("pre-tool", root)
     assert LESSON in said("prompt", root)
     assert answer(CLAUDE, "pre-tool", root, tool_use_id="another") is None
@@ -242,7 +242,7 @@ def test_an_error_gets_what_is_known_of_it_once_and_then_its_ref(root: Path) -> 
 
 
 @pytest.mark.parametrize(("paragraphs", "comes"), [(8, True), (26, False)])
-def test_a_few_words_of_an_error_in_a_long_entry_are_there_by_chance(
+def test_a_few_words_of_an_error_in_a_long_entry_do_not_recall_it(
     paragraphs: int, comes: bool, tmp_path: Path
 ) -> None:
     rejected = (
@@ -260,7 +260,7 @@ def test_a_few_words_of_an_error_in_a_long_entry_are_there_by_chance(
     assert (rejected in said("tool-failure", tmp_path, error=error)) == comes
 
 
-def test_what_a_person_interrupted_is_no_failure(root: Path) -> None:
+def test_an_interrupted_tool_is_no_failure(root: Path) -> None:
     assert answer(CLAUDE, "tool-failure", root, is_interrupt=True) is None
 
 
@@ -281,7 +281,7 @@ def test_a_subagent_has_a_context_of_its_own(root: Path) -> None:
 # --- lore is data
 
 
-def test_origin_standing_and_author_are_said(root: Path) -> None:
+def test_origin_standing_and_author_are_shown(root: Path) -> None:
     found = said("prompt", root)
     assert f"\n[L1] fact · Engram Test · today\n    {LESSON}" in found
     assert fence.NOTICE in found
@@ -316,7 +316,7 @@ def test_an_agent_that_does_not_listen_at_prompts_is_asked_as_it_stops(root: Pat
     assert "recall_feedback" in text_of(answer("cursor", "stop", root))
 
 
-def test_what_the_agent_asked_for_itself_is_asked_about(root: Path) -> None:
+def test_feedback_is_asked_for_entries_that_the_agent_queried_itself(root: Path) -> None:
     from engram.mcp.present import present_answer as as_found
 
     with opened(root, session="s1", agent=CLAUDE) as engram:
@@ -327,14 +327,14 @@ def test_what_the_agent_asked_for_itself_is_asked_about(root: Path) -> None:
     assert LESSON in found
 
 
-def test_nothing_is_asked_about_what_was_judged(root: Path) -> None:
+def test_no_feedback_is_asked_for_judged_entries(root: Path) -> None:
     said("prompt", root)
     ok("feedback", "--not-relevant", "L1", cwd=root)
     assert answer(CLAUDE, "stop", root) is None
     assert answer(CLAUDE, "prompt", root, prompt="thanks, that was it") is None
 
 
-def test_an_agent_that_was_kept_from_stopping_is_let_go(root: Path) -> None:
+def test_an_agent_that_a_stop_hook_continued_may_stop(root: Path) -> None:
     assert answer("cursor", "post-tool", root) is not None
     assert answer("cursor", "stop", root, stop_hook_active=True) is None
 
@@ -429,14 +429,14 @@ def test_an_entry_about_a_file_is_found_by_any_end_of_its_path_that_says_somethi
     ("naming", "comes"),
     [(["crane.py"], True), (["CRANE.py"], True), (["berth.py"], False), (["README.md"], False)],
 )
-def test_of_what_answers_only_what_mentions_a_telling_file_comes_for_it(
+def test_an_answer_is_shown_for_a_file_only_if_it_mentions_a_distinctive_name(
     naming: list[str], comes: bool, quay: Engram
 ) -> None:
     asked = "cranes are counted twice at the turn of the tide"
     assert ("Cranes" in auto_recall.by_text(quay.store, asked, naming=naming)) == comes
 
 
-def test_the_activity_log_says_what_came_and_what_was_withheld_and_why(quay: Engram) -> None:
+def test_the_activity_log_records_shown_and_withheld_entries_with_reasons(quay: Engram) -> None:
     auto_recall.by_files(quay.store, ["crane.py"])
     auto_recall.by_files(quay.store, ["crane.py"])
     auto_recall.by_text(quay.store, "how are the cranes of the yard painted in spring")

@@ -84,7 +84,7 @@ def test_work_is_handed_to_an_agent_by_the_name_that_it_has_here(
         assert text == text.strip()
 
 
-def test_marks_go_after_thirty_days_when_a_session_starts(store: Store, root: Path) -> None:
+def test_a_session_start_deletes_marks_older_than_thirty_days(store: Store, root: Path) -> None:
     memory, now = HookMemory(store.state), store.clock.now().timestamp()
     for days in (29.9, 30.1):
         memory.mark("kind", "old", str(days), now - days * DAY)
@@ -99,9 +99,7 @@ def test_a_prompt_of_twelve_characters_is_the_shortest_that_is_answered(root: Pa
         assert "The mill is old." in prompted(engram.store, " see a/mi.py? ")
 
 
-def test_a_question_that_there_was_nothing_to_ask_about_is_not_kept_for_later(
-    store: Store, root: Path
-) -> None:
+def test_a_deferred_question_is_dropped_if_nothing_is_left_to_ask(store: Store, root: Path) -> None:
     assert LESSON in prompted(store, PROMPT)
     events.stop(store, at(root), CLAUDE)
     (ref,) = store.session_state.refs("s1")
@@ -113,7 +111,7 @@ def test_a_question_that_there_was_nothing_to_ask_about_is_not_kept_for_later(
     assert QUESTION not in found
 
 
-def test_it_is_asked_once_a_session_about_at_most_five(root: Path) -> None:
+def test_feedback_is_asked_once_a_session_for_at_most_five_entries(root: Path) -> None:
     with opened(root, session="s1", agent=CLAUDE, clock=Clock()) as engram:
         store = engram.store
         for number in range(7):
@@ -133,9 +131,7 @@ def test_it_is_asked_once_a_session_about_at_most_five(root: Path) -> None:
         assert memory.marked(LEFT, "s1") == set(), "it was asked"
 
 
-def test_a_prompt_about_a_file_names_what_stands_above_though_its_words_find_nothing(
-    store: Store, root: Path
-) -> None:
+def test_a_prompt_about_a_file_names_the_entry_above_even_if_no_words_match(store: Store, root: Path) -> None:
     text = "is the licence header missing from src/queue.py as well as from the docs folder?"
     assert (
         ABOUT_FILE in events.before_tool(store, at(root, tool="Edit", files=("src/queue.py",)), CLAUDE).text
@@ -143,7 +139,7 @@ def test_a_prompt_about_a_file_names_what_stands_above_though_its_words_find_not
     assert "[L1] above answers this" in prompted(store, text)
 
 
-def test_a_command_of_two_words_is_found_everywhere_and_not_asked_about(root: Path) -> None:
+def test_a_command_of_two_words_is_too_common_to_recall_by(root: Path) -> None:
     ok("record", "Never run terraform apply on staging without the lock table.", "-c", "workflow", cwd=root)
     for session, command, comes in (
         ("s1", "terraform apply", False),
@@ -156,7 +152,7 @@ def test_a_command_of_two_words_is_found_everywhere_and_not_asked_about(root: Pa
                 assert "lock table" in auto_recall.by_text(engram.store, command), "if it were asked about"
 
 
-def test_of_the_files_that_a_command_names_four_are_asked_about(store: Store, root: Path) -> None:
+def test_recall_uses_the_first_four_files_of_a_command(store: Store, root: Path) -> None:
     files = [f"src/{name}.py" for name in "abcd"]
     read = {"tool": "Bash", "call": "1"}
     many = " ".join(["wc -l", *files, "src/queue.py"])
@@ -168,7 +164,9 @@ def test_of_the_files_that_a_command_names_four_are_asked_about(store: Store, ro
         assert ABOUT_FILE in events.before_tool(engram.store, written, CLAUDE).text
 
 
-def test_what_a_tool_came_to_is_told_by_whichever_event_an_agent_has_for_it(store: Store, root: Path) -> None:
+def test_the_outcome_of_a_tool_comes_from_the_event_that_an_agent_has_for_it(
+    store: Store, root: Path
+) -> None:
     events.after_tool(store, at(root, tool="Edit", files=("a.py",)), CLAUDE)
     assert HookMemory(store.state).marked(CHANGED, "s1") == {"a.py"}
     ended = {"tool": "Bash", "command": "make all", "output": ERROR}
@@ -178,13 +176,16 @@ def test_what_a_tool_came_to_is_told_by_whichever_event_an_agent_has_for_it(stor
         other = engram.store
         assert events.after_tool(other, at(root, **ended), "codex") == Reply(), "it did not fail"
         assert (
-            events.after_tool(other, at(root, untold=True, **{**ended, "output": "ok"}), "codex") == Reply()
+            events.after_tool(other, at(root, exit_unknown=True, **{**ended, "output": "ok"}), "codex")
+            == Reply()
         )
-        edited = at(root, untold=True, files=("a.py",), **ended)
+        edited = at(root, exit_unknown=True, files=("a.py",), **ended)
         assert events.after_tool(other, edited, "codex") == Reply(), "the text of a file is no error"
         assert events.tool_failure(other, at(root, interrupted=True, **ended), "codex") == Reply()
-        assert FAILURE in events.after_tool(other, at(root, untold=True, **ended), "codex").text
-        read = at(root, untold=True, tool="Shell", command="cat src/queue.py", output="error: nothing known")
+        assert FAILURE in events.after_tool(other, at(root, exit_unknown=True, **ended), "codex").text
+        read = at(
+            root, exit_unknown=True, tool="Shell", command="cat src/queue.py", output="error: nothing known"
+        )
         assert ABOUT_FILE in events.after_tool(other, read, "gemini-cli").text
         assert events.after_tool(other, read._replace(call="again"), "codex") == Reply()
 
@@ -241,12 +242,12 @@ def test_only_claude_code_is_told_the_session_and_a_file_that_cannot_be_written_
     events.session_start(store, at(root), CLAUDE)
 
 
-def test_files_are_named_as_from_the_top_of_the_repository_else_from_the_root(root: Path) -> None:
+def test_paths_are_relative_to_the_repository_and_absolute_outside_it(root: Path) -> None:
     inside = root / "src"
     inside.mkdir(exist_ok=True)
     git(root, "init", "-q")
     outside = os.path.realpath(root.parent / "x.py")
-    assert events._from_the_top(str(inside), ["a.py", "../src/a.py", outside]) == ("src/a.py", outside)
-    assert events._from_the_top(str(inside), []) == ()
-    assert len(events._from_the_top(str(inside), [f"{n}.py" for n in range(30)])) == 20
-    assert events._from_the_top("/nowhere/at/all", ["a.py"]) == ("a.py",)
+    assert events._paths_from_top(str(inside), ["a.py", "../src/a.py", outside]) == ("src/a.py", outside)
+    assert events._paths_from_top(str(inside), []) == ()
+    assert len(events._paths_from_top(str(inside), [f"{n}.py" for n in range(30)])) == 20
+    assert events._paths_from_top("/nowhere/at/all", ["a.py"]) == ("a.py",)

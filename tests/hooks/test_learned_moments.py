@@ -74,7 +74,7 @@ def learned(root: Path) -> dict[str, list[str]]:
 # --- of what a session captured
 
 
-def test_what_a_session_found_out_comes_before_the_command_that_failed_in_it_marked_and_once(
+def test_a_captured_lesson_is_shown_once_marked_before_the_command_that_failed(
     root: Path,
 ) -> None:
     mended(root)
@@ -85,13 +85,13 @@ def test_what_a_session_found_out_comes_before_the_command_that_failed_in_it_mar
     assert ran(root, "alembic upgrade +1") == ""
 
 
-def test_it_comes_at_an_edit_of_the_file_that_was_changed(root: Path) -> None:
+def test_a_captured_lesson_is_shown_at_an_edit_of_the_file_that_was_changed(root: Path) -> None:
     mended(root)
     assert edited(root, "deploy/other.sh", "two") == ""
     assert "report worker" in edited(root, "deploy/migrate.sh", "two")
 
 
-def test_once_a_person_accepts_it_the_entry_keeps_its_moment_which_its_file_does_not_have(root: Path) -> None:
+def test_an_accepted_entry_keeps_its_learned_moment_outside_its_file(root: Path) -> None:
     mended(root)
     (lore,) = kept(root)
     assert lore.when == ()
@@ -116,7 +116,7 @@ def helped(root: Path, kind: str, session: str = "one") -> None:
         engram.feedback(**{kind: [shown.id]})
 
 
-def test_an_entry_that_helped_with_a_failure_comes_before_that_command_from_then_on(root: Path) -> None:
+def test_an_entry_that_helped_with_a_failure_is_shown_before_that_command_later(root: Path) -> None:
     ok("record", RULE, "-c", "fact", cwd=root)
     failure = {"error": "Error: plan of the harbour store refused, the crane is locked", "tool_use_id": "t"}
     failure |= {"tool_name": "Bash", "tool_input": {"command": "terraform apply -auto-approve"}}
@@ -130,7 +130,7 @@ def test_an_entry_that_helped_with_a_failure_comes_before_that_command_from_then
     assert ran(root, "terraform apply plan.out", "four") == ""
 
 
-def test_what_helped_with_a_prompt_is_learned_to_be_for_no_command(root: Path) -> None:
+def test_an_entry_that_helped_with_a_prompt_learns_no_command(root: Path) -> None:
     ok("record", RULE, "-c", "fact", cwd=root)
     prompt = "why is the plan of the harbour store refused while the crane is locked?"
     assert RULE in text_of(answer(CLAUDE, "prompt", root, session_id="one", prompt=prompt))
@@ -167,11 +167,13 @@ def test_a_moment_that_too_many_events_fit_is_not_used(root: Path) -> None:
         ("docker compose up", ("x" * 300,), ["command: docker compose"]),
     ],
 )
-def test_what_every_session_does_is_no_moment(command: str, files: tuple[str, ...], lines: list[str]) -> None:
+def test_a_command_of_every_session_is_no_moment(
+    command: str, files: tuple[str, ...], lines: list[str]
+) -> None:
     assert moments_of(command, files) == lines
 
 
-def test_of_an_entry_the_moments_learned_last_are_kept_and_none_for_longer_than_half_a_year(
+def test_an_entry_keeps_the_moments_learned_last_for_half_a_year(
     root: Path,
 ) -> None:
     with opened(root, clock=Clock()) as engram:

@@ -8,7 +8,7 @@ from engram.adapters.state.database import StateDatabase
 from engram.adapters.state.moment_counts import FEWEST, TOO_COMMON, Common, MomentCounts
 
 
-def test_a_moment_is_common_that_fits_more_than_one_in_twenty_of_enough_events(tmp_path: Path) -> None:
+def test_a_moment_that_more_than_one_in_twenty_of_enough_events_fit_is_common(tmp_path: Path) -> None:
     counts = MomentCounts(StateDatabase(str(tmp_path), lambda _: None))
     assert counts.common() == []
     often = FEWEST // TOO_COMMON + 1
@@ -19,7 +19,7 @@ def test_a_moment_is_common_that_fits_more_than_one_in_twenty_of_enough_events(t
     assert counts.common() == [Common("often", often, FEWEST)]
 
 
-def test_events_before_a_moment_was_there_and_further_kinds_of_one_event_are_not_counted(
+def test_earlier_events_and_further_kinds_of_one_event_are_not_counted(
     tmp_path: Path,
 ) -> None:
     counts = MomentCounts(StateDatabase(str(tmp_path), lambda _: None))

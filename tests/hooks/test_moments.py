@@ -52,7 +52,7 @@ def edited(root: Path, file: str, **more: Any) -> str:
     return text_of(answer(CLAUDE, "pre-tool", root, **more))
 
 
-def test_a_command_brings_the_entry_whole_and_once_a_session(root: Path) -> None:
+def test_a_matching_command_shows_the_whole_entry_once_a_session(root: Path) -> None:
     add(root, "command: git push")
     assert ran(root, "git status && git commit -m 'then git push'") == ""
     found = ran(root, "cd src && git -C . push origin main")
@@ -61,7 +61,7 @@ def test_a_command_brings_the_entry_whole_and_once_a_session(root: Path) -> None
     assert RULE.splitlines()[0] in ran(root, "git push", session_id="another")
 
 
-def test_the_first_entry_with_a_moment_comes_although_nothing_was_asked_since_it_was_recorded(
+def test_the_first_entry_with_a_moment_is_shown_without_a_query_in_between(
     root: Path,
 ) -> None:
     assert ran(root, "git push", call="before") == ""
@@ -69,7 +69,7 @@ def test_the_first_entry_with_a_moment_comes_although_nothing_was_asked_since_it
     assert RULE.splitlines()[0] in ran(root, "git push", call="after")
 
 
-def test_it_comes_at_its_moment_although_words_brought_it_before_and_again_after_compaction(
+def test_an_entry_is_shown_at_its_moment_though_recalled_before_and_after_compaction(
     root: Path,
 ) -> None:
     add(root, "command: terraform apply", content=f"{LESSON} Before you apply.")
@@ -104,13 +104,13 @@ def test_files_of_a_command_line_are_below_the_folder_that_it_changes_to(root: P
         assert RULE.splitlines()[0] in ran(root, line, **api, session_id=f"{number}"), line
 
 
-def test_a_tool_brings_it_by_its_name(root: Path) -> None:
+def test_a_tool_shows_the_entry_that_names_it(root: Path) -> None:
     add(root, "tool: mcp__github__*")
     call = {"tool_name": "mcp__github__create_issue", "tool_input": {"title": "x"}, "tool_use_id": "t1"}
     assert RULE.splitlines()[0] in text_of(answer(CLAUDE, "pre-tool", root, **call))
 
 
-def test_a_rule_of_cursor_comes_at_its_files_to_all_agents_but_cursor_which_has_read_it(root: Path) -> None:
+def test_a_rule_of_cursor_is_shown_at_its_files_to_all_agents_but_cursor(root: Path) -> None:
     rule = root / ".cursor/rules/sql.mdc"
     rule.parent.mkdir(parents=True)
     rule.write_text("---\nglobs: src/db/**/*.{sql,psql}\n---\nWrite keywords in capitals.\n", "utf-8")
@@ -121,14 +121,14 @@ def test_a_rule_of_cursor_comes_at_its_files_to_all_agents_but_cursor_which_has_
     assert "keywords in capitals" in edited(root, "src/db/a/b.psql")
 
 
-def test_an_error_brings_it_and_what_words_find_comes_behind(root: Path) -> None:
+def test_an_error_shows_the_entry_of_its_moment_before_those_found_by_words(root: Path) -> None:
     add(root, "error: undefined symbol*tls_get_addr", content="The sysroot has to be mounted.")
     found = text_of(answer(CLAUDE, "tool-failure", root))
     assert 0 < found.index("The sysroot has to be") < found.index(FAILURE.split(":")[0])
 
 
 @pytest.mark.parametrize("agent", [CODEX, GEMINI])
-def test_agents_that_tell_only_of_what_was_done_bring_it_then(agent: str, root: Path) -> None:
+def test_agents_with_no_event_before_tools_show_the_entry_after_them(agent: str, root: Path) -> None:
     add(root, "command: git push")
     event = "post-tool"
     changed = {"tool_input": {"command": "git push"}, "tool_name": "Bash"}
@@ -140,19 +140,19 @@ def test_agents_that_tell_only_of_what_was_done_bring_it_then(agent: str, root: 
 @pytest.mark.parametrize(
     "more", [{"status": "pending"}, {"status": "archived"}, {"expires_at": LONG_AGO}], ids=str
 )
-def test_what_is_not_recalled_does_not_come_at_its_moment(more: dict[str, Any], root: Path) -> None:
+def test_an_entry_excluded_from_recall_is_not_shown_at_its_moment(more: dict[str, Any], root: Path) -> None:
     add(root, "command: git push", **more)
     assert ran(root, "git push") == ""
 
 
-def test_at_most_three_come_at_once_and_the_others_the_next_time(root: Path) -> None:
+def test_at_most_three_entries_are_shown_at_once_and_the_others_next_time(root: Path) -> None:
     for number in range(4):
         add(root, "command: git push", content=f"Rule number {number} of pushing.")
     first, second = ran(root, "git push", call="1"), ran(root, "git push", call="2")
     assert [text.count("Rule number") for text in (first, second)] == [3, 1]
 
 
-def test_an_entry_of_ones_own_store_comes_in_a_project_too(tmp_path: Path) -> None:
+def test_an_entry_of_the_users_own_store_is_shown_in_a_project_too(tmp_path: Path) -> None:
     ok("record", RULE, "--category", "fact", "--when", "command: git push", "--scope", "user", cwd=tmp_path)
     ok("list", "--scope", "user", cwd=tmp_path)
     project = make_store(tmp_path / "project")
@@ -180,7 +180,7 @@ def test_a_moment_that_another_clone_set_counts_once_it_is_accepted(clones: Clon
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["", "strangers-1", "strangers-2", "strangers-3", "strangers-4"])
-def test_the_development_sets_are_brought_precisely(
+def test_moments_of_the_development_sets_reach_the_wanted_precision_and_recall(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "benchmarks"))

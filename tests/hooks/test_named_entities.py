@@ -65,7 +65,7 @@ def test_a_prompt_that_names_a_thing_gets_the_entry_about_it(root: Path, prompt:
     assert MONEY not in found
 
 
-def test_what_several_named_things_need_comes_together(root: Path) -> None:
+def test_entries_about_several_named_things_are_shown_together(root: Path) -> None:
     found = said(root, "copy the receipts from kestrel to borealis and let Lindqvist look at it")
     assert all(text in found for text in (KESTREL, BOREALIS, LINDQVIST))
 
@@ -92,7 +92,7 @@ def test_an_ordinary_word_that_begins_an_entry_is_no_name(root: Path) -> None:
         ("at which hour of the night does settlement run", True),
     ],
 )
-def test_an_ordinary_word_that_one_entry_begins_with_brings_it_only_to_who_asks_about_it(
+def test_an_ordinary_word_that_begins_one_entry_shows_it_only_for_a_question_about_it(
     prompt: str, comes: bool, tmp_path: Path
 ) -> None:
     said = "Settlement runs at two in the night, an hour after the bank has closed its books."
@@ -103,7 +103,7 @@ def test_an_ordinary_word_that_one_entry_begins_with_brings_it_only_to_who_asks_
         assert [hit.lore.content for hit in about_named(engram.store, prompt)] == ([said] if comes else [])
 
 
-def test_a_thing_with_an_everyday_word_for_a_name_is_known_where_it_is_written_as_one(tmp_path: Path) -> None:
+def test_an_everyday_word_counts_as_a_name_where_it_is_written_as_one(tmp_path: Path) -> None:
     said = "Summit keeps the images. It forgets those that nobody pulled for a month."
     with opened(tmp_path, clock=Clock()) as engram:
         for text in (said, MONEY):
@@ -113,7 +113,7 @@ def test_a_thing_with_an_everyday_word_for_a_name_is_known_where_it_is_written_a
         assert [hit.lore.content for hit in about_named(engram.store, "Summit is not for me")] == [said]
 
 
-def test_what_an_entry_about_a_thing_links_to_does_not_come_for_its_name(tmp_path: Path) -> None:
+def test_entries_linked_from_a_named_one_are_not_shown_for_its_name(tmp_path: Path) -> None:
     with opened(tmp_path, clock=Clock()) as engram:
         linked = engram.record(MONEY, category="FACT").lore
         engram.record(KESTREL, category="FACT", relations=[("see_also", linked.id)])
@@ -131,7 +131,7 @@ def test_two_words_of_one_name_are_one_thing_of_which_two_entries_come(tmp_path:
     assert sorted(found) == sorted(both)
 
 
-def test_an_entry_about_a_thing_is_only_pointed_to_where_the_session_has_it(root: Path) -> None:
+def test_a_named_entry_that_the_session_has_is_shown_by_its_ref_alone(root: Path) -> None:
     session = {"session_id": "writes mocks"}
     assert "fact · Engram Test" in said(root, "write a mock of kestrel", **session)
     again = said(root, "and now one for kestrel's staging", **session)
@@ -174,12 +174,12 @@ def test_a_prompt_that_names_nothing_brings_nothing(harbour: Path) -> None:
     assert about(harbour, "the of and") == about(harbour, "sort these numbers for the report") == []
 
 
-def test_what_mentions_a_thing_in_passing_is_not_about_it(harbour: Path) -> None:
+def test_an_entry_that_mentions_a_thing_in_passing_is_not_about_it(harbour: Path) -> None:
     assert about(harbour, "docvault answers 413 for big scans") == [BOREALIS]
     assert about(harbour, "empty the archive of borealis") == [BOREALIS]
 
 
-def test_of_one_name_two_entries_come_that_are_about_as_near_and_of_several_names_one_each(
+def test_one_name_shows_two_entries_of_similar_score_and_several_names_one_each(
     harbour: Path,
 ) -> None:
     assert sorted(about(harbour, "which key does osprey sign with")) == sorted([OSPREY, OSPREY_TOO])
@@ -188,7 +188,7 @@ def test_of_one_name_two_entries_come_that_are_about_as_near_and_of_several_name
     assert len(both) == 2
 
 
-def test_of_many_names_the_first_five_bring_an_entry_in_the_order_of_the_prompt(harbour: Path) -> None:
+def test_the_first_five_names_show_an_entry_each_in_the_order_of_the_prompt(harbour: Path) -> None:
     names = [text.split()[0].lower() for text in SHIPS]
     assert about(harbour, f"let {', '.join(names)} leave the harbour") == SHIPS[:MOST]
 
@@ -232,11 +232,11 @@ def test_a_rare_name_needs_no_other_word_nor_its_own_spelling_but_an_ordinary_wo
     assert about(office, prompt) == [*filter(None, [wanted])]
 
 
-def test_of_several_names_each_brings_an_entry_of_its_own_where_it_has_one(office: Path) -> None:
+def test_several_names_show_an_entry_each_where_they_have_one(office: Path) -> None:
     assert sorted(about(office, "who signs the builds, okafor or tanaka")) == sorted([OKAFOR, TANAKA])
 
 
-def test_what_begins_with_one_of_several_names_is_left_to_it_though_it_answers_the_other_best(
+def test_an_entry_that_begins_with_one_name_is_kept_for_it_though_it_answers_another(
     tmp_path: Path,
 ) -> None:
     backup = "Granaria is copied to skuastore on Sundays, and the copy takes 47 minutes."
@@ -313,13 +313,13 @@ def birds(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("how long are scans kept in the vaultkeeper", [KEPT]),
     ],
 )
-def test_a_single_ordinary_name_needs_more_than_several_and_a_second_entry_as_much_as_the_first(
+def test_a_single_ordinary_name_needs_more_evidence_than_several_do(
     birds: Path, prompt: str, wanted: list[str]
 ) -> None:
     assert about(birds, prompt) == wanted
 
 
-def test_without_a_model_no_name_is_rare_and_what_is_named_comes_by_its_words(tmp_path: Path) -> None:
+def test_without_a_model_no_name_is_rare_and_entries_are_found_by_their_words(tmp_path: Path) -> None:
     (tmp_path / ".engram.toml").write_text('[embedding]\nprovider = "none"\n')
     with opened(tmp_path, clock=Clock()) as engram:
         for text in (KESTREL, PLOVER, MONEY):

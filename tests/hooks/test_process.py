@@ -67,7 +67,7 @@ def test_garbage_is_passed_over(root: Path) -> None:
     assert silent(run(root, b"\xfe garbage"))
 
 
-def test_an_agent_that_never_ends_its_input_is_left_in_time(root: Path) -> None:
+def test_a_hook_ends_in_time_if_its_input_never_ends(root: Path) -> None:
     with subprocess.Popen(
         [*COMMAND, "prompt", "--agent", "claude-code"],
         cwd=root, env=variables(ENGRAM_HOOK_SECONDS="0.3"), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -82,7 +82,7 @@ def test_an_agent_that_never_ends_its_input_is_left_in_time(root: Path) -> None:
         assert (child.stdout.read(), child.stderr.read()) == (b"", b"")
 
 
-def test_whoever_holds_the_database_only_costs_an_answer(root: Path) -> None:
+def test_a_locked_database_costs_only_the_answer(root: Path) -> None:
     with sqlite3.connect(root / ".engram/state.db") as held:
         held.execute("CREATE TABLE IF NOT EXISTS x (y)")
         held.execute("BEGIN EXCLUSIVE")
@@ -185,7 +185,7 @@ def test_a_hook_that_is_killed_leaves_the_store_whole(number: int, root: Path) -
     assert ok("doctor", cwd=root).code == 0
 
 
-def test_where_there_is_no_store_only_the_rules_are_said_and_none_is_made(tmp_path: Path, home: Path) -> None:
+def test_without_a_store_only_the_rules_are_returned_and_none_is_made(tmp_path: Path, home: Path) -> None:
     before = sorted(home.rglob("*"))
     assert silent(run(tmp_path, payload(tmp_path)))
     assert calm("session-end", tmp_path, agent="codex").out == ""
@@ -239,7 +239,7 @@ def test_an_engram_of_somebody_else_is_never_run(root: Path) -> None:
     assert LESSON.encode() in done.stdout
 
 
-def test_a_wrong_call_is_no_trouble_of_the_agents(root: Path) -> None:
+def test_an_invalid_call_is_no_error_to_the_agent(root: Path) -> None:
     good = ("prompt", "--agent", "claude-code")
     wrong: list[tuple[str, ...]] = [
         (),

@@ -114,7 +114,9 @@ def test_a_session_of_mere_talk_leaves_nothing(root: Path) -> None:
 
 
 @pytest.mark.parametrize("agent", ["opencode", "windsurf", "goose"])
-def test_an_agent_whose_sessions_end_silently_is_heard_at_the_end_of_a_turn(agent: str, root: Path) -> None:
+def test_an_agent_without_a_session_end_event_is_captured_at_the_end_of_a_turn(
+    agent: str, root: Path
+) -> None:
     assert answer(agent, "stop", root) is None
     assert [(one["content"], one["agent"]) for one in persisted(root)] == [(CAUSE, agent)]
 
@@ -128,17 +130,17 @@ def test_a_transcript_that_only_the_end_of_a_turn_names_is_read_at_the_end_of_th
     assert {one["category"]: one["content"] for one in persisted(root)}["EDGE_CASE_DISCOVERY"] == CAUSE
 
 
-def test_a_compression_that_an_agent_announces_all_the_time_is_heard_once(root: Path) -> None:
+def test_a_compression_that_an_agent_announces_repeatedly_is_handled_once(root: Path) -> None:
     clock, compacting = SetClock(), Payload(trigger="auto")
     with opened(root, session="s1", clock=clock) as engram:
         heard = []
         for _ in range(12):
-            heard.append(process._first(engram.store, "pre-compact", compacting))
+            heard.append(process._claim_event(engram.store, "pre-compact", compacting))
             clock.advance(minutes=1)
     assert heard == [True, *[False] * 10, True]
 
 
-def test_what_compaction_and_session_end_both_tell_is_kept_once(root: Path) -> None:
+def test_a_lesson_reported_at_compaction_and_session_end_is_kept_once(root: Path) -> None:
     write_transcript(root, SAID)
     answer(CLAUDE, "pre-compact", root)
     answer(CLAUDE, "session-end", root)
@@ -146,7 +148,7 @@ def test_what_compaction_and_session_end_both_tell_is_kept_once(root: Path) -> N
     assert [one["content"] for one in persisted(root)] == [CAUSE]
 
 
-def test_what_is_known_already_is_not_recorded_again(root: Path) -> None:
+def test_a_known_lesson_is_not_recorded_again(root: Path) -> None:
     ok("record", CAUSE, "-c", "fact", cwd=root)
     ok("reindex", cwd=root)
     answer(CLAUDE, "subagent-stop", root)
@@ -199,7 +201,7 @@ def distinct(number: int) -> str:
     return "Root cause: " + " ".join(words[at : at + 7] for at in range(0, 63, 7))
 
 
-def test_a_session_and_a_day_give_only_so_many(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_captures_are_limited_per_session_and_day(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session_capture, "MOST_A_SESSION", 3)
     monkeypatch.setattr(session_capture, "MOST_A_DAY", 5)
     with opened(root) as engram:
@@ -214,7 +216,7 @@ def test_a_session_and_a_day_give_only_so_many(root: Path, monkeypatch: pytest.M
         assert session_capture._queue(engram.store).is_empty()
 
 
-def test_only_so_many_reports_wait_and_each_is_small(root: Path) -> None:
+def test_the_number_and_size_of_queued_reports_are_limited(root: Path) -> None:
     clock = SetClock()
     with opened(root, clock=clock) as engram:
         kept = [
@@ -226,7 +228,7 @@ def test_only_so_many_reports_wait_and_each_is_small(root: Path) -> None:
     assert max(map(len, lines)) < session_capture.MOST_CHARACTERS + 1000
 
 
-def test_what_is_no_report_is_taken_away(root: Path) -> None:
+def test_an_invalid_report_is_deleted(root: Path) -> None:
     queue = JobQueue(str(root / ".engram/outcomes"))
     queue.put("1", {"unknown": 1})
     queue.put("2", {"event": 3, "agent": None, "session": [], "said": {}})
@@ -247,7 +249,7 @@ def test_reports_that_an_earlier_version_left_as_files_are_still_recorded(root: 
         assert session_capture._queue(engram.store).is_empty()
 
 
-def test_a_process_that_is_at_work_is_left_to_it(root: Path) -> None:
+def test_reports_are_left_to_a_process_that_holds_the_lock(root: Path) -> None:
     answer(CLAUDE, "subagent-stop", root)
     with opened(root) as engram:
         with FileLock(str(root / ".engram/outcomes/lock")):

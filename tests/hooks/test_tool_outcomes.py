@@ -46,12 +46,12 @@ def root(tmp_path: Path) -> Path:
         ("pytest -q", "Exit code 1\n3 failed in 0.2s"),
     ],
 )
-def test_a_failure_that_says_nothing_is_not_kept(root: Path, command: str, error: str) -> None:
+def test_a_failure_without_a_message_is_not_kept(root: Path, command: str, error: str) -> None:
     failed(root, command, error)
     assert kept(root) == []
 
 
-def test_neither_an_edit_that_failed_nor_what_a_person_interrupted_is_kept(root: Path) -> None:
+def test_neither_a_failed_edit_nor_an_interrupted_tool_is_kept(root: Path) -> None:
     answer(CLAUDE, "tool-failure", root, tool_name="Edit", error="String to replace not found in file.",
            tool_input={"file_path": "a.py"})  # fmt: skip
     failed(root, is_interrupt=True)
@@ -72,7 +72,7 @@ def test_a_command_that_fails_again_and_again_is_kept_once(root: Path) -> None:
     assert len(kept(root)) == 1
 
 
-def test_a_session_leaves_at_most_four_and_all_together_thirty(root: Path) -> None:
+def test_at_most_four_failures_are_kept_per_session_and_thirty_in_all(root: Path) -> None:
     for session in range(10):
         with opened(root, session=f"s{session}", clock=Clock()) as engram:
             for number in range(5):
@@ -87,7 +87,7 @@ def test_a_session_leaves_at_most_four_and_all_together_thirty(root: Path) -> No
     assert [lore for lore in found if "part 93" in lore.content]
 
 
-def test_a_failure_that_nobody_mended_is_not_said_to_one_who_has_it_anyway(root: Path) -> None:
+def test_an_unresolved_failure_is_not_shown_when_it_happens_again(root: Path) -> None:
     failed(root)
     assert not text_of(failed(root))  # who made it
     assert not text_of(failed(root, session_id="two"))
@@ -100,7 +100,7 @@ def test_a_failure_that_nobody_mended_is_not_said_to_one_who_has_it_anyway(root:
         ("the checksum of uploads, is it in the tests?", False),
     ],
 )
-def test_a_failure_that_nobody_mended_is_told_to_who_asks_about_that_very_failure(
+def test_an_unresolved_failure_is_shown_for_a_question_about_that_very_failure(
     root: Path, asked: str, comes: bool
 ) -> None:
     failed(root)
@@ -110,7 +110,7 @@ def test_a_failure_that_nobody_mended_is_told_to_who_asks_about_that_very_failur
     ) == comes
 
 
-def test_what_tools_came_to_is_private_expires_and_waits_for_nobody(tmp_path: Path) -> None:
+def test_tool_outcomes_are_private_and_expire_without_review(tmp_path: Path) -> None:
     root = dedicated(tmp_path / "store")
     hub = tmp_path / "hub.git"
     git(tmp_path, "init", "-q", "--bare", str(hub))
@@ -167,7 +167,7 @@ def test_the_lesson_of_a_fix_takes_the_place_of_its_outcome(root: Path) -> None:
 
 
 @pytest.mark.parametrize("agent", ["cursor", "gemini-cli", "vscode", "copilot-cli"])
-def test_agents_that_tell_of_failures_after_a_tool_have_theirs_kept_too(root: Path, agent: str) -> None:
+def test_failures_reported_by_the_event_after_a_tool_are_kept_too(root: Path, agent: str) -> None:
     answer(agent, "post-tool", root)
     (lore,) = kept(root)
     assert lore.content.startswith("Seen: `make` failing with: ")
@@ -175,7 +175,7 @@ def test_agents_that_tell_of_failures_after_a_tool_have_theirs_kept_too(root: Pa
     assert lore.agent == agent
 
 
-def test_what_mended_a_failure_is_kept_for_an_agent_that_tells_of_all_after_a_tool(root: Path) -> None:
+def test_a_fix_is_kept_for_an_agent_that_reports_everything_after_a_tool(root: Path) -> None:
     answer("opencode", "post-tool", root)
     edit = {"tool_name": "edit", "tool_input": {"filePath": str(root / "src/storage.py")}}
     answer(
