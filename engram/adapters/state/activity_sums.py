@@ -1,4 +1,4 @@
-"""Sums over the latest entries of the activity log: judgements by week, questions without an answer, how long queries took."""
+"""Sums over the latest entries of the activity log: judgements by week, unanswered questions, durations of queries."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from engram.adapters.state.database import StateDatabase
 
-LATEST = 20_000  # entries that are looked at: a sum of more would take too long to be waited for
+LATEST = 20_000  # entries to sum: more would take too long to wait for
 _RECENT = "number > (SELECT coalesce(max(number), 0) FROM retrievals) - :latest"
 
 
@@ -16,12 +16,12 @@ class LiveSums:
     """The sums of one state database. Every method may raise StoreError."""
 
     def __init__(self, state: StateDatabase) -> None:
-        """Takes in what waits beside the database."""
+        """Flush the pending lines of the log into the database."""
         self._state = state
         state.live.flush()
 
     def judgements(self, start: float, span: float) -> dict[int, tuple[int, int, int]]:
-        """For each span of so many seconds after `start` (Unix seconds): helpful, not relevant, incorrect."""
+        """Count the helpful, not relevant and incorrect ones by number of the span (seconds) after `start` (Unix seconds)."""
         sums = ", ".join(
             f"sum(coalesce(json_extract(details, '$.{kind}'), 0))"
             for kind in ("helpful", "not_relevant", "incorrect")
@@ -34,7 +34,7 @@ class LiveSums:
         return {int(row[0]): (int(row[1]), int(row[2]), int(row[3])) for row in rows}
 
     def unanswered(self, limit: int) -> tuple[int, list[tuple[str, int, float]]]:
-        """Return how many questions found nothing when they were asked last; the first of them: text, times, when last."""
+        """Count the questions that found nothing when last asked; return that and the most frequent: text, times, last time."""
         grouped = (
             "SELECT query, sum(ids = '[]') AS times, max(at) AS last FROM retrievals"  # noqa: S608 - fixed names
             f" WHERE {_RECENT} AND action = '{QUERY}' AND query != '' GROUP BY query"
@@ -45,12 +45,12 @@ class LiveSums:
         return int(total), [(row[0], int(row[1]), float(row[2])) for row in rows]
 
     def took_ms(self, most: int) -> list[float]:
-        """Return how long the latest queries took, in milliseconds, quickest first; and no more than `most` of them."""
+        """Return the durations of the latest queries (at most `most`) in milliseconds, shortest first."""
         query = f"SELECT took_ms FROM retrievals WHERE {_RECENT} AND action = '{QUERY}' ORDER BY number DESC LIMIT :most"  # noqa: S608
         return sorted(float(row[0]) for row in self._run(query, most=most))
 
     def shown(self) -> list[str]:
-        """Return the ids of all entries that were shown to somebody."""
+        """Return the ids of all entries that were shown."""
         actions = ", ".join(f"'{action}'" for action in SHOWING)
         query = (
             f"SELECT DISTINCT value FROM retrievals, json_each(ids) WHERE {_RECENT} AND action IN ({actions})"  # noqa: S608
@@ -58,7 +58,7 @@ class LiveSums:
         return [str(row[0]) for row in self._run(query)]
 
     def outcomes(self, action: str) -> dict[str, tuple[int, int]]:
-        """By lore id: how often an action was done with it, and how often that went well."""
+        """Count, by entry id, how often an action was done and how often it succeeded."""
         query = (
             "SELECT one.value, count(*), sum(coalesce(json_extract(details, '$.successes'), 0))"  # noqa: S608 - fixed names
             f" FROM retrievals, json_each(ids) AS one WHERE {_RECENT} AND action = :action GROUP BY 1"

@@ -1,6 +1,6 @@
-"""Entries that hooks captured and nobody confirmed yet: private to this clone, each with the moment at which it goes.
+"""Entries that hooks captured and nobody has confirmed yet: private to this clone, each with an expiry time.
 
-They lie in the state database of the store and not in its folder, so that no commit and no sync can carry them anywhere.
+They are in the store's state database, not in its folder, so that no commit or sync can spread them.
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ from engram.adapters.state.connection import StateTable
 
 
 class CapturedTable(StateTable):
-    """Captured entries as files of lore (`raw`), by id, until they expire (Unix seconds)."""
+    """Captured entries by id, as the text of their files (`raw`), with their expiry in Unix seconds."""
 
     SCHEMA = """
     CREATE TABLE IF NOT EXISTS captured (id TEXT PRIMARY KEY, raw TEXT NOT NULL, expires_at REAL NOT NULL) WITHOUT ROWID
     """
 
     def add(self, lore_id: str, raw: str, expires_at: float, most: int) -> None:
-        """Keep an entry; of more than `most` the oldest go."""
+        """Add an entry; delete the oldest beyond `most`."""
         self._run(
             "INSERT OR REPLACE INTO captured (id, raw, expires_at) VALUES (?, ?, ?)",
             (lore_id, raw, expires_at),
@@ -26,13 +26,13 @@ class CapturedTable(StateTable):
         )
 
     def rows(self, now: float) -> list[tuple[str, str]]:
-        """Return id and text of those that have not expired, newest first; the others are deleted."""
+        """Return id and text of the entries that have not expired, newest first; delete the others."""
         rows = self._run("SELECT id, raw, expires_at FROM captured ORDER BY id DESC")
-        # No query waits for a lock to write without need.
+        # Delete only if needed, so that a query does not wait for the write lock.
         if any(expires_at <= now for _, _, expires_at in rows):
             self._run("DELETE FROM captured WHERE expires_at <= ?", (now,))
         return [(lore_id, raw) for lore_id, raw, expires_at in rows if expires_at > now]
 
     def remove(self, lore_id: str) -> bool:
-        """Delete one; False where it was gone."""
+        """Delete an entry; return False if there was none."""
         return bool(self._run("DELETE FROM captured WHERE id = ? RETURNING 1", (lore_id,)))

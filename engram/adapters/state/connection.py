@@ -1,4 +1,4 @@
-"""A SQLite file that may be lost: opened on first use, begun anew when damaged, kept in memory where none can be written."""
+"""A SQLite file that may be lost: opened on first use, replaced if damaged, kept in memory if it cannot be written."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _ATTEMPTS = 500
 
 
 class StateConnection:
-    """The file at `path`, whose tables `prepare` makes.
+    """The file at `path`, whose tables `prepare` creates.
 
-    A damaged file is renamed, and a new one begun. Where no file can be written, the data stay in the memory of this
-    process. `report` gets a sentence for people in both cases. Only a file that another process locks for seconds is
-    an error: StoreError.
+    A damaged file is renamed and replaced by a new one. If no file can be written, the data stay in the memory of this
+    process. In both cases `report` is called with a sentence for the user. Only a file that another process locks for
+    seconds is an error: StoreError.
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class StateConnection:
     ) -> None:
         """Open nothing yet. `path` is absolute and its folder exists."""
         self.path = path
-        self.is_on_disk = True  # until it turns out that no file can be written
+        self.is_on_disk = True  # False once it turns out that no file can be written
         self._prepare = prepare
         self._report = report
         self._connection: sqlite3.Connection | None = None
@@ -49,7 +49,7 @@ class StateConnection:
 
     @property
     def exists(self) -> bool:
-        """Whether there is anything to read."""
+        """Whether there is a database to read."""
         return self.is_open or os.path.exists(self.path)
 
     def run(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
@@ -67,11 +67,11 @@ class StateConnection:
             self.work(work)
 
     def work(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Return what `work` does with the connection, which may be called again on a new file. Raises StoreError."""
-        for begin in (self._open, self._begin_anew):
+        """Call `work` with the connection and return its result; may call it again on a new file. Raises StoreError."""
+        for open_file in (self._open, self._replace):
             try:
                 if self._connection is None:
-                    self._connection = begin()
+                    self._connection = open_file()
                 return work(self._connection)
             except (sqlite3.IntegrityError, sqlite3.ProgrammingError):
                 raise
@@ -97,14 +97,14 @@ class StateConnection:
     def _open(self) -> sqlite3.Connection:
         return connect(self.path, self._prepare)
 
-    def _begin_anew(self) -> sqlite3.Connection:
-        """Rename the damaged file and begin a new one. Raises sqlite3.Error."""
+    def _replace(self) -> sqlite3.Connection:
+        """Rename the damaged file and open a new one. Raises sqlite3.Error."""
         try:
             rename_damaged(self.path)
         except OSError as error:
             raise sqlite3.OperationalError(str(error)) from None
         connection = self._open()
-        if os.path.exists(f"{self.path}.damaged"):  # its rows could not all be taken back
+        if os.path.exists(f"{self.path}.damaged"):  # not all of its rows could be salvaged
             self._report(
                 "session refs, the activity log and the quarantine were damaged and start empty"
                 f" ({self.path}.damaged)"
@@ -113,12 +113,12 @@ class StateConnection:
 
 
 class StateTable:
-    """A table of the state database that few stores have: made where it is missing."""
+    """A table of the state database that few stores need, created on first use."""
 
     SCHEMA: str
 
     def __init__(self, state: StateConnection) -> None:
-        """Nothing is opened yet."""
+        """Open nothing yet."""
         self._state = state
 
     def _run(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
@@ -132,7 +132,7 @@ class StateTable:
 
 
 def connect(path: str, prepare: Callable[[sqlite3.Connection], object]) -> sqlite3.Connection:
-    """Connect to a file that nobody else may read, and have `prepare` make its tables. Raises sqlite3.Error."""
+    """Connect to a file that only its owner may read, and let `prepare` create its tables. Raises sqlite3.Error."""
     _keep_private(path)
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=5.0)
     try:
@@ -145,7 +145,7 @@ def connect(path: str, prepare: Callable[[sqlite3.Connection], object]) -> sqlit
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """Commit what is done within this, or roll it back where that fails. Raises sqlite3.Error."""
+    """Commit the changes made within the context, or roll them back if it fails. Raises sqlite3.Error."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -164,19 +164,19 @@ def rename_damaged(path: str) -> None:
 
 
 def is_busy(error: sqlite3.Error) -> bool:
-    """Return whether another process holds the file, which is no damage."""
+    """Return whether the error means that another process holds the file."""
     return any(word in str(error) for word in ("locked", "busy"))
 
 
 def busy_error(path: str, error: sqlite3.Error) -> StoreError:
-    """Say that another process uses the file."""
+    """Return the error that another process uses the file."""
     return StoreError(f"{path} cannot be used now: {error}.", "Another process is using it; try again.")
 
 
 def use_write_ahead_log(connection: sqlite3.Connection) -> None:
-    """Let others read while one writes; waits up to five seconds. Raises sqlite3.Error.
+    """Switch to a write-ahead log, so that others can read during a write; wait up to five seconds. Raises sqlite3.Error.
 
-    SQLite's own timeout does not hold for this switch: of processes that open a new file at once, one would be refused.
+    SQLite's own timeout does not apply to this switch: of two processes that open a new file at once, one would fail.
     """
     for attempt in range(1, _ATTEMPTS + 1):
         try:
@@ -185,13 +185,13 @@ def use_write_ahead_log(connection: sqlite3.Connection) -> None:
         except sqlite3.OperationalError as error:
             if "locked" not in str(error) or attempt == _ATTEMPTS:
                 raise
-            time.sleep(_PAUSE_SECONDS)  # SQLite does not wait here, and tells nobody when it can
+            time.sleep(_PAUSE_SECONDS)
 
 
 def _keep_private(path: str) -> None:
-    """Make the file if there is none, and take the rights of others from one that is there; where that fails, go on.
+    """Create the file if it is missing, else remove the permissions of others; ignore errors.
 
-    A database is not opened for that: to close a second handle would give up the locks of the first.
+    An existing file is not opened for that, since closing a second handle would release the locks of the first.
     """
     with suppress(OSError):
         if path == ":memory:":

@@ -1,6 +1,6 @@
-"""One small SQLite file per store for what is private to this clone: refs of sessions, own votes, retrievals, feedback.
+"""The SQLite file of a store for data private to this clone: refs of sessions, own votes, retrievals, feedback.
 
-Losing it loses convenience, never lore, so trouble with it stops nobody.
+Losing it loses convenience, never lore, so errors in it stop nothing.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 NOWHERE: Mapping[str, str] = MappingProxyType({})
 _IDLE_SECONDS = 12 * 3600
-_NOTED_SECONDS = 60  # the use of a session is not recorded more often
+_USE_INTERVAL_SECONDS = 60  # the use of a session is recorded at most this often
 _FORMAT = 8
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS sessions (name TEXT PRIMARY KEY, started REAL NOT NULL, used REAL NOT NULL) WITHOUT ROWID;
@@ -42,9 +42,9 @@ _ADD_REF = "INSERT INTO refs (session, number, id, title, at, scope) VALUES (?, 
 
 
 class Ref(NamedTuple):
-    """An entry surfaced in a session under a short name (`L1` has number 1). `at` is in Unix seconds.
+    """An entry shown in a session under a short name (`L1` has number 1). `at` is in Unix seconds.
 
-    `scope` is where it was last surfaced from, "" for the store whose state this is.
+    `scope` is the scope it was last shown from, "" for the store whose state this is.
     """
 
     number: int
@@ -55,7 +55,7 @@ class Ref(NamedTuple):
 
     @property
     def name(self) -> str:
-        """`L1`, `L2`, …"""
+        """The short name: `L1`, `L2`, …"""
         return f"L{self.number}"
 
 
@@ -67,14 +67,14 @@ class StateDatabase(StateConnection):
         super().__init__(os.path.join(folder, "state.db"), _prepare, report)
 
     def refs(self, session: str) -> list[Ref]:
-        """Return what a session was shown, in order."""
+        """Return the refs of a session, in order."""
         rows = self.run(
             "SELECT number, id, title, at, scope FROM refs WHERE session = ? ORDER BY number", (session,)
         )
         return [Ref._make(row) for row in rows]
 
     def ref(self, session: str, *, number: int = 0, lore_id: str = "") -> Ref | None:
-        """Return what a session was shown under this number or id; None where it was not."""
+        """Return the ref of a session with this number or id; None if there is none."""
         condition, value = ("number = ?", number) if number else ("id = ?", lore_id)
         query = f"SELECT number, id, title, at, scope FROM refs WHERE session = ? AND {condition}"  # noqa: S608 - one of two
         return next(map(Ref._make, self.run(query, (session, value))), None)
@@ -82,9 +82,9 @@ class StateDatabase(StateConnection):
     def surface(
         self, session: str, shown: Sequence[tuple[str, str]], now: float, scopes: Mapping[str, str] = NOWHERE
     ) -> dict[str, str]:
-        """Give each (id, title) its ref in the session, old refs first; returns id → `L1`.
+        """Assign each (id, title) its ref in the session, or return the existing one: id → `L1`.
 
-        `scopes` names, by id, the scope of what is not from the store whose state this is.
+        `scopes` has, by id, the scope of entries that are not from the store whose state this is.
         """
         return self.work(lambda connection: _surface(connection, session, shown, now, scopes))
 
@@ -106,17 +106,17 @@ class StateDatabase(StateConnection):
         self.run(query, (session, lore_id, kind))
 
     def own_votes(self) -> dict[str, Vote]:
-        """Return this clone's votes that a version of format 1 noted, by entry."""
+        """Return this clone's votes from versions of format 1, by entry."""
         return {row[0]: Vote(*row[1:]) for row in self.run("SELECT id, up, down, n FROM votes")}
 
     def forget_votes(self) -> None:
-        """Forget them: the ledger has them."""
+        """Delete the votes of format 1, which the ledger has now."""
         self.run("DELETE FROM votes")
 
     @property
     def tombstones(self) -> Tombstones:
         """The tombstones of deleted entries."""
-        from engram.adapters.state.tombstones import Tombstones  # queries do not need it
+        from engram.adapters.state.tombstones import Tombstones
 
         return Tombstones(self)
 
@@ -130,24 +130,21 @@ class StateDatabase(StateConnection):
         return self.live.latest(limit, QUERY)
 
     def used_since(self, moment: float) -> set[str]:
-        """Return the ids of entries that a query showed, or a session gave feedback on, since then (Unix seconds)."""
+        """Return the ids of entries that were shown, or got feedback, since `moment` (Unix seconds)."""
         judged = self.run("SELECT id FROM feedback WHERE at >= ?", (moment,))
         return self.live.shown_since(moment) | {row[0] for row in judged}
 
     def set_aside(self, now: float) -> dict[str, str]:
-        """Return the snoozed items of the review queue, each with its mark at that time."""
+        """Return the snoozed items of the review queue, each with the mark it had when it was snoozed."""
         rows = self.run("SELECT item, mark FROM set_aside WHERE until IS NULL OR until > ?", (now,))
         return {row[0]: row[1] for row in rows}
 
     def put_aside(self, item: str, mark: str, until: float | None) -> None:
-        """Snooze an item until then (None: for as long as its mark is the same)."""
+        """Snooze an item until a time in Unix seconds (None: as long as its mark stays the same)."""
         self.run("INSERT OR REPLACE INTO set_aside (item, mark, until) VALUES (?, ?, ?)", (item, mark, until))
 
     def copy_to(self, folder: str) -> None:
-        """Copy everything into the database of another state folder, replacing what is there.
-
-        Raises StoreError.
-        """
+        """Replace the database of another state folder with a copy of this one. Raises StoreError."""
         self.live.flush()
         if not os.path.exists(self.path):
             return
@@ -161,25 +158,25 @@ class StateDatabase(StateConnection):
     @property
     def trust(self) -> TrustTables:
         """The tables about trust."""
-        from engram.adapters.state.trust_tables import TrustTables  # queries do not need it
+        from engram.adapters.state.trust_tables import TrustTables
 
         return TrustTables(self)
 
 
 def _prepare(connection: sqlite3.Connection) -> None:
-    """Make the tables that are missing. Raises sqlite3.Error."""
+    """Create or upgrade the tables. Raises sqlite3.Error."""
     from engram.adapters.state import salvage, trust_tables  # only a new file needs them
 
-    connection.execute("PRAGMA synchronous=OFF")  # losing it in a power cut loses convenience, never lore
+    connection.execute("PRAGMA synchronous=OFF")  # a power cut may lose convenience, never lore
     if _version(connection) >= _FORMAT:
         return
     use_write_ahead_log(connection)
     path, is_whole = str(connection.execute("PRAGMA database_list").fetchone()[2]), False
     with transaction(connection):
-        if (version := _version(connection)) < _FORMAT:  # no other process was faster
+        if (version := _version(connection)) < _FORMAT:  # else another process was faster
             for statement in _schema().split(";"):
                 connection.execute(statement)
-            # Earlier versions knew one scope only.
+            # Earlier versions had one scope only.
             if all(row[1] != "scope" for row in connection.execute("PRAGMA table_info(refs)")):
                 connection.execute("ALTER TABLE refs ADD COLUMN scope TEXT NOT NULL DEFAULT ''")
             activity_table.add_columns(connection)
@@ -188,7 +185,7 @@ def _prepare(connection: sqlite3.Connection) -> None:
                     connection.execute(statement)
             if 0 < version < 6:
                 connection.execute(trust_tables.FROM_VOTES)
-            is_whole = salvage.take_back(connection, path, _prepare)
+            is_whole = salvage.restore_rows(connection, path, _prepare)
             connection.execute(f"PRAGMA user_version={_FORMAT}")
     if is_whole:
         with suppress(OSError):
@@ -200,7 +197,7 @@ def _version(connection: sqlite3.Connection) -> int:
 
 
 def _schema() -> str:
-    """Return every table of the file."""
+    """Return the statements that create every table of the file."""
     from engram.adapters.state import tombstones, trust_tables
 
     return _SCHEMA + activity_table.SCHEMA + tombstones.SCHEMA + trust_tables.SCHEMA
@@ -216,30 +213,30 @@ def _surface(
     with transaction(connection):
         _begin_if_idle(connection, session, now)
         marks = ",".join("?" * len(shown))
-        # Named, since SQLite goes through all refs of the session otherwise.
+        # Name the index: without it SQLite scans all refs of the session.
         query = f"SELECT id, number, scope FROM refs INDEXED BY refs_id WHERE session = ? AND id IN ({marks})"  # noqa: S608
-        known: dict[str, int] = {}
+        numbers: dict[str, int] = {}
         for lore_id, number, scope in connection.execute(
-            query, (session, *[one for one, _ in shown])
+            query, (session, *[lore_id for lore_id, _ in shown])
         ).fetchall():
-            known[lore_id] = number
+            numbers[lore_id] = number
             if scope != scopes.get(lore_id, ""):
-                where = (scopes.get(lore_id, ""), session, number)
-                connection.execute("UPDATE refs SET scope = ? WHERE session = ? AND number = ?", where)
+                values = (scopes.get(lore_id, ""), session, number)
+                connection.execute("UPDATE refs SET scope = ? WHERE session = ? AND number = ?", values)
         last = connection.execute("SELECT max(number) FROM refs WHERE session = ?", (session,)).fetchone()
         following = (last[0] or 0) + 1
-        new = {lore_id: title for lore_id, title in shown if lore_id not in known}
-        values = [
+        new = {lore_id: title for lore_id, title in shown if lore_id not in numbers}
+        rows = [
             (session, number, *pair, now, scopes.get(pair[0], ""))
             for number, pair in enumerate(new.items(), following)
         ]
-        connection.executemany(_ADD_REF, values)
-        known |= {lore_id: number for _, number, lore_id, *_ in values}
-    return {lore_id: f"L{known[lore_id]}" for lore_id, _ in shown}
+        connection.executemany(_ADD_REF, rows)
+        numbers |= {lore_id: number for _, number, lore_id, *_ in rows}
+    return {lore_id: f"L{numbers[lore_id]}" for lore_id, _ in shown}
 
 
 def _begin_if_idle(connection: sqlite3.Connection, session: str, now: float) -> None:
-    """Restart a session that nobody used for 12 hours: terminals and process ids are reused."""
+    """Restart a session that was idle for 12 hours, since terminals and process ids are reused."""
     row = connection.execute("SELECT used FROM sessions WHERE name = ?", (session,)).fetchone()
     if row is None or now - row[0] > _IDLE_SECONDS:
         connection.execute("DELETE FROM refs WHERE session = ?", (session,))
@@ -247,5 +244,5 @@ def _begin_if_idle(connection: sqlite3.Connection, session: str, now: float) -> 
         connection.execute(
             "INSERT OR REPLACE INTO sessions (name, started, used) VALUES (?, ?, ?)", (session, now, now)
         )
-    elif now - row[0] > _NOTED_SECONDS:
+    elif now - row[0] > _USE_INTERVAL_SECONDS:
         connection.execute("UPDATE sessions SET used = ? WHERE name = ?", (now, session))

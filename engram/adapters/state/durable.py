@@ -1,4 +1,4 @@
-"""A small SQLite file in the state folder that programs rely on: its commits survive a power cut."""
+"""A small SQLite file in the state folder that programs rely on: its transactions survive a power cut."""
 
 from __future__ import annotations
 
@@ -20,11 +20,9 @@ KEYS, FEED = "keys.db", "feed.db"
 
 
 def carry(state: str, to: str) -> None:
-    """Copy these files, as far as they exist, from one state folder to another, replacing what is there.
+    """Copy the existing ones of these files from one state folder to another, replacing those there. Raises StoreError.
 
-    With them goes the cache of judgements: programs that have heard of those need not hear of them again.
-
-    Raises StoreError.
+    The cache of judgements is copied too, so that judgements are not reported to programs again.
     """
     from contextlib import closing
 
@@ -39,31 +37,31 @@ def carry(state: str, to: str) -> None:
             ):
                 ours.backup(theirs)
         except sqlite3.Error as error:
-            if name != judgement_cache.FILE:  # which is made anew from the ledgers
+            if name != judgement_cache.FILE:  # it can be rebuilt from the ledgers
                 raise _unusable_error(path, error) from None
 
 
 class DurableDatabase:
-    """The file at `path`, opened on first use and made by `schema` where there is none.
+    """The file at `path`, opened on first use and created by `schema` if it is missing.
 
-    A damaged file is renamed, a new one begun, and `report` gets a sentence for people. Unlike the rest of the state
-    nothing works without it: where it cannot be used, StoreError is raised.
+    A damaged file is renamed and replaced by a new one, and `report` is called with a sentence for the user. Unlike other
+    state it is required: if it cannot be used, StoreError is raised.
     """
 
     def __init__(self, path: str, schema: str, report: Callable[[str], object] = str) -> None:
-        """`schema` is SQL that may run again."""
+        """Open nothing yet. `schema` is idempotent SQL."""
         self.path = path
         self._schema = schema
         self._report = report
         self._connection: sqlite3.Connection | None = None
 
     def transact(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Run `work` in a transaction that is on disk when this returns its result. Raises StoreError."""
+        """Run `work` in a transaction and return its result once the transaction is on disk. Raises StoreError."""
         try:
             return self._transact(work)
         except sqlite3.Error as error:
             self.close()
-            if type(error) is not sqlite3.DatabaseError:  # the subclasses are other trouble than damage
+            if type(error) is not sqlite3.DatabaseError:  # subclasses are errors other than damage
                 raise _unusable_error(self.path, error) from None
         self._rename_damaged()
         try:

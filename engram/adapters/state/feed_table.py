@@ -1,6 +1,6 @@
-"""The change feed: every change of the lore of one clone, numbered as it was noticed, for programs that keep a copy.
+"""The change feed: the changes of one clone's lore, numbered in the order they were noticed, for programs that keep a copy.
 
-One row for each entry that exists or existed: the numbers of its last change and of its first, and the digest of its file.
+It has a row for each entry that exists or existed: the numbers of its last and first change, and the digest of its file.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ GONE, UNKNOWN = "", "?"  # in place of a digest
 
 
 class Line(NamedTuple):
-    """The last change of an entry: its number, that of its first change, its path, whether it is deleted."""
+    """The last change of an entry: its number, the number of its first change, its path, whether it is deleted."""
 
     id: str
     number: int
@@ -34,7 +34,7 @@ class Line(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """What the file of an entry holds now (digest; GONE: deleted), and since when (Unix seconds)."""
+    """The current digest of an entry's file (GONE: deleted), and since when (Unix seconds)."""
 
     id: str
     path: str
@@ -46,12 +46,12 @@ class Feed:
     """The table, within a transaction."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
-        """The connection has the tables of SCHEMA."""
+        """`connection` has the tables of SCHEMA."""
         self._connection = connection
 
     @property
     def name(self) -> str:
-        """The name of this feed; "" for one that was not begun."""
+        """The name of this feed; "" if it was not begun."""
         return self._meta("name")
 
     def begin(self, name: str) -> None:
@@ -64,26 +64,26 @@ class Feed:
         return self._meta("mark")
 
     def up_to_date(self, mark: str) -> None:
-        """Record that the feed has everything in the index of this mark."""
+        """Record that the feed has every change in the index with this mark."""
         self._note("mark", mark)
 
     @property
     def snapshot_at(self) -> float:
-        """When the latest snapshot was taken (Unix seconds); 0 before there was one."""
+        """The time of the latest snapshot (Unix seconds); 0 if there is none."""
         return float(self._meta("snapshot") or 0)
 
     def snapshot_taken(self, at: float) -> None:
-        """Record that a snapshot is taken at this time (Unix seconds)."""
+        """Record the time of a snapshot (Unix seconds)."""
         self._note("snapshot", repr(at))
 
     @property
     def last(self) -> int:
-        """The number of the latest change; 0 before there was one."""
+        """The number of the latest change; 0 if there is none."""
         return int(self._connection.execute("SELECT coalesce(max(number), 0) FROM feed").fetchone()[0])
 
     @property
     def floor(self) -> int:
-        """The number up to which deletions are not all known any more."""
+        """The number up to which some deletions have been forgotten."""
         return int(self._meta("floor") or 0)
 
     def known(self) -> dict[str, tuple[str, str]]:
@@ -108,27 +108,28 @@ class Feed:
         self._forget_oldest()
 
     def doubt(self, ids: Collection[str]) -> None:
-        """Forget what these entries held, so that they are reported as changed again."""
+        """Forget the digests of these entries, so that they are reported as changed again."""
         if not ids:
             return
         self._connection.executemany(
-            "UPDATE feed SET digest = ? WHERE id = ? AND digest != ''", [(UNKNOWN, one) for one in ids]
+            "UPDATE feed SET digest = ? WHERE id = ? AND digest != ''",
+            [(UNKNOWN, lore_id) for lore_id in ids],
         )
         self.up_to_date("")
 
     def since(self, number: int, limit: int) -> list[Line]:
-        """Return the entries that changed after that number, in the order of their last changes; at most `limit` (-1: all)."""
+        """Return the entries changed after that number, in the order of their last changes; at most `limit` (-1: all)."""
         query = "SELECT id, number, born, path, digest FROM feed WHERE number > ? ORDER BY number LIMIT ?"
         lines = self._connection.execute(query, (number, limit))
         return [Line(lore_id, at, born, path, digest == GONE) for lore_id, at, born, path, digest in lines]
 
     def before(self, moment: float) -> int:
-        """Return the number of the last change before that moment (Unix seconds)."""
+        """Return the number of the last change before a time (Unix seconds)."""
         query = "SELECT coalesce(max(number), 0) FROM feed WHERE at < ?"
         return int(self._connection.execute(query, (moment,)).fetchone()[0])
 
     def _forget_oldest(self) -> None:
-        """Delete the oldest of too many deletions."""
+        """Forget the oldest deletions beyond MOST_GONE."""
         run = self._connection.execute
         query = "SELECT number FROM feed WHERE digest = '' ORDER BY number DESC LIMIT 1 OFFSET ?"
         row = run(query, (MOST_GONE,)).fetchone()
@@ -144,6 +145,6 @@ class Feed:
         return "" if row is None else str(row[0])
 
 
-def differences(known: Mapping[str, tuple[str, str]], there: Iterable[Seen]) -> list[Seen]:
-    """Return what the feed does not know in this form."""
-    return [seen for seen in there if known.get(seen.id) != (seen.path, seen.digest)]
+def differences(known: Mapping[str, tuple[str, str]], current: Iterable[Seen]) -> list[Seen]:
+    """Return the files whose path or digest the feed does not know."""
+    return [seen for seen in current if known.get(seen.id) != (seen.path, seen.digest)]

@@ -1,6 +1,6 @@
 """The history of all lore as a small SQLite file in the state folder: who changed what and when, by commit and entry.
 
-A cache of what git has: it may be deleted at any time. Whoever feeds it holds `lock_path`.
+It is a cache of git's history and may be deleted at any time. A process that writes to it holds the lock at `lock_path`.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ CREATE INDEX events_path ON events (path);
 
 
 class CommitRow(NamedTuple):
-    """A commit that touched lore. `rank` orders commits by time, parents never after children; times in Unix seconds.
+    """A commit that touched lore. `rank` orders commits by time, parents before children; times are in Unix seconds.
 
-    `op`, `agent`, `session`, `source`, `delta` and `machine` are its trailers, "" where it has none.
+    `op`, `agent`, `session`, `source`, `delta` and `machine` are its trailers, "" if it lacks one.
     """
 
     oid: str
@@ -58,9 +58,9 @@ class CommitRow(NamedTuple):
 class EventRow(NamedTuple):
     """What a commit did to one entry: added, changed, moved, removed or merged it.
 
-    `path` is as git knows it, `id` "" where the file had none, `before` the ids of its content in the parents
-    (those that had it) and `after` the one afterwards ("": none). Confidence in thousandths, None where there
-    is no entry or it could not be read. `fields` names what changed.
+    `path` is git's, `id` is "" if the file had none, `before` has the blob ids in the parents that had the file, and
+    `after` the new one ("": none). Confidence is in thousandths, None if there is no entry or it cannot be read.
+    `fields` names the changed fields.
     """
 
     path: str
@@ -75,15 +75,15 @@ class EventRow(NamedTuple):
 
 
 class HistoryTable:
-    """The open table. Every method may raise TableError: then the file is damaged, or the disk is full."""
+    """The open table. Every method may raise TableError if the file is damaged or the disk is full."""
 
     def __init__(self, path: str) -> None:
-        """Open (or make) the table at `path`; MEMORY for one that nobody else sees. Raises TableError."""
+        """Open or create the table at `path`; MEMORY for one private to this process. Raises TableError."""
         self.is_private = path == MEMORY
         self._connection = connect(path, _prepare)
 
     def meta(self) -> dict[str, str]:
-        """Return what is noted about the whole table: `head`, the commit whose history it holds, and others."""
+        """Return the facts noted about the whole table, such as `head`, the commit whose history it has."""
         return dict(self._connection.execute("SELECT key, value FROM meta"))
 
     def note(self, values: dict[str, str]) -> None:
@@ -95,25 +95,25 @@ class HistoryTable:
         return int(self._connection.execute("SELECT coalesce(max(rank), 0) FROM commits").fetchone()[0])
 
     def ranks(self, oids: Iterable[str]) -> dict[str, int]:
-        """Return the ranks of those commits that are known."""
+        """Return the ranks of the known ones of these commits."""
         query = "SELECT oid, rank FROM commits WHERE oid = ?"
         found = (self._connection.execute(query, (oid,)).fetchone() for oid in oids)
         return dict(row for row in found if row)
 
     def last_id(self, path: str) -> str:
-        """Return the id of the entry that a file held when it could last be read; "" where that is not known."""
+        """Return the id of the entry in a file when it could last be read; "" if unknown."""
         query = "SELECT id FROM events WHERE path = ? AND id != '' ORDER BY number DESC LIMIT 1"
         row = self._connection.execute(query, (path,)).fetchone()
         return row[0] if row else ""
 
     def last_elsewhere(self, lore_id: str, path: str) -> str:
-        """Return the id of the content that an entry had last in a file of another path; "" where there was none."""
+        """Return the latest blob id of an entry at any other path; "" if there is none."""
         query = "SELECT after FROM events WHERE id = ? AND path != ? ORDER BY number DESC LIMIT 1"
         row = self._connection.execute(query, (lore_id, path)).fetchone()
         return row[0] if row else ""
 
     def add(self, rows: Sequence[tuple[CommitRow, Sequence[EventRow]]]) -> None:
-        """Add commits with their events, all or none; parents first."""
+        """Add commits with their events in one transaction; parents come first."""
         marks = ",".join("?" * (len(EventRow._fields) + 1))
         with transaction(self._connection):
             for commit, events in rows:
@@ -138,9 +138,9 @@ class HistoryTable:
     def of_lore(
         self, lore_id: str, path: str, limit: int, earlier: Sequence[tuple[str, str]] = ()
     ) -> list[tuple[CommitRow, EventRow]]:
-        """Return the last events of an entry, newest first; of a file without an id those until it gets one.
+        """Return the last events of an entry, newest first; for a file without an id those until it gets one.
 
-        `earlier` are commits before which the file had other paths, with these.
+        `earlier` has pairs of a commit and the path that the file had before it.
         """
         where = (
             "id = :id OR (id = '' AND path IN paths AND coalesce((SELECT later.id FROM events later "
@@ -154,7 +154,7 @@ class HistoryTable:
         return self._newest(where, values, paths)
 
     def latest(self, limit: int, agent: str = "", since: float = 0) -> list[tuple[CommitRow, list[str]]]:
-        """Return the last commits, newest first, each with the ids of its entries; of an agent, from a time on (Unix seconds)."""
+        """Return the last commits, newest first, with the ids of their entries; of an agent, since a time (Unix seconds)."""
         columns = ", ".join(CommitRow._fields)
         query = (
             f"SELECT {columns}, number FROM commits WHERE moment >= ? AND (? = '' OR agent = ?)"  # noqa: S608 - fixed names
@@ -163,16 +163,16 @@ class HistoryTable:
         rows = self._connection.execute(query, (since, agent, agent, limit)).fetchall()
         ids = "SELECT DISTINCT id FROM events WHERE number = ? AND id != '' ORDER BY id"
         return [
-            (CommitRow._make(row[:-1]), [found for (found,) in self._connection.execute(ids, row[-1:])])
+            (CommitRow._make(row[:-1]), [lore_id for (lore_id,) in self._connection.execute(ids, row[-1:])])
             for row in rows
         ]
 
     def came_in(
         self, source: str, person: str, limit: int, oids: Sequence[str] | None = None
     ) -> list[tuple[CommitRow, EventRow]]:
-        """Return what clones other than `source` did (of these commits, if given), newest first; merges and folds, too.
+        """Return the changes by clones other than `source` (in these commits, if given), newest first; also merges and folds.
 
-        A commit that does not say which clone made it is another's where its author is not `person`.
+        A commit that does not name its clone counts as another's if its author is not `person`.
         """
         where = (
             "id != '' AND (kind = 'merged' OR source NOT IN ('', :source) OR (source = '' AND author != :person) "
@@ -194,20 +194,20 @@ class HistoryTable:
         return [(CommitRow._make(row[:width]), _event(row[width:])) for row in rows]
 
     def machines(self) -> dict[str, str]:
-        """Return the names of machines by the short ids of their clones: those that the newest commits of each say."""
+        """Return the names of machines by the short ids of their clones, according to the newest commit of each."""
         query = (
             "SELECT source, machine FROM commits WHERE source != '' AND machine != '' ORDER BY rank, number"
         )
         return dict(self._connection.execute(query))
 
     def added_by(self, ids: Sequence[str]) -> dict[str, str]:
-        """Return who made the first commit that has each of these entries, `name <email>`; folds do not count."""
+        """Return the author (`name <email>`) of the first commit with each of these entries, except folds."""
         query = (
             "SELECT author FROM events JOIN commits USING (number) WHERE id = ? AND kind = 'added' "
             "AND subject NOT LIKE 'fold: %' ORDER BY rank, number LIMIT 1"
         )
-        found = ((one, self._connection.execute(query, (one,)).fetchone()) for one in ids)
-        return {one: row[0] for one, row in found if row}
+        found = ((lore_id, self._connection.execute(query, (lore_id,)).fetchone()) for lore_id in ids)
+        return {lore_id: row[0] for lore_id, row in found if row}
 
     def close(self) -> None:
         """Close the file."""
@@ -216,12 +216,12 @@ class HistoryTable:
 
 def _prepare(connection: sqlite3.Connection) -> None:
     run = connection.execute
-    run("PRAGMA synchronous=OFF")  # git has all of it
-    found = run("PRAGMA user_version").fetchone()[0]
-    if found == _FORMAT:
+    run("PRAGMA synchronous=OFF")  # it can be rebuilt from git
+    version = run("PRAGMA user_version").fetchone()[0]
+    if version == _FORMAT:
         return
-    if found:
-        raise sqlite3.DatabaseError(f"a table of another version ({found})")
+    if version:
+        raise sqlite3.DatabaseError(f"a table of another version ({version})")
     use_write_ahead_log(connection)
     with transaction(connection):
         if run("PRAGMA user_version").fetchone()[0] == 0:
@@ -231,17 +231,17 @@ def _prepare(connection: sqlite3.Connection) -> None:
 
 
 def table_path(state: str) -> str:
-    """Return where the table of a store with this state folder is."""
+    """Return the path of the table in a state folder."""
     return os.path.join(state, "history.db")
 
 
 def lock_path(state: str) -> str:
-    """Return the lock of whoever feeds the table."""
+    """Return the path of the lock for writers of the table."""
     return os.path.join(state, "history.lock")
 
 
 def discard(path: str) -> None:
-    """Delete a table; it is made anew from git. Raises OSError where that cannot be."""
+    """Delete a table, which can be rebuilt from git. Raises OSError."""
     for suffix in ("", "-wal", "-shm"):
         with contextlib.suppress(FileNotFoundError):
             os.unlink(path + suffix)

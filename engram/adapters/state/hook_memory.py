@@ -1,4 +1,4 @@
-"""What hooks remember between their calls: events answered, lore shown, questions asked, lore captured, transcripts.
+"""The memory of hooks between their calls: events answered, lore shown, questions asked, lore captured, transcripts.
 
 A table of marks in the state database of the store.
 """
@@ -8,13 +8,13 @@ from __future__ import annotations
 from engram.adapters.state.connection import StateTable
 
 ANSWERED, SHOWN, RECALLED, ASKED, CAPTURED = "answered", "shown", "recalled", "asked", "captured"
-FAILED = "failed"  # the key is what was run, and the id of the captured entry
+FAILED = "failed"  # the key is the command or tool that failed, and the id of the captured entry
 PASSED = "passed"  # the key is the id of the captured entry
 CHANGED = "changed"  # the key is the path of a file
-LEFT = "left"  # to be asked at the next prompt
-MOMENT = "moment"  # shown because an event fitted `when`
-NAMED = "named"  # shown before an agent, or named to it, because an event was about a file of the entry
-AT = "at"  # the key is the id of an entry that was shown, and a moment that its event fits
+LEFT = "left"  # a question for the next prompt
+MOMENT = "moment"  # entries shown because an event fitted `when`
+NAMED = "named"  # entries shown or named because an event was about one of their files
+AT = "at"  # the key is the id of an entry that was shown, and a moment that the event fits
 TRANSCRIPT = "transcript"  # the key is its path
 
 
@@ -28,9 +28,9 @@ class HookMemory(StateTable):
     """
 
     def mark(self, kind: str, session: str, key: str, now: float, *, anew_after: float = -1.0) -> bool:
-        """Make a mark; False where it was there. One older than `anew_after` seconds counts as none.
+        """Make a mark; return False if it exists. A mark older than `anew_after` seconds counts as none.
 
-        Of several processes that make the same mark at once, one is told True.
+        Of several processes that make the same mark at once, exactly one gets True.
         """
         before = now - anew_after if anew_after >= 0 else -1.0
         query = (
@@ -45,16 +45,16 @@ class HookMemory(StateTable):
         return {key for (key,) in rows}
 
     def times(self, kind: str, session: str) -> dict[str, float]:
-        """Return the keys of a session's marks of this kind, each with its moment, the oldest first."""
+        """Return the keys of a session's marks of this kind with their times, the oldest first."""
         query = "SELECT key, at FROM hook_marks WHERE kind = ? AND session = ? ORDER BY at, key"
         return dict(self._run(query, (kind, session)))
 
     def marked_since(self, kind: str, session: str, since: float) -> list[str]:
-        """Return the keys of a session's marks of this kind that were made since a moment, the oldest first."""
+        """Return the keys of a session's marks of this kind made since a time (Unix seconds), the oldest first."""
         return [key for key, at in self.times(kind, session).items() if at >= since]
 
     def count(self, kind: str, since: float, session: str = "") -> int:
-        """Return how many marks of this kind were made since a moment, in all sessions or in one."""
+        """Count the marks of this kind made since a time (Unix seconds), in all sessions or in one."""
         query = "SELECT count(*) FROM hook_marks WHERE kind = ? AND at >= ?"
         values: list[object] = [kind, since]
         if session:
@@ -63,11 +63,11 @@ class HookMemory(StateTable):
         return int(self._run(query, values)[0][0])
 
     def forget(self, kind: str, session: str) -> None:
-        """Take a session's marks of this kind away."""
+        """Delete a session's marks of this kind."""
         self._run("DELETE FROM hook_marks WHERE kind = ? AND session = ?", (kind, session))
 
     def prune(self, before: float) -> None:
-        """Take all marks away that are older."""
+        """Delete all marks made before a time (Unix seconds)."""
         self._run("DELETE FROM hook_marks WHERE at < ?", (before,))
 
     @property

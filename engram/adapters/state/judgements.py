@@ -1,4 +1,4 @@
-"""What was said of lore on this machine, from the activity log and from what sessions remember of their feedback."""
+"""Judgements of lore on this machine, from the activity log and from the feedback of sessions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from engram.adapters.state.database import StateDatabase
 
-_ORDER = (HELPFUL, INCORRECT, NOT_RELEVANT)  # in which an entry of the activity log has its ids
+_ORDER = (HELPFUL, INCORRECT, NOT_RELEVANT)  # of the ids of a line of the activity log
 
 
 class Judgement(NamedTuple):
@@ -23,27 +23,28 @@ class Judgement(NamedTuple):
     number: int = 0
 
     @property
-    def said(self) -> tuple[str, str, str]:
-        """Who said what of which entry."""
+    def key(self) -> tuple[str, str, str]:
+        """The session, the entry and the kind of the judgement."""
         return self.session, self.id, self.kind
 
 
 def judgements(state: StateDatabase, own: Collection[str], most: int) -> list[Judgement]:
-    """Return all judgements of the latest `most` entries, oldest first; each once, and none that was taken back.
+    """Return the judgements in the latest `most` lines of feedback, oldest first; each once, none that was retracted.
 
-    `own` are the ids of this store's lore. Of them a session remembers what it said, until it begins anew; what it said
-    of others is only in the activity log.
+    `own` are the ids of this store's entries. A session stores its feedback on them until it restarts; feedback on other
+    entries is only in the activity log.
     """
-    remembered = [Judgement(*row) for row in state.run("SELECT at, session, id, kind FROM feedback")]
-    known = {one.said for one in remembered}
+    stored = [Judgement(*row) for row in state.run("SELECT at, session, id, kind FROM feedback")]
+    known = {one.key for one in stored}
     started = dict(state.run("SELECT name, started FROM sessions"))
     found = []
     for entry in state.live.latest(most, "feedback"):
         kinds = [kind for kind in _ORDER for _ in range(entry.details.get(kind, 0))]
-        remembers = entry.at >= started.get(entry.session, 0.0)
+        is_stored = entry.at >= started.get(entry.session, 0.0)
         for lore_id, kind in zip(entry.ids, kinds, strict=False):
-            said = Judgement(entry.at, entry.session, lore_id, kind, entry.number)
-            if said.said in known or not (remembers and lore_id in own):
-                found.append(said)
-    noted = {one.said for one in found}
-    return sorted([*found, *[one for one in remembered if one.said not in noted]])  # said from elsewhere
+            judgement = Judgement(entry.at, entry.session, lore_id, kind, entry.number)
+            if judgement.key in known or not (is_stored and lore_id in own):
+                found.append(judgement)
+    logged = {one.key for one in found}
+    from_other_stores = [one for one in stored if one.key not in logged]
+    return sorted([*found, *from_other_stores])

@@ -1,4 +1,4 @@
-"""What was answered to calls that carried a key, so that the same call again gets the same answer and does nothing."""
+"""Answers to calls with an idempotency key, so that a repeated call gets the same answer and does nothing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CREATE TABLE IF NOT EXISTS answers (number INTEGER PRIMARY KEY, answer TEXT NOT 
 KEPT_SECONDS = 24 * 3600.0
 MOST_KEYS = 10_000
 MOST_CHARACTERS = 64 * 1024 * 1024
-_TRIMMED_EACH = 64  # keys: to count all of them takes some milliseconds
+_TRIM_INTERVAL = 64  # new keys between two trims, since counting all takes some milliseconds
 _TOO_MANY = """
 SELECT max(number) FROM (
     SELECT number, sum(size) OVER latest AS total, row_number() OVER latest AS place
@@ -27,7 +27,7 @@ SELECT max(number) FROM (
 
 
 class KeptCall(NamedTuple):
-    """A call: the digest of what was asked, the id that an entry made by it has, and the answer (None: not known)."""
+    """A call: the digest of the request, the id of the entry it makes, and the answer (None: not known)."""
 
     request: str
     id: str
@@ -35,14 +35,14 @@ class KeptCall(NamedTuple):
 
 
 class KeyTable:
-    """The calls of one clone by key: for 24 hours, the latest 10,000 of them, 64 million characters of answers."""
+    """The calls of one clone by key, for 24 hours: at most 10,000, with 64 million characters of answers."""
 
     def __init__(self, database: DurableDatabase) -> None:
-        """The database has the tables of SCHEMA."""
+        """`database` has the tables of SCHEMA."""
         self._database = database
 
     def find(self, key: str, now: float) -> KeptCall | None:
-        """Return the call with this key, if it is not too old (Unix seconds). Raises StoreError."""
+        """Return the call with this key if it has not expired at `now` (Unix seconds). Raises StoreError."""
         query = (
             "SELECT request, id, answer FROM keys LEFT JOIN answers USING (number) WHERE key = ? AND at > ?"
         )
@@ -56,10 +56,10 @@ class KeyTable:
         def note(connection: sqlite3.Connection) -> None:
             _remove(connection, "key = ? OR at <= ?", (key, now - KEPT_SECONDS))
             values = (key, request, lore_id, now)
-            made = connection.execute(
+            number = connection.execute(
                 "INSERT INTO keys (key, request, id, at) VALUES (?, ?, ?, ?)", values
             ).lastrowid
-            if made is not None and made % _TRIMMED_EACH == 0:
+            if number is not None and number % _TRIM_INTERVAL == 0:
                 last = connection.execute(_TOO_MANY, (MOST_CHARACTERS, MOST_KEYS)).fetchone()[0]
                 _remove(connection, "number <= ?", (last or 0,))
 
@@ -67,7 +67,7 @@ class KeyTable:
         return KeptCall(request, lore_id, None)
 
     def finish(self, key: str, answer: str) -> None:
-        """Keep the answer to a call that was noted. Raises StoreError."""
+        """Record the answer to a call. Raises StoreError."""
 
         def keep(connection: sqlite3.Connection) -> None:
             query = "INSERT OR REPLACE INTO answers SELECT number, ? FROM keys WHERE key = ?"
@@ -77,11 +77,11 @@ class KeyTable:
         self._database.transact(keep)
 
     def forget(self, key: str) -> None:
-        """Forget a call that did nothing. Raises StoreError."""
+        """Delete a call that did nothing. Raises StoreError."""
         self._database.transact(lambda connection: _remove(connection, "key = ?", (key,)))
 
     def count(self) -> int:
-        """Return how many calls are kept. Raises StoreError."""
+        """Return the number of calls. Raises StoreError."""
         query = "SELECT count(*) FROM keys"
         return int(self._database.transact(lambda connection: connection.execute(query).fetchone()[0]))
 

@@ -1,4 +1,4 @@
-"""Moments of entries that this clone learned from use, in the state database of the store: never in a file, never shared."""
+"""Moments of entries that this clone learned from use: in the store's state database, never in a file, never shared."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-
 MOST = 4  # of an entry: those learned last
-_SECONDS = 180 * 86_400.0  # since it was learned last, until it is forgotten
+_MAX_AGE_SECONDS = 180 * 86_400.0  # since it was last learned
 _LEARN = "INSERT OR REPLACE INTO learned_moments (id, line, at) VALUES (?, ?, ?)"
 
 
 class LearnedMoments(StateTable):
-    """Moments by entry, each a line as in `when:`."""
+    """Moments by entry, each as a line of `when:`."""
 
     SCHEMA = """
     CREATE TABLE IF NOT EXISTS learned_moments (
@@ -23,10 +22,10 @@ class LearnedMoments(StateTable):
     """
 
     def learn(self, lore_id: str, lines: Iterable[str], now: float) -> None:
-        """Keep moments of an entry for half a year; of more than four the oldest go. Raises StoreError."""
+        """Record moments of an entry, for half a year; delete the oldest beyond four. Raises StoreError."""
         found = [*lines]
         if found:
-            self._run("DELETE FROM learned_moments WHERE at < ?", (now - _SECONDS,))
+            self._run("DELETE FROM learned_moments WHERE at < ?", (now - _MAX_AGE_SECONDS,))
         for line in found:
             self._run(_LEARN, (lore_id, line, now))
             self._run(
@@ -36,12 +35,12 @@ class LearnedMoments(StateTable):
             )
 
     def all(self) -> dict[str, list[str]]:
-        """Return the moments by entry, both in order. Raises StoreError."""
+        """Return the moments by entry, both sorted. Raises StoreError."""
         found: dict[str, list[str]] = {}
         for lore_id, line in self._run("SELECT id, line FROM learned_moments ORDER BY id, line"):
             found.setdefault(lore_id, []).append(line)
         return found
 
     def forget(self, lore_id: str) -> None:
-        """Take an entry's moments away. Raises StoreError."""
+        """Delete the moments of an entry. Raises StoreError."""
         self._run("DELETE FROM learned_moments WHERE id = ?", (lore_id,))

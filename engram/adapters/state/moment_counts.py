@@ -1,4 +1,4 @@
-"""How often events fitted the moments of entries, counted in the state database of the store: no event is kept."""
+"""Counts of the events that fitted the moments of entries, in the store's state database; events are not stored."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Sequence
 
-FEWEST = 500  # events, before a moment can be too common
-TOO_COMMON = 20  # one in so many
+FEWEST = 500  # events before a moment can be too common
+TOO_COMMON = 20  # a moment that more than one in 20 events fit
 _ALL = ""  # the line that counts all events
 _COUNT = (
     "INSERT INTO moment_counts (line, before, fitted) VALUES (?, ?, 1)"
@@ -24,7 +24,7 @@ WHERE every.line = '' AND one.line != '' AND every.fitted - one.before >= {FEWES
 
 
 class Common(NamedTuple):
-    """A moment that too many events fit: its line, how many did, of how many since it first did."""
+    """A moment that too many events fit: its line, how many fitted, and the number of events since the first that did."""
 
     line: str
     fitted: int
@@ -32,7 +32,7 @@ class Common(NamedTuple):
 
 
 class MomentCounts(StateTable):
-    """Events by the moments that they fitted."""
+    """The counts, by the line of a moment."""
 
     SCHEMA = """
     CREATE TABLE IF NOT EXISTS moment_counts (
@@ -40,7 +40,7 @@ class MomentCounts(StateTable):
     """
 
     def count(self, lines: Sequence[str], *, is_new: bool) -> None:
-        """Count an event that fits these moments; `is_new` says that it was not counted for another kind of moment."""
+        """Count an event that fits these moments; `is_new` unless it was counted for another kind of moment already."""
 
         def work(connection: sqlite3.Connection) -> None:
             connection.execute(self.SCHEMA)

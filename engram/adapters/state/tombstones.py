@@ -1,4 +1,4 @@
-"""Tombstones: which entries were deleted from this clone and when that was noticed, for programs that keep a copy."""
+"""Tombstones: the entries deleted from this clone and when that was noticed, for programs that keep a copy."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Tombstones:
         self._state = state
 
     def add(self, ids: Iterable[str], now: float) -> None:
-        """Record that these are deleted since `now` (Unix seconds)."""
+        """Record these entries as deleted at `now` (Unix seconds)."""
         self._state.run_many(
             "INSERT OR REPLACE INTO gone (id, at) VALUES (?, ?)", [(one, now) for one in ids]
         )

@@ -1,4 +1,4 @@
-"""What this clone records about trust: signatures seen, commits that brought lore in, what is quarantined or confirmed."""
+"""This clone's records about trust: signatures, commits that brought lore in, quarantined texts, confirmations."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ CREATE TABLE IF NOT EXISTS confirmed (
     id TEXT PRIMARY KEY, digest TEXT NOT NULL, confidence INTEGER NOT NULL, pinned INTEGER NOT NULL,
     claims TEXT) WITHOUT ROWID;
 """
-# What was found helpful before confirmations were noted counts as it did.
+# Entries found helpful before confirmations were recorded count as confirmed.
 FROM_VOTES = (
     "INSERT OR IGNORE INTO confirmed SELECT id, '*', 1000, 1, NULL FROM votes WHERE n > 0 AND up >= down"
 )
-# Before claims were noted one by one, a confirmation with the pin was one of everything.
+# Before claims were recorded one by one, a confirmation with the pin confirmed all claims.
 ADD_CLAIMS = (
     "ALTER TABLE confirmed ADD COLUMN claims TEXT",
     "UPDATE confirmed SET claims = '' WHERE pinned = 0",
 )
-LASTING = (NOT_SIGNED,)  # no key and no time changes that
+LASTING = (NOT_SIGNED,)  # states that no key and no time can change
 KEPT_SECONDS = 24 * 3600.0
 _HELD = "id, digest, commit_id, why, at"
 
 
 class QuarantinedText(NamedTuple):
-    """A quarantined text: the entry's id, the digest of the text, the commit that brought it, why, when (Unix)."""
+    """A quarantined text: the entry's id, the digest of the text, its commit, the reason, the time (Unix seconds)."""
 
     id: str
     digest: str
@@ -59,11 +59,11 @@ class TrustTables:
     def signatures(
         self, commits: Sequence[str], now: float, *, max_age: float = KEPT_SECONDS
     ) -> dict[str, Signature]:
-        """Return the signatures of these commits that need not be verified again: none older than `max_age` (seconds)."""
+        """Return the signatures of these commits that need no new verification, not older than `max_age` seconds."""
         query = "SELECT commit_id, state, key, signer, at FROM signatures WHERE commit_id"
         return {
             oid: Signature(state, key, signer)
-            for oid, state, key, signer, at in self._listed(query, commits)
+            for oid, state, key, signer, at in self._select_ids(query, commits)
             if state in LASTING or max_age == float("inf") or 0 <= now - at < max_age
         }
 
@@ -73,13 +73,13 @@ class TrustTables:
         self._state.run_many(_insert("signatures", "commit_id, state, key, signer, at"), rows)
 
     def record_arrivals(self, pairs: Iterable[tuple[str, str]], now: float) -> None:
-        """Record the commit that last changed each entry that came in."""
+        """Record the commit that last changed each incoming entry."""
         rows = [(lore_id, commit, now) for lore_id, commit in pairs]
         self._state.run_many(_insert("arrivals", "id, commit_id, at"), rows)
 
     def arrivals(self, ids: Sequence[str]) -> dict[str, str]:
-        """Return the commit that brought each of these entries in, if it came by a sync."""
-        return dict(self._listed("SELECT id, commit_id FROM arrivals WHERE id", ids))
+        """Return the commit that brought each of these entries in by a sync."""
+        return dict(self._select_ids("SELECT id, commit_id FROM arrivals WHERE id", ids))
 
     def quarantine(self, rows: Iterable[QuarantinedText]) -> None:
         """Quarantine these texts."""
@@ -107,7 +107,7 @@ class TrustTables:
         """Return the confirmations of the claims of these entries, by id."""
         found: dict[str, Confirmation] = {}
         query = "SELECT id, digest, confidence, claims FROM confirmed WHERE id"
-        for lore_id, digest, confidence, claims in self._listed(query, ids):
+        for lore_id, digest, confidence, claims in self._select_ids(query, ids):
             accepted = None if claims is None else frozenset(claims.split("\n")) - {""}
             found[lore_id] = Confirmation(digest, confidence, accepted)
         return found
@@ -127,7 +127,7 @@ class TrustTables:
                 lore_id,
                 note.digest,
                 note.confidence,
-                int(note.accepted is None or "pinned" in note.accepted),  # for versions before
+                int(note.accepted is None or "pinned" in note.accepted),  # for earlier versions
                 None if note.accepted is None else "\n".join(sorted(note.accepted)),
             )
             for lore_id, note in notes.items()
@@ -135,20 +135,21 @@ class TrustTables:
         self._state.run_many(_insert("confirmed", "id, digest, confidence, pinned, claims"), rows)
 
     def with_claims(self) -> list[str]:
-        """Return the ids of entries of which not every claim was accepted at once."""
-        return [one for (one,) in self._state.run("SELECT id FROM confirmed WHERE claims IS NOT NULL")]
+        """Return the ids of entries whose claims were accepted one by one."""
+        query = "SELECT id FROM confirmed WHERE claims IS NOT NULL"
+        return [lore_id for (lore_id,) in self._state.run(query)]
 
     def withdraw(self, ids: Sequence[str]) -> None:
         """Withdraw the confirmation of these entries."""
         query = "DELETE FROM confirmed WHERE id = ? AND digest != ?"
         self._state.run_many(query, [(lore_id, RAISED) for lore_id in ids])
 
-    def _listed(self, query: str, ids: Sequence[str]) -> list[tuple[Any, ...]]:
-        """Return the rows with these ids; none are no reason to open the file."""
+    def _select_ids(self, query: str, ids: Sequence[str]) -> list[tuple[Any, ...]]:
+        """Return the rows with these ids; without ids, the file is not opened."""
         values = [json.dumps([*ids])]
         return self._state.run(f"{query} IN (SELECT value FROM json_each(?))", values) if ids else []  # noqa: S608
 
 
 def _insert(table: str, columns: str) -> str:
-    """Return the statement that adds a row; it names the columns, for a later version may have added one."""
+    """Return the statement that adds a row; it names the columns, since a later version may have added one."""
     return f"INSERT OR REPLACE INTO {table} ({columns}) VALUES ({','.join('?' * len(columns.split()))})"  # noqa: S608

@@ -1,4 +1,4 @@
-"""What SQL may read of a clone's own state: what was done here, and the history of all lore."""
+"""Views of a clone's own state for SQL queries: the activity log, the history and the judgements."""
 
 from engram.domain.entry import ulid
 from engram.domain.explore.tables import Column, View
@@ -7,7 +7,7 @@ STATE, HISTORY, JUDGED = "state", "past", "judged"
 _AT = "strftime('%Y-%m-%dT%H:%M:%SZ', {}, 'unixepoch') AS at"
 
 
-# A row of the cache has all lines of an entry as tab-separated text; as JSON they can be taken apart.
+# A row of the cache has all lines of an entry as tab-separated text; JSON lets SQL split them.
 _QUOTED = r"""replace(replace(lines, '\', '\\'), '"', '\"')"""
 _ROWS = f"""'[["' || replace(replace({_QUOTED}, char(9), '","'), char(10), '"],["') || '"]]'"""
 _MOMENT = " + ".join(
@@ -45,7 +45,7 @@ VIEWS = (
             Column("ids", "text", "ids of the entries shown, as JSON: json_each(ids)"),
         ),
         f"SELECT number, {_AT.format('at')}, session, agent, via, action, query, strategy, strength, took_ms, tokens, ids"  # noqa: S608
-        # What records an entry says its title.
+        # The log of recording an entry has its title.
         " FROM state.retrievals WHERE action = 'query' OR NOT EXISTS (SELECT 1 FROM {waiting}) OR NOT EXISTS"
         " (SELECT 1 FROM json_each(ids) AS one WHERE one.value IN (SELECT id FROM {waiting}))",
     ),
