@@ -20,7 +20,7 @@ def test_a_package_is_absent_meanwhile_and_can_be_imported_afterwards(
     assert colorsys.rgb_to_hsv(0, 0, 1)
 
 
-def test_one_that_is_imported_already_stays() -> None:
+def test_a_package_that_is_imported_already_stays() -> None:
     with without_packages("sys"):
         assert sys.modules["sys"] is sys
     assert sys.modules["sys"] is sys

@@ -59,7 +59,7 @@ def test_many_texts_go_in_batches_and_each_only_once(loopback: LoopbackEndpoint,
     assert len(loopback.asked) == before
 
 
-def test_a_question_gets_one_try_and_then_the_endpoint_is_left_alone_for_a_while(
+def test_a_question_gets_one_try_and_a_failed_endpoint_is_not_called_for_a_while(
     loopback: LoopbackEndpoint, tmp_path: Path
 ) -> None:
     clock = Clock()

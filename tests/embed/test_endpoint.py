@@ -39,7 +39,9 @@ def test_texts_become_unit_vectors_in_their_order(loopback: LoopbackEndpoint, tm
     assert asked.body == {"model": "words", "input": ["car", "bread", "automobile", "river"]}
 
 
-def test_what_may_pass_is_tried_again_with_longer_pauses(loopback: LoopbackEndpoint, tmp_path: Path) -> None:
+def test_temporary_failures_are_retried_with_longer_pauses(
+    loopback: LoopbackEndpoint, tmp_path: Path
+) -> None:
     clock = Clock()
     mine = embedder(loopback, tmp_path, clock)
     loopback.answers = [(429, {"Retry-After": "7"}, b"{}"), (500, {}, b"oops"), (503, {}, b"")]
@@ -55,7 +57,7 @@ def test_what_may_pass_is_tried_again_with_longer_pauses(loopback: LoopbackEndpo
     ("status", "hint"),
     [(401, "key"), (403, "key"), (404, "embedding.model"), (400, "settings"), (307, "settings")],
 )
-def test_what_will_not_pass_is_not_tried_again(
+def test_permanent_failures_are_not_retried(
     loopback: LoopbackEndpoint, tmp_path: Path, status: int, hint: str
 ) -> None:
     clock = Clock()
@@ -181,7 +183,7 @@ def test_a_key_that_no_header_can_hold_is_refused_and_not_shown(key: str) -> Non
     assert key not in caught.value.message + caught.value.hint
 
 
-def test_the_address_is_taken_with_and_without_its_last_part() -> None:
+def test_the_address_is_accepted_with_and_without_its_last_part() -> None:
     for url in ("https://x.example/v1", "https://x.example/v1/", " https://x.example/v1/embeddings"):
         assert check_endpoint(Endpoint(url, "m")).url == "https://x.example/v1"
     with pytest.raises(EmbeddingError, match=r"embedding\.model"):

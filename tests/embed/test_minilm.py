@@ -28,7 +28,7 @@ def test_the_tokenizer_gives_the_ids_of_the_uncased_vocabulary_of_bert() -> None
     assert tokenizer.get_vocab_size() == minilm._END - minilm._FIRST + 4
 
 
-def test_what_is_not_installed_is_named_with_how_to_install_it(
+def test_a_missing_package_is_named_with_how_to_install_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(minilm, "MODULE", "no_package_has_this_name")

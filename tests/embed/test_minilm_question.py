@@ -56,7 +56,7 @@ def tokenizers() -> tuple[Any, Tokenizer]:
 
 
 @installed
-def test_weights_that_changed_are_not_asked(tmp_path: Path) -> None:
+def test_weights_that_changed_are_refused(tmp_path: Path) -> None:
     with open(minilm.find_weights(), "rb") as file:
         data = bytearray(file.read())
     data[100_000] ^= 1

@@ -200,7 +200,7 @@ def test_vectors_have_length_one_even_when_the_model_asks_for_none(tmp_path: Pat
     assert lengths == pytest.approx([1, 0])
 
 
-def test_a_model_with_numbers_that_are_none_never_gives_a_vector_that_is_none(tmp_path: Path) -> None:
+def test_a_model_with_nan_or_infinity_gives_no_such_vector(tmp_path: Path) -> None:
     vectors = random_vectors("float32")
     vectors[WORDS.index("bad")] = np.nan
     vectors[WORDS.index("dice")] = np.inf

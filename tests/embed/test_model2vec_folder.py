@@ -37,7 +37,7 @@ def test_layouts_of_a_folder_are_those_of_model2vec() -> None:
     assert theirs == [(config, inner, tensor == "embedding.weight") for config, inner, tensor in LAYOUTS]
 
 
-def test_a_folder_that_is_gone_is_never_asked_of_a_hub(tmp_path: Path) -> None:
+def test_a_missing_folder_is_never_requested_from_a_hub(tmp_path: Path) -> None:
     embedder = opened(write_model(tmp_path / "model"))
     shutil.rmtree(tmp_path / "model")
     with pytest.raises(EmbeddingError, match="model2vec cannot load the model") as caught:

@@ -126,5 +126,5 @@ def test_any_bytes_as_a_model_file_give_a_header_or_an_embedding_error(
         assert read_header(str(path)).size == len(content)
 
 
-def test_the_model_that_the_misfits_vary_is_loaded(tmp_path: Path) -> None:
+def test_the_valid_model_that_the_misfits_are_made_from_is_loaded(tmp_path: Path) -> None:
     assert opened(write_model(tmp_path)).embed_one("git").any()

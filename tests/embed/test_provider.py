@@ -26,7 +26,7 @@ def run(code: str, **environment: str) -> str:
     ).stdout
 
 
-def test_provider_none_is_no_embedder() -> None:
+def test_the_provider_none_gives_no_embedder() -> None:
     assert open_embedder("none") is None
 
 
@@ -85,7 +85,7 @@ def test_a_broken_installation_says_to_install_again(tmp_path: Path, monkeypatch
 @pytest.mark.parametrize(
     ("provider", "path"), [("path", None), ("path", ""), ("path", "gone"), ("hub", None), ("", "x")]
 )
-def test_a_provider_that_cannot_be_is_an_error_with_a_hint(
+def test_an_invalid_provider_is_an_error_with_a_hint(
     provider: str, path: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -78,7 +78,9 @@ def test_directions_and_cosines_of_texts_are_the_same(
     assert cosines == pytest.approx([float(one @ other) for other in rest], abs=1e-5)
 
 
-def test_tokens_come_as_near_to_a_query(embedder: BundledEmbedder, plain: PurePythonModel) -> None:
+def test_the_nearness_of_tokens_to_a_query_is_the_same(
+    embedder: BundledEmbedder, plain: PurePythonModel
+) -> None:
     words = QUESTION.strip("?").split()
     weights = [1.0 + number for number in range(len(words))]
     stored = embedder.embed_available(TEXTS, [1] * len(TEXTS), len(TEXTS))[2]

@@ -72,7 +72,7 @@ def test_rows_are_those_of_the_file_whether_read_or_mapped(monkeypatch: pytest.M
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="an open file cannot be replaced there")
-def test_a_file_that_another_takes_the_place_of_is_read_on(tmp_path: Path) -> None:
+def test_a_file_that_is_replaced_can_still_be_read(tmp_path: Path) -> None:
     path = Path(shutil.copy(BUNDLED, tmp_path))
     table = TableRows(read_header(str(path)))
     beside = tmp_path / "new"
@@ -93,7 +93,7 @@ def test_a_file_that_has_shrunk_is_an_error_that_says_what_to_do(tmp_path: Path)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="asks the system which files are open")
-def test_a_model_that_nobody_uses_any_more_closes_its_file_without_a_collection(collecting_off: None) -> None:
+def test_an_unused_model_closes_its_file_without_a_garbage_collection(collecting_off: None) -> None:
     before = open_files(BUNDLED)
     embedder = open_embedder("bundled")
     assert embedder is not None

@@ -68,7 +68,7 @@ def test_shares_are_per_distinct_token_and_sum_to_one(words: list[tuple[list[int
     tokens, shares, owners = TOKENS.query_tokens(
         [tokens for tokens, _ in words], [weight for _, weight in words]
     )
-    assert len(set(tokens.tolist())) == len(tokens) == len(shares) <= table.MOST_ASKED
+    assert len(set(tokens.tolist())) == len(tokens) == len(shares) <= table.MAX_QUERY_TOKENS
     assert all(
         token in words[owner][0] for token, owner in zip(tokens.tolist(), owners.tolist(), strict=True)
     )
@@ -79,7 +79,7 @@ def test_shares_are_per_distinct_token_and_sum_to_one(words: list[tuple[list[int
 def test_the_heaviest_tokens_of_a_very_long_query_are_kept() -> None:
     words = [[token] for token in range(WORDS)]
     kept = set(TOKENS.query_tokens(words, [float(token) for token in range(WORDS)]).tokens.tolist())
-    assert len(kept) == table.MOST_ASKED
+    assert len(kept) == table.MAX_QUERY_TOKENS
     assert {WORDS - 1, WORDS - 2} <= kept
     assert 1 not in kept
 

@@ -141,7 +141,7 @@ def test_frequent_words_are_added_to_the_vocabulary(tmp_path: Path) -> None:
     assert grown["model"]["vocab"]["quuxify"] == len(settings["model"]["vocab"])
 
 
-def test_what_is_saved_reads_the_same_with_model2vec_and_here(tmp_path: Path) -> None:
+def test_a_saved_model_gives_the_same_vectors_with_model2vec_and_here(tmp_path: Path) -> None:
     from model2vec import StaticModel
 
     vocabulary, train = module("word_pieces"), module("train")

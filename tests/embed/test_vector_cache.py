@@ -22,7 +22,7 @@ def test_vectors_of_unused_texts_are_dropped(tmp_path: Path) -> None:
     assert opened(folder, tmp_path).embed_available(["car", "bread"], [1, 1], 0)[1] == [False, True]
 
 
-def test_the_vectors_of_two_models_before_this_one_are_kept(tmp_path: Path) -> None:
+def test_the_vectors_of_two_earlier_models_are_kept(tmp_path: Path) -> None:
     folders = [write_model(tmp_path / str(number), longest=10 + number) for number in range(4)]
     for folder in folders:
         embedder = opened(folder, tmp_path)

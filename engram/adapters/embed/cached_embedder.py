@@ -1,7 +1,7 @@
-"""The embedder of a slow provider: each vector is made once and cached.
+"""The embedder of a slow provider: each vector is computed once and cached.
 
-A long text is cut into slices; its own vector is the direction of the sum of theirs, so that nothing is embedded twice
-and no text is longer than a transformer reads.
+A long text is cut into slices; its own vector is the direction of the sum of theirs, so nothing is embedded twice, and
+no text is longer than a transformer reads.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 _LATER = "Engram retries later; `engram reindex` retries now."
 _PROBE = "how long are your vectors"
-_QUESTIONS_KEPT = 64
+_MAX_QUESTIONS = 64
 REST_NS = 30_000_000_000
-_SEAM = 80  # characters that a cut may move to fall between two words
+_MAX_SHIFT = 80  # characters by which a cut may move to fall between two words
 
 
 class EncodedEmbedder:
@@ -52,7 +52,7 @@ class EncodedEmbedder:
         """Ask the encoder for one vector if the dimensions are unknown (0). Raises EmbeddingError."""
         self.trust = trust
         self._now_ns = now_ns or time.time_ns
-        self._asked: set[bytes] = set()
+        self._used_keys: set[bytes] = set()
         self.name = name
         self.identity = identity
         self.cache = cache
@@ -65,8 +65,8 @@ class EncodedEmbedder:
         return self.embed_parts(texts, [1] * len(texts))
 
     def embed_parts(self, texts: Sequence[str], parts: Sequence[int]) -> NDArray[np.float32]:
-        """Return vectors of texts and of their parts, (rows, dimensions): unit rows or zeros. Raises EmbeddingError."""
-        slices, known, missing = self._cached(texts, parts)
+        """Return vectors of texts and their parts, (rows, dimensions): unit rows or zeros. Raises EmbeddingError."""
+        slices, known, missing = self._look_up(texts, parts)
         if missing:
             known |= self._make_vectors(missing, patient=True)
         return self._rows(slices, known)[0]
@@ -74,22 +74,22 @@ class EncodedEmbedder:
     def embed_available(
         self, texts: Sequence[str], parts: Sequence[int], most: int
     ) -> tuple[NDArray[np.float32], list[bool], list[bytes]]:
-        """Return the cached vectors, and make the others if they are at most `most`; zeros for an incomplete text."""
-        slices, known, missing = self._cached(texts, parts)
+        """Return the cached vectors, and make the others if there are at most `most`; zeros for an incomplete text."""
+        slices, known, missing = self._look_up(texts, parts)
         if 0 < len(missing) <= most:
             with contextlib.suppress(EmbeddingUnavailableError):
                 known |= self._make_vectors(missing, patient=False)
         return *self._rows(slices, known), []
 
     def without_numpy(self) -> None:
-        """Return None: what makes these vectors takes longer than numpy."""
+        """Return None: making these vectors takes longer than importing numpy."""
 
     def substitute_for(self, model: str) -> None:
-        """Return None: there are no other vectors."""
+        """Return None: an entry has no other vectors."""
 
     def nearness(
         self,
-        words: Sequence[str],  # noqa: ARG002 - those of a subclass
+        words: Sequence[str],  # noqa: ARG002 - used by a subclass
         weights: Sequence[float],  # noqa: ARG002
         texts: Sequence[bytes],  # noqa: ARG002
     ) -> Nearness | None:
@@ -97,25 +97,25 @@ class EncodedEmbedder:
         return None
 
     def embed_one(self, text: str) -> NDArray[np.float32]:
-        """Return the vector of one text, (dimensions,); those of the last queries are cached. Raises EmbeddingError."""
+        """Return the vector of one text, (dimensions,), cached for the last queries. Raises EmbeddingError."""
         return self._one(text)
 
     def similarities(self, text: str, others: Sequence[str]) -> list[float]:
         """Return the cosine of a text with each of the others. Raises EmbeddingError."""
-        one = self._one(text)
-        return [float(one @ self._one(other)) for other in others]
+        own = self._one(text)
+        return [float(own @ self._one(other)) for other in others]
 
     def _one(self, text: str) -> NDArray[np.float32]:
         found = self._questions.get(text)
         if found is None:
-            found = self._question(text)
-            if len(self._questions) >= _QUESTIONS_KEPT:
+            found = self._embed_question(text)
+            if len(self._questions) >= _MAX_QUESTIONS:
                 self._questions.clear()
             self._questions[text] = found
         return found
 
     def share(self, other: Embedder) -> None:
-        """Take over the cached queries and the loaded model of another store's embedder: one query is asked of several stores."""
+        """Take over the cached queries and the loaded model of another store's embedder, for a query of several stores."""
         if isinstance(other, EncodedEmbedder) and other.identity == self.identity:
             self._questions, self._encoder = other.questions_and_encoder
 
@@ -125,19 +125,19 @@ class EncodedEmbedder:
         return self._questions, self._encoder
 
     def drop_unused(self) -> None:
-        """Drop all cached vectors but those used since this was opened: every text of the store was."""
-        self.cache.keep_only(self._asked)
+        """Drop all cached vectors except those used since this was opened, which by then include every text of the store."""
+        self.cache.keep_only(self._used_keys)
 
-    def _question(self, text: str) -> NDArray[np.float32]:
+    def _embed_question(self, text: str) -> NDArray[np.float32]:
         known = self._read_cached([[text]])
         if text.strip() and text not in known:
             known[text] = self._encode([text], patient=False)[0]
         return known.get(text, numpy_module().zeros(self.dimensions, "float32"))  # type: ignore[no-any-return]
 
-    def _cached(
+    def _look_up(
         self, texts: Sequence[str], parts: Sequence[int]
     ) -> tuple[list[list[str]], dict[str, NDArray[np.float32]], list[str]]:
-        """Return the slices of texts, the cached vectors of those that have one, and the others, each once."""
+        """Return the slices of texts, the cached vectors by slice, and the distinct slices without one."""
         slices = [_slices(text, number) for text, number in zip(texts, parts, strict=True)]
         known = self._read_cached(slices)
         pieces = dict.fromkeys(piece for pieces in slices for piece in pieces if piece.strip())
@@ -151,7 +151,7 @@ class EncodedEmbedder:
         return dict(zip(pieces, packed.astype("float32"), strict=True))  # as read back from the cache
 
     def _encode(self, pieces: list[str], *, patient: bool) -> NDArray[np.float32]:
-        """Return unit rows of pieces from the encoder. Raises EmbeddingError if their length is not the expected one."""
+        """Return unit rows of pieces from the encoder. Raises EmbeddingError if they have another number of dimensions."""
         rows = self._ask(pieces, patient=patient)
         if rows.shape != (len(pieces), self.dimensions):
             raise EmbeddingError(
@@ -164,7 +164,7 @@ class EncodedEmbedder:
     def _read_cached(self, slices: Sequence[Sequence[str]]) -> dict[str, NDArray[np.float32]]:
         """Return the cached pieces with their vectors."""
         keys = {piece: text_key(piece) for pieces in slices for piece in pieces if piece.strip()}
-        self._asked.update(keys.values())
+        self._used_keys.update(keys.values())
         found = self.cache.found(list(dict.fromkeys(keys.values())))
         size = 2 * self.dimensions
         return {
@@ -176,20 +176,20 @@ class EncodedEmbedder:
     def _rows(
         self, slices: Sequence[Sequence[str]], known: dict[str, NDArray[np.float32]]
     ) -> tuple[NDArray[np.float32], list[bool]]:
-        """Return the rows of each text (the whole first, then several slices), and whether all of them are known."""
+        """Return the rows of each text (the whole, then its slices if there are several), and whether all are known."""
         count = sum(1 if len(pieces) == 1 else len(pieces) + 1 for pieces in slices)
         rows: NDArray[np.float32] = numpy_module().zeros((count, self.dimensions), dtype="float32")
         complete = []
         at = 0
         for pieces in slices:
-            there = all(piece in known or not piece.strip() for piece in pieces)
+            is_complete = all(piece in known or not piece.strip() for piece in pieces)
             several = len(pieces) > 1
-            if there:
+            if is_complete:
                 for number, piece in enumerate(pieces, at + several):
                     rows[number] = known.get(piece, 0)
                 if several:
                     rows[at] = rows[at + 1 : at + 1 + len(pieces)].sum(axis=0)
-            complete.append(there)
+            complete.append(is_complete)
             at += len(pieces) + several
         return units(rows), complete
 
@@ -199,9 +199,9 @@ class EncodedEmbedder:
         return found
 
     def _ask(self, pieces: list[str], *, patient: bool) -> NDArray[np.float32]:
-        """Return rows from the encoder; an impatient caller does not ask one that has just failed, in whatever process.
+        """Return rows from the encoder. Raises EmbeddingError.
 
-        Raises EmbeddingError.
+        For an impatient caller it is not tried again soon after it failed in any process.
         """
         until, trouble = self.cache.resting()
         if not patient and self._now_ns() < until <= self._now_ns() + REST_NS:
@@ -223,6 +223,8 @@ def _slices(text: str, parts: int) -> list[str]:
     edges = [0]
     for part in range(1, parts):
         middle = len(text) * part // parts
-        space = max(text.rfind(" ", middle - _SEAM, middle), text.rfind("\n", middle - _SEAM, middle))
+        space = max(
+            text.rfind(" ", middle - _MAX_SHIFT, middle), text.rfind("\n", middle - _MAX_SHIFT, middle)
+        )
         edges.append(max(edges[-1], space if space >= 0 else middle))
     return [text[start:end] for start, end in zip(edges, [*edges[1:], len(text)], strict=True)]

@@ -1,4 +1,4 @@
-"""An OpenAI-compatible embedding endpoint: its settings, and its vectors in batches, with retries if they may help."""
+"""An OpenAI-compatible embedding endpoint: its settings, and requests for vectors in batches, with retries."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 KEY_VARIABLE = "ENGRAM_EMBEDDING_KEY"
 _BATCH = 64  # texts
 _BATCH_CHARACTERS = 64_000
-_LONGEST = 8_000  # characters of a text: any endpoint reads so many
+_LONGEST = 8_000  # characters of a text, which every endpoint accepts
 _PATIENT_SECONDS = 60.0
 _TRIES = 5
 _FIRST_PAUSE = 0.5
@@ -28,7 +28,7 @@ _EXAMPLE = "For example: https://models.example.com/v1"
 class Endpoint(NamedTuple):
     """The settings of an endpoint: the address up to `/embeddings`, the model's name there, the key ("": none).
 
-    `dimensions` is requested unless it is 0; `timeout` is how many seconds a query waits.
+    `dimensions` is requested unless it is 0; `timeout` is the time in seconds that a query waits.
     """
 
     url: str
@@ -39,12 +39,12 @@ class Endpoint(NamedTuple):
 
     @property
     def identity(self) -> str:
-        """What made the vectors; the key is not part of it."""
+        """The identity of the vectors; the key is not part of it."""
         return f"endpoint:{self.model}:{self.dimensions}:{self.url}"
 
 
 def check_endpoint(endpoint: Endpoint) -> Endpoint:
-    """Return the endpoint with its address normalised. Raises EmbeddingError for one that cannot be used, or not safely."""
+    """Return the endpoint with its address normalised. Raises EmbeddingError if it cannot be used safely."""
     from urllib.parse import urlsplit
 
     url = endpoint.url.strip().rstrip("/").removesuffix("/embeddings")
@@ -83,7 +83,7 @@ class EndpointEncoder:
     """An `Encoder` that calls an endpoint."""
 
     def __init__(self, endpoint: Endpoint, pause: Callable[[float], None] | None = None) -> None:
-        """`pause` waits so many seconds between two attempts (default: time.sleep)."""
+        """`pause` waits a number of seconds between two attempts (default: time.sleep)."""
         from time import sleep
 
         self._endpoint = endpoint
@@ -92,31 +92,33 @@ class EndpointEncoder:
     def encode(self, texts: Sequence[str], *, patient: bool) -> NDArray[np.float32]:
         """Return one row per text. An impatient caller gets one attempt, within the endpoint's timeout.
 
-        Raises EmbeddingUnavailableError if the endpoint cannot be reached now or refuses, EmbeddingError for an
-        invalid answer.
+        Raises EmbeddingUnavailableError if the endpoint cannot be reached or refuses, EmbeddingError for an invalid
+        answer.
         """
         rows: list[list[float]] = []
         for batch in _batches(texts):
-            rows += self._encode_with_retries(batch) if patient else self._ask(batch, self._endpoint.timeout)
+            rows += (
+                self._encode_with_retries(batch) if patient else self._request(batch, self._endpoint.timeout)
+            )
         lengths = {len(row) for row in rows}
         if len(lengths) != 1 or 0 in lengths:
-            raise self._strange("vectors of different lengths, or none")
+            raise self._invalid_answer("vectors of different lengths, or none")
         return numpy_module().array(rows, dtype="float32")  # type: ignore[no-any-return]
 
     def _encode_with_retries(self, batch: list[str]) -> list[list[float]]:
         """Return the vectors of a batch, with a longer pause after each temporary failure."""
         wait = _FIRST_PAUSE
-        for left in reversed(range(_TRIES)):
+        for tries_left in reversed(range(_TRIES)):
             try:
-                return self._ask(batch, _PATIENT_SECONDS)
+                return self._request(batch, _PATIENT_SECONDS)
             except RefusalError as error:
-                if not left or not error.passes:
+                if not tries_left or not error.passes:
                     raise
                 self._pause(min(_LONGEST_PAUSE, max(wait, error.retry_after)))
                 wait *= 2
         raise AssertionError  # the last try returns or raises
 
-    def _ask(self, batch: list[str], seconds: float) -> list[list[float]]:
+    def _request(self, batch: list[str], seconds: float) -> list[list[float]]:
         body: dict[str, object] = {"model": self._endpoint.model, "input": batch}
         if self._endpoint.dimensions:
             body["dimensions"] = self._endpoint.dimensions
@@ -127,10 +129,10 @@ class EndpointEncoder:
         """Return the vectors of an answer in the order of the texts. Raises EmbeddingError."""
         try:
             data = answer["data"]  # type: ignore[index]
-            placed = {int(one["index"]): list(map(float, one["embedding"])) for one in data}
-            found = [placed[number] for number in range(count)]
+            by_index = {int(one["index"]): list(map(float, one["embedding"])) for one in data}
+            found = [by_index[number] for number in range(count)]
         except (TypeError, KeyError, ValueError, OverflowError) as error:
-            raise self._strange("no vector for each text") from error
+            raise self._invalid_answer("no vector for each text") from error
         wanted = self._endpoint.dimensions
         if wanted and len(found[0]) != wanted:
             raise EmbeddingError(
@@ -139,7 +141,7 @@ class EndpointEncoder:
             )
         return found
 
-    def _strange(self, what: str) -> EmbeddingUnavailableError:
+    def _invalid_answer(self, what: str) -> EmbeddingUnavailableError:
         return EmbeddingUnavailableError(
             f"{self._endpoint.url} answered with {what}.",
             "Is it an OpenAI-compatible endpoint (embedding.url)?",
@@ -147,7 +149,7 @@ class EndpointEncoder:
 
 
 def _batches(texts: Sequence[str]) -> list[list[str]]:
-    """Yield the texts in order, truncated to what endpoints read, in batches of limited number and length."""
+    """Return the texts in order, truncated, in batches of limited number and length."""
     batches: list[list[str]] = [[]]
     length = 0
     for text in texts:

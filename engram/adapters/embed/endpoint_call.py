@@ -1,4 +1,4 @@
-"""A request to an endpoint: within a deadline from the first byte to the last, and to the configured address only."""
+"""A request to an endpoint, with a deadline for the whole answer, and to the configured address only."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _LARGEST_ANSWER = 64 << 20
 _BLOCK = 1 << 16
-_MAY_PASS = (408, 409, 425, 429, 500, 502, 503, 504, 529)
+_TEMPORARY = (408, 409, 425, 429, 500, 502, 503, 504, 529)
 _MAX_REASON = 200
 
 
@@ -32,14 +32,14 @@ class RefusalError(EmbeddingUnavailableError):
 
 
 class _NoRedirects(HTTPRedirectHandler):
-    """Sends lore and key to the configured address, and nowhere else."""
+    """Refuses redirects, so that lore and key go only to the configured address."""
 
     def redirect_request(self, *_: Any) -> None:
-        """Follow no redirect: the answer is then an error with its status."""
+        """Return None, so that the redirect becomes an error with its status."""
 
 
 def post(url: str, key: str, body: dict[str, object], seconds: float) -> object:
-    """Return an endpoint's answer to a JSON document, within so many seconds in all. Raises RefusalError."""
+    """Post a JSON document and return the endpoint's answer, within `seconds` in all. Raises RefusalError."""
     deadline = time.monotonic() + seconds
     request = Request(url, json.dumps(body).encode(), _headers(key), method="POST")  # noqa: S310 - checked: http or https
     try:
@@ -91,7 +91,7 @@ def _unreachable_error(url: str, why: str) -> RefusalError:
 
 
 def _status_error(url: str, error: HTTPError, key: str) -> RefusalError:
-    """Return the error for an HTTP status, with the endpoint's own words if they help, and never the key."""
+    """Return the error for an HTTP status, with the endpoint's message if it is readable, and never the key."""
     reason = ""
     with contextlib.suppress(Exception):
         text = error.read1(_BLOCK).decode("utf-8", "replace")
@@ -100,15 +100,15 @@ def _status_error(url: str, error: HTTPError, key: str) -> RefusalError:
         reason = " ".join(text.split())[:_MAX_REASON]
     if key:
         reason = reason.replace(key, "…")
-    words = f" ({reason})" if reason.isprintable() and reason else ""
-    passes = error.code in _MAY_PASS
+    detail = f" ({reason})" if reason.isprintable() and reason else ""
+    passes = error.code in _TEMPORARY
     hint = {
         401: "Look at the key: ENGRAM_EMBEDDING_KEY or embedding.key.",
         403: "Look at the key: ENGRAM_EMBEDDING_KEY or embedding.key.",
         404: "Look at embedding.url and embedding.model.",
     }.get(error.code, "It is tried again in a while." if passes else "Look at the settings embedding.*.")
     return RefusalError(
-        f"The embedding endpoint {url} answered {error.code}{words}.",
+        f"The embedding endpoint {url} answered {error.code}{detail}.",
         hint,
         passes=passes,
         retry_after=_retry_after(error),

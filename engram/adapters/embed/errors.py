@@ -12,4 +12,4 @@ class EmbeddingError(EngramError):
 
 
 class EmbeddingUnavailableError(EmbeddingError):
-    """A provider gives no vectors at the moment; existing ones stay valid, and it is tried again later."""
+    """A provider is temporarily unavailable; existing vectors stay valid, and it is retried later."""

@@ -1,8 +1,8 @@
-"""Late interaction: how near the tokens of texts come to each token of a query, by the vectors of single tokens.
+"""Late interaction: the nearness of the tokens of texts to each token of a query, by the vectors of single tokens.
 
 MaxSim as in ColBERT (Khattab/Zaharia 2020), over static token vectors: for each query token the cosine of the text's
-nearest token. The vector of a whole text says what it is about; this says whether each part of the query is in it, and
-whether all of it is in one place.
+nearest token. The vector of a whole text says what it is about; this says whether it has each part of the query, and
+whether it has them in one place.
 """
 
 from __future__ import annotations
@@ -12,22 +12,22 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# The first numbers of a vector carry most (Matryoshka training, PCA): comparing 128 was measured to be no worse than 256.
+# The first dimensions carry most information (Matryoshka training, PCA): 128 were measured to be no worse than 256.
 COMPARED = 128
-MOST_ASKED = 48
-MOST_STORED = 2048
-STRETCH = 48  # tokens, about two sentences: the answer has to be in one place
-TWO_BYTES = 65_536
+MAX_QUERY_TOKENS = 48
+MAX_STORED_TOKENS = 2048
+STRETCH = 48  # tokens, about two sentences: an answer is in one place
+TWO_BYTE_IDS = 65_536  # token ids that fit into two bytes
 _NOTHING = (0.0, 0)
 TINY = 1e-9
-SCALE = 224.0  # 127 stands for 0.567: hardly any number of a unit vector is larger
+SCALE = 224.0  # 127 stands for 0.567, which few numbers of a unit vector exceed
 
 
 class PlainNearness(NamedTuple):
-    """The tokens of a query, and for each text and token the cosine of the nearest token, 0..1: `stretch` in the best
-    stretch of the text, `whole` in all of it.
+    """For each text and query token the cosine of the nearest token, 0..1: in the best `stretch`, and in the `whole` text.
 
-    `shares` are those of the tokens (1 in all), `words` the numbers of their words, `lengths` those of the texts in tokens.
+    `shares` are those of the query's tokens (1 in all), `words` the numbers of their words, `lengths` those of the texts
+    in tokens.
     """
 
     shares: list[float]

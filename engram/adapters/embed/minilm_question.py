@@ -1,7 +1,7 @@
-"""The sentence transformer of the extra `neural` for one question, with numpy alone: the same vectors as by onnxruntime.
+"""The sentence transformer of the extra `neural` for one question, with numpy alone: the same vectors as onnxruntime's.
 
-onnxruntime takes 0.29 CPU-s to start, and 200 MB; this takes 0.03 for its first question, and the weights are read where
-they are, in the mapped file. Entries are read in batches, at which onnxruntime is better.
+onnxruntime takes 0.29 CPU-s to start, and 200 MB; this takes 0.03 for its first question, and uses the weights in the
+mapped file. Entries are read in batches, for which onnxruntime is faster.
 
 The model is BERT: https://arxiv.org/abs/1810.04805, with six layers, twelve heads, and the mean of the tokens for a text.
 """
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float32]
 
 _BYTES = 22_928_619
-_HEAD = 160_000  # bytes: the graph and the weights that are floats. Who reads entries checks the whole file.
+_HEAD = 160_000  # bytes: the graph and the float weights; the encoder of entries checks the whole file
 _HEAD_SHA256 = "d4a5996e325d1a2713f9f5013d653144170677eaba89c7f89d4ee5aeaf41a1cf"
 _HEADS = 12
 _EPSILON = 1e-12
@@ -45,11 +45,11 @@ _PRODUCTS = (
     "attention.self.query", "attention.self.key", "attention.self.value", "attention.output.dense",
     "intermediate.dense", "output.dense",
 )  # fmt: skip
-_KEPT = 64  # questions
+_MAX_CACHED = 64  # questions
 
 
 class Linear(NamedTuple):
-    """A product with weights of one byte, each column with a scale of its own, and what is added."""
+    """A linear layer with int8 weights, a scale for each column, and a bias."""
 
     weights: NDArray[np.int8]
     scale: Floats
@@ -68,7 +68,7 @@ class Norm(NamedTuple):
     bias: Floats
 
     def of(self, rows: Floats) -> Floats:
-        """Return the rows with mean 0 and variance 1, scaled and moved."""
+        """Return the normalised rows."""
         centred = rows - rows.mean(axis=1, keepdims=True)
         variance = (centred * centred).mean(axis=1, keepdims=True)
         found: Floats = centred / numpy_module().sqrt(variance + _EPSILON) * self.weight + self.bias
@@ -76,7 +76,7 @@ class Norm(NamedTuple):
 
 
 class Layer(NamedTuple):
-    """One layer: attention, and two products with a gelu between them."""
+    """One layer: attention, then a feed-forward network with a GELU."""
 
     query: Linear
     key: Linear
@@ -88,15 +88,15 @@ class Layer(NamedTuple):
     norm: Norm
 
     def of(self, rows: Floats) -> Floats:
-        """Return what the layer makes of the tokens of one text."""
+        """Apply the layer to the token vectors of one text."""
         rows = self.attended_norm.of(rows + self.attended.of(self._attention(rows)))
         return self.norm.of(rows + self.narrower.of(_gelu(self.wider.of(rows))))
 
     def _attention(self, rows: Floats) -> Floats:
         np = numpy_module()
         query, key, value = (
-            one.of(rows).reshape(len(rows), _HEADS, -1).swapaxes(0, 1)
-            for one in (self.query, self.key, self.value)
+            linear.of(rows).reshape(len(rows), _HEADS, -1).swapaxes(0, 1)
+            for linear in (self.query, self.key, self.value)
         )
         scores = query @ key.swapaxes(1, 2) * query.shape[2] ** -0.5
         shares = np.exp(scores - scores.max(axis=2, keepdims=True))
@@ -109,7 +109,7 @@ class Transformer:
     """The weights in a file, as layers."""
 
     def __init__(self, tensors: dict[str, NDArray[np.floating | np.int8]]) -> None:
-        """Name the weights. Raises KeyError, IndexError for those of another model."""
+        """Assign the weights to layers. Raises KeyError, IndexError for another model."""
         products = [
             name.removesuffix("_q") for name in tensors if name.endswith("_q") and name.startswith("val_")
         ]
@@ -121,7 +121,7 @@ class Transformer:
         ]
 
     def of(self, ids: list[int]) -> Floats:
-        """Return the vector of a text by its token ids: the mean of what the last layer makes of its tokens."""
+        """Return the vector of a text by its token ids: the mean of the last layer's token vectors."""
         rows = self._rows("word", ids) + self._rows("position", list(range(len(ids))))
         rows = self._norm.of(rows + self._tensors["inner.embeddings.token_type_embeddings.weight"][0])
         for layer in self._layers:
@@ -153,13 +153,13 @@ class Transformer:
 
 
 def question_tokenizer(bundled_folder: str) -> Tokenizer:
-    """Return the transformer's tokenizer for a question: the library is loaded only for what is neither ASCII nor typography."""
+    """Return the transformer's tokenizer, which loads the library only for text beyond ASCII and typography."""
     library = LibraryTokenizer(lambda: read_tokenizer(bundled_folder), None)
     return WordPieceTokenizer(transformer_vocabulary(bundled_folder), library)
 
 
 class QuestionReader:
-    """Reads questions; the last ones are kept."""
+    """Reads questions; caches the last ones."""
 
     def __init__(self, weights: str, bundled_folder: str) -> None:
         """Load nothing until the first question."""
@@ -167,16 +167,16 @@ class QuestionReader:
         self._bundled_folder = bundled_folder
         self._tokenizer: Tokenizer | None = None
         self._transformer: Transformer | None = None
-        self._kept: dict[str, Floats] = {}
+        self._cache: dict[str, Floats] = {}
 
     def read(self, text: str) -> Floats:
-        """Return the vector of a question, (DIMENSIONS,): of length 1, or zeros without any word. Raises EmbeddingError."""
-        found = self._kept.get(text)
+        """Return the vector of a question, (DIMENSIONS,): of length 1, or zeros for a blank one. Raises EmbeddingError."""
+        found = self._cache.get(text)
         if found is None:
             found = self._read(text)
-            if len(self._kept) >= _KEPT:
-                self._kept.clear()
-            self._kept[text] = found
+            if len(self._cache) >= _MAX_CACHED:
+                self._cache.clear()
+            self._cache[text] = found
         return found
 
     def _read(self, text: str) -> Floats:
@@ -205,7 +205,7 @@ class QuestionReader:
 
 
 def _gelu(rows: Floats) -> Floats:
-    """Return x · Φ(x). The error function is that of Abramowitz and Stegun, 7.1.26: within 1.5e-7."""
+    """Return x · Φ(x), with the approximation 7.1.26 of Abramowitz and Stegun for the error function (within 1.5e-7)."""
     np = numpy_module()
     size = np.abs(rows) * 0.5**0.5
     step = 1 / (1 + 0.3275911 * size)

@@ -35,16 +35,15 @@ class StaticModel:
     def embed_parts(
         self, texts: Sequence[str], parts: Sequence[int]
     ) -> tuple[NDArray[np.float32], list[bytes]]:
-        """Return vectors of texts and of their parts, (rows, dimensions): unit rows or zeros; and the tokens of each text.
+        """Return vectors of texts and their parts, (rows, dimensions): unit rows or zeros; and the tokens of each text.
 
-        Text `i` gives one row, and if `parts[i]` is more than 1, one more for each of so many slices of equally
-        many tokens, after the row of the whole. It is tokenised once, and its sum is that of its parts. Raises
-        EmbeddingError.
+        Text `i` gives one row, and if `parts[i]` is more than 1, that many further rows for slices of equally many
+        tokens. It is tokenised once, and its sum is the sum of its parts. Raises EmbeddingError.
         """
         count = sum(1 if number == 1 else number + 1 for number in parts)
         sums: NDArray[np.float32] = numpy_module().empty((count, self._dimensions), dtype="float32")
         at = 0
-        # All words first, then vectors: each pass finds its memory in the processor's cache.
+        # All tokens first, then all vectors: each pass then works on memory in the processor's cache.
         tokens = list(map(self._ids, texts))
         if count == len(texts) and self.table.short_sums(tokens, sums):
             return units(sums), list(map(self._directions.packed, tokens))
@@ -64,7 +63,7 @@ class StaticModel:
         return self.table.unit_mean(self._ids(text))
 
     def nearness(self, words: Sequence[str], weights: Sequence[float], texts: Sequence[bytes]) -> Nearness:
-        """Return how near the tokens of texts come to those of a query's words. Raises EmbeddingError, ValueError."""
+        """Return the nearness of the tokens of texts to those of a query's words. Raises EmbeddingError, ValueError."""
         directions = self._directions
         query = directions.query_tokens(list(map(self.tokenizer.ids, words)), weights)
         return Nearness(query, directions.nearest(query, texts), directions.lengths(texts))

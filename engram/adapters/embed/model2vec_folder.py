@@ -1,6 +1,6 @@
-"""A folder that model2vec or sentence-transformers saved: found cheaply, loaded and checked by model2vec.
+"""A folder saved by model2vec or sentence-transformers: found cheaply, then loaded and checked by model2vec.
 
-Only the folder itself is ever read: an absolute path is no name of a model on a hub.
+Only the folder is ever read, since an absolute path cannot be the name of a model on a hub.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 
 class FoundModel(NamedTuple):
-    """What an index has to know of a model."""
+    """The facts about a model that an index needs."""
 
     identity: str
     dimensions: int
 
 
 # Configuration, folder of the other files, tensor: as in `model2vec.persistence.datamodels.FOLDER_LAYOUTS`, in its order
-# (a test compares). Importing model2vec costs 0.11 CPU-s, which commands that embed nothing do not pay.
+# (a test compares them). Importing model2vec takes 0.11 CPU-s, which commands that embed nothing save.
 LAYOUTS = (
     ("config.json", "", TABLE),
     ("config_sentence_transformers.json", "", "embedding.weight"),
@@ -57,17 +57,17 @@ def find_model(folder: str) -> FoundModel:
 
 
 def load_model(folder: str) -> StaticModel:
-    """Load the model in a folder with model2vec. Raises EmbeddingError if it cannot be loaded or does not fit together.
+    """Load the model in a folder with model2vec. Raises EmbeddingError if it cannot be loaded or is inconsistent.
 
-    Its own `encode` is not used: passages and late interaction need the sums and vectors of tokens, and it changes its
-    tokenizer with every call, which threads share.
+    model2vec's `encode` is not used: passages and late interaction need sums and vectors of tokens, and it modifies
+    its tokenizer, which threads share, in every call.
     """
     from engram.adapters.embed.model import StaticModel
     from engram.adapters.embed.table import TokenTable
     from engram.adapters.embed.tokenizing import LibraryTokenizer
     from engram.adapters.numeric import numpy_module
 
-    numpy_module()  # sets its threads before model2vec imports it
+    numpy_module()  # sets the number of threads before model2vec imports numpy
     loaded = _load(folder)
     vectors = loaded.embedding
     if vectors.dtype not in ("int8", "float32"):  # numpy multiplies float16 very slowly
@@ -81,12 +81,12 @@ def load_model(folder: str) -> StaticModel:
 
 
 def _load(folder: str) -> Loaded:
-    """Return model2vec's model, which is to read texts whole."""
+    """Return model2vec's model, without truncation of texts."""
     from model2vec import StaticModel as Loaded
 
     try:
         loaded = Loaded.from_pretrained(os.path.abspath(folder))
-        loaded.config.pop("max_length", None)  # or it logs a warning about the next line
+        loaded.config.pop("max_length", None)  # else the next line logs a warning
         loaded.max_length = None
     except Exception as error:  # model2vec, safetensors and tokenizers have no common type for a bad file
         reason = str(error).rstrip(".") or type(error).__name__
@@ -96,7 +96,7 @@ def _load(folder: str) -> Loaded:
 
 
 def _check(folder: str, loaded: Loaded, tokens: int, mapping: NDArray[np.intp] | None) -> None:
-    """Raise EmbeddingError for what model2vec notices only with a text, or never."""
+    """Raise EmbeddingError for inconsistencies that model2vec notices late or never."""
     wrong = ""
     rows = len(loaded.embedding)
     words = 1 + max(loaded.tokenizer.get_vocab().values())

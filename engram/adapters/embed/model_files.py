@@ -1,4 +1,4 @@
-"""The files of a model: safetensors with its header parsed by hand and its tensors memory-mapped, and what identifies them.
+"""The files of a model: safetensors, with its header parsed here, and the identities of models.
 
 Format (https://github.com/huggingface/safetensors#format): 8 bytes little-endian header length n, n bytes of JSON
 `{name: {"dtype", "shape", "data_offsets": [start, end]}}`, then the data, where offsets count from.
@@ -19,7 +19,7 @@ MODEL_FILE = "model.safetensors"
 TOKENIZER_FILE = "tokenizer.json"
 TABLE = "embeddings"  # model2vec's name of the tensor
 _LARGEST_HEADER = 100_000_000  # the format's own limit
-AGAIN = "Install Engram again."
+REINSTALL = "Install Engram again."
 HINT = "Name a folder that model2vec saved (StaticModel.save_pretrained), or use the bundled model."
 
 
@@ -59,7 +59,7 @@ def read_header(path: str) -> TensorFile:
 
 
 def read_tensor(file: TensorFile, name: str, dtype: str) -> bytes:
-    """Read a small tensor. Raises EmbeddingError if the file has none by this name and of this type, or has shrunk."""
+    """Read a small tensor. Raises EmbeddingError if the file has none of this name and type, or has shrunk."""
     tensor = file.tensors.get(name)
     try:
         if tensor is None or tensor.dtype != dtype:
@@ -70,7 +70,7 @@ def read_tensor(file: TensorFile, name: str, dtype: str) -> bytes:
         if len(data) != tensor.end - tensor.start:
             raise ValueError("it has shrunk")
     except (OSError, ValueError) as error:
-        raise EmbeddingError(f"The model file {file.path} cannot be read: {error}.", AGAIN) from error
+        raise EmbeddingError(f"The model file {file.path} cannot be read: {error}.", REINSTALL) from error
     return data
 
 
@@ -130,16 +130,18 @@ _SAMPLE_BYTES = 4096
 def bundled_identity(folder: str) -> str:
     """Return the stored digest of the bundled model. Raises EmbeddingError if the file is missing."""
     try:
-        with open(os.path.join(folder, IDENTITY_FILE), encoding="utf-8") as file:  # one codec less to import
+        with open(
+            os.path.join(folder, IDENTITY_FILE), encoding="utf-8"
+        ) as file:  # its codec is loaded already
             return f"bundled:{file.read().strip()}:{SCHEME}"
     except (OSError, ValueError) as error:
-        raise EmbeddingError("The bundled model is incomplete.", AGAIN) from error
+        raise EmbeddingError("The bundled model is incomplete.", REINSTALL) from error
 
 
 def folder_identity(file: TensorFile, tokenizer: str) -> str:
-    """Return a digest of a model's header, size, 64 blocks spread over its data, and tokenizer (about 3 ms, not 30).
+    """Return a digest of a model's header, size, tokenizer and 64 blocks of its data (about 3 ms, not 30).
 
-    It is the same for copies of a folder. Raises EmbeddingError if a file cannot be read.
+    Copies of a folder have the same one. Raises EmbeddingError if a file cannot be read.
     """
     from hashlib import blake2b
 
@@ -159,9 +161,9 @@ def folder_identity(file: TensorFile, tokenizer: str) -> str:
 
 
 def derived_files(folder: str) -> dict[str, bytes]:
-    """Return the files beside the bundled model that are derived from it: its words by id, and its full digest.
+    """Return the files that are derived from the bundled model: its words by id, and its full digest.
 
-    For replacing the model, and for a test. Raises ValueError if the word list could not be read back.
+    Used to replace the model, and by a test. Raises ValueError if the word list could not be read back.
     """
     from hashlib import blake2b
 

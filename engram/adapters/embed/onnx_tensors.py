@@ -1,4 +1,4 @@
-"""The weights in an ONNX file, mapped: without onnxruntime, whose start costs a command more than a small model's answer.
+"""Read the weights in a mapped ONNX file without onnxruntime, which takes longer to start than a small model to answer.
 
 An ONNX file is a protobuf message (https://github.com/onnx/onnx/blob/main/onnx/onnx.proto): `graph` is field 7 of it, a
 graph's `initializer` field 5, and of such a tensor `dims` is field 1, `data_type` 2, `name` 8 and `raw_data` 9.
@@ -25,21 +25,21 @@ _NAME = 8
 _RAW = 9
 _TYPES = {1: "<f4", 3: "<i1"}
 # Wire types of protobuf.
-_NUMBER = 0
+_VARINT = 0
 _EIGHT_BYTES = 1
 _BYTES = 2
 _FOUR_BYTES = 5
 
 
 def read_tensors(data: memoryview) -> dict[str, NDArray[np.floating | np.int8]]:
-    """Return the initializers of floats and one-byte integers by name, in the file's order. Raises ValueError, IndexError."""
+    """Return the float and int8 initializers by name, in the file's order. Raises ValueError, IndexError."""
     found = {}
     for graph in _messages(data, _GRAPH):
         for initializer in _messages(graph, _INITIALIZER):
             parts: dict[int, Any] = {_DIMS: []}
             for field, value in _fields(initializer):
                 if field == _DIMS:
-                    parts[_DIMS] += [value] if isinstance(value, int) else _numbers(value)
+                    parts[_DIMS] += [value] if isinstance(value, int) else _varints(value)
                 else:
                     parts[field] = value
             if parts.get(_TYPE) in _TYPES and _RAW in parts:
@@ -53,17 +53,17 @@ def _messages(data: memoryview, wanted: int) -> Iterator[memoryview]:
 
 
 def _fields(data: memoryview) -> Iterator[tuple[int, int | memoryview]]:
-    """Yield the fields of a message: their numbers with an integer, or with bytes."""
+    """Yield the fields of a message: their numbers with integers or bytes."""
     at = 0
     while at < len(data):
-        key, at = _number(data, at)
+        key, at = _varint(data, at)
         kind = key & 7
-        if kind == _NUMBER:
-            value, at = _number(data, at)
+        if kind == _VARINT:
+            value, at = _varint(data, at)
             yield key >> 3, value
             continue
         if kind == _BYTES:
-            size, at = _number(data, at)
+            size, at = _varint(data, at)
         elif kind in (_EIGHT_BYTES, _FOUR_BYTES):
             size = 8 if kind == _EIGHT_BYTES else 4
         else:
@@ -72,16 +72,16 @@ def _fields(data: memoryview) -> Iterator[tuple[int, int | memoryview]]:
         at += size
 
 
-def _numbers(data: memoryview) -> list[int]:
+def _varints(data: memoryview) -> list[int]:
     found, at = [], 0
     while at < len(data):
-        value, at = _number(data, at)
+        value, at = _varint(data, at)
         found.append(value)
     return found
 
 
-def _number(data: memoryview, at: int) -> tuple[int, int]:
-    """Read a number of seven bits a byte, the lowest first; also return where the next one begins."""
+def _varint(data: memoryview, at: int) -> tuple[int, int]:
+    """Read a varint (seven bits a byte, the lowest first); return it and the position after it."""
     value = shift = 0
     while True:
         byte = data[at]

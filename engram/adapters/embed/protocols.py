@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 class Embedder(Protocol):
     """Texts to unit vectors.
 
-    `name` is the provider ("bundled", "neural", "path", "onnx", "endpoint"); `identity` changes whenever its vectors would,
-    so vectors of another identity have to be made again. `costly` says that vectors are too slow to wait for those
-    of many entries. Safe to use from several threads.
+    `name` is the provider ("bundled", "neural", "path", "onnx", "endpoint"); `identity` changes whenever its vectors do,
+    so vectors of another identity have to be made again. `costly` says that the vectors of many entries are too slow to
+    wait for. Safe to use from several threads.
     """
 
     @property
@@ -29,7 +29,7 @@ class Embedder(Protocol):
 
     @property
     def identity(self) -> str:
-        """What made the vectors: provider, model and method."""
+        """The origin of the vectors: provider, model and method."""
 
     @property
     def dimensions(self) -> int:
@@ -41,38 +41,38 @@ class Embedder(Protocol):
 
     @property
     def trust(self) -> Trust | None:
-        """What evidence of a question asked now is made of, with these cosines; None where nobody measured it."""
+        """How evidence is computed from these cosines; None if that was not measured."""
 
     @property
     def immediate(self) -> Embedder | None:
-        """What embeds any text at once, for comparing texts that are not in the index; None if nothing does."""
+        """An embedder that embeds any text at once, to compare texts that are not in the index; None if there is none."""
 
     def without_numpy(self) -> PlainModel | None:
-        """Return what asks one question without numpy; None where that is no quicker, or not to be had. Raises EmbeddingError."""
+        """Return a model for one question without numpy; None if there is none or it is no faster. Raises EmbeddingError."""
 
     def substitute_for(self, model: str) -> Embedder | None:
-        """Return what asks an index of the model with this identity while most of its entries lack vectors; None for nothing."""
+        """Return an embedder for an index of the identity `model` while most entries lack vectors; None if there is none."""
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return one row per text, (len(texts), dimensions): of length 1, or zeros for a text without known words."""
 
     def embed_parts(self, texts: Sequence[str], parts: Sequence[int]) -> NDArray[np.float32]:
-        """Return rows for each text: of the whole, and if `parts[i]` > 1, of so many slices of about equal length."""
+        """Return rows for each text: of the whole, and if `parts[i]` > 1, of that many slices of about equal length."""
 
     def embed_available(
         self, texts: Sequence[str], parts: Sequence[int], most: int
     ) -> tuple[NDArray[np.float32], list[bool], list[bytes]]:
-        """Return the rows of `embed_parts` that are available without waiting (else zeros), and for which texts they are.
+        """Return the rows of `embed_parts` that are available without waiting (else zeros), and which texts have theirs.
 
-        Also return each text's tokens as `nearness` takes them; none if single tokens have no vectors. A costly
-        provider returns those made before, and makes the rest if it is at most `most` slices.
+        Also return each text's tokens, for `nearness`; none if single tokens have no vectors. A costly provider returns
+        cached rows, and makes the rest if there are at most `most` slices.
         """
 
     def share(self, other: Embedder) -> None:
         """Share the cache of queries with another embedder of the same identity."""
 
     def drop_unused(self) -> None:
-        """Drop all cached vectors but those used since this was opened: every text of the store was."""
+        """Drop all cached vectors except those used since this was opened, which by then include every text of the store."""
 
     def embed_one(self, text: str) -> NDArray[np.float32]:
         """Return the vector of one text, (dimensions,)."""
@@ -83,29 +83,29 @@ class Embedder(Protocol):
     def nearness(
         self, words: Sequence[str], weights: Sequence[float], texts: Sequence[bytes]
     ) -> Nearness | None:
-        """Return how near the tokens of `texts` come to those of a query's `words`, each with its weight.
+        """Return the nearness of the tokens of `texts` to those of a query's `words`, each with its weight.
 
-        None if single tokens have no vectors. Raises ValueError for bytes that are no tokens.
+        None if single tokens have no vectors. Raises ValueError for bytes that are not tokens.
         """
 
 
 class PlainModel(Protocol):
-    """What answers one question without numpy."""
+    """A model that embeds one question without numpy."""
 
     def direction(self, text: str) -> list[int]:
-        """Return the vector of a question in numbers of one byte, as an index holds them; [] without known words."""
+        """Return the vector of a question as int8 numbers, as an index stores it; [] without known words."""
 
     def nearness(
         self, words: Sequence[str], weights: Sequence[float], texts: Sequence[bytes]
     ) -> PlainNearness:
-        """Return how near the tokens of texts come to those of a query's words. Raises ValueError."""
+        """Return the nearness of the tokens of texts to those of a query's words. Raises ValueError."""
 
 
 class Encoder(Protocol):
     """Makes vectors of texts slowly: a transformer, or a remote service."""
 
     def encode(self, texts: Sequence[str], *, patient: bool) -> NDArray[np.float32]:
-        """Return one row per text, of any length but 0; a `patient` caller can wait. Raises EmbeddingError."""
+        """Return one row per text, of any length except 0; a `patient` caller can wait. Raises EmbeddingError."""
 
 
 class Tokenizer(Protocol):
@@ -118,4 +118,4 @@ class Tokenizer(Protocol):
         """Return the same as C ints, one after the other."""
 
     def forget(self) -> None:
-        """Free the memory of the words met so far: many texts are done, and no more are coming."""
+        """Clear the caches of words, after many texts."""

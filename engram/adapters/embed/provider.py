@@ -1,4 +1,4 @@
-"""Opens an embedding provider by its configured name."""
+"""Open an embedding provider by its configured name."""
 
 from __future__ import annotations
 
@@ -32,19 +32,17 @@ if TYPE_CHECKING:
     from engram.adapters.embed.table import Nearness
     from engram.domain.recall.ranking import Trust
 
-# The embedder of a static model: name, identity and dimensions at once, everything else with the first text.
-
-_BEFORE_NUMPY = 12  # calls in which the slower way has taken as long as the import of numpy
+_BEFORE_NUMPY = 12  # calls without numpy, which together take as long as its import
 
 
 class StaticEmbedder:
-    """An `Embedder` over a table of token vectors; its own have length 1 whatever the model's config.json says."""
+    """An `Embedder` over a table of token vectors, whose vectors have length 1 whatever the model's config.json says."""
 
     costly = False
     trust: Trust | None = None
 
     def __init__(self, name: str, identity: str, dimensions: int, load: Callable[[], StaticModel]) -> None:
-        """`load` is called with the first text and may raise EmbeddingError."""
+        """Load nothing yet: `load` is called with the first text and may raise EmbeddingError."""
         self.name = name
         self.identity = identity
         self.dimensions = dimensions
@@ -56,26 +54,26 @@ class StaticEmbedder:
         return self._model().embed(texts)
 
     def embed_parts(self, texts: Sequence[str], parts: Sequence[int]) -> NDArray[np.float32]:
-        """Return vectors of texts and of their parts, (rows, dimensions): unit rows or zeros. Raises EmbeddingError."""
+        """Return vectors of texts and their parts, (rows, dimensions): unit rows or zeros. Raises EmbeddingError."""
         return self._model().embed_parts(texts, parts)[0]
 
     def embed_available(
         self,
         texts: Sequence[str],
         parts: Sequence[int],
-        most: int,  # noqa: ARG002 - they all cost next to nothing
+        most: int,  # noqa: ARG002 - all are cheap
     ) -> tuple[NDArray[np.float32], list[bool], list[bytes]]:
-        """Return the same, that all are available, and the tokens of each text. Raises EmbeddingError."""
+        """Return the vectors, all of which are available, and the tokens of each text. Raises EmbeddingError."""
         vectors, tokens = self._model().embed_parts(texts, parts)
         return vectors, [True] * len(texts), tokens
 
     @property
     def immediate(self) -> Embedder:
-        """Itself."""
+        """This embedder."""
         return self
 
     def without_numpy(self) -> PlainModel | None:
-        """Return None: the table of another model is not read without numpy."""
+        """Return None: the table of any but the bundled model needs numpy."""
         return None
 
     def substitute_for(self, model: str) -> None:
@@ -85,7 +83,7 @@ class StaticEmbedder:
         """Do nothing: queries are not cached."""
 
     def drop_unused(self) -> None:
-        """Free what only makes the next text quick; nothing else is cached."""
+        """Free the cached words; nothing else is cached."""
         if self._loaded is not None:
             self._loaded.tokenizer.forget()
 
@@ -95,11 +93,11 @@ class StaticEmbedder:
 
     def similarities(self, text: str, others: Sequence[str]) -> list[float]:
         """Return the cosine of a text with each of the others. Raises EmbeddingError."""
-        one, *rest = self.embed([text, *others])
-        return [float(one @ other) for other in rest]
+        own, *rest = self.embed([text, *others])
+        return [float(own @ other) for other in rest]
 
     def nearness(self, words: Sequence[str], weights: Sequence[float], texts: Sequence[bytes]) -> Nearness:
-        """Return how near the tokens of texts come to those of a query's words. Raises EmbeddingError, ValueError."""
+        """Return the nearness of the tokens of texts to those of a query's words. Raises EmbeddingError, ValueError."""
         return self._model().nearness(words, weights, texts)
 
     def _model(self) -> StaticModel:
@@ -110,10 +108,10 @@ class StaticEmbedder:
 
 
 class BundledEmbedder(StaticEmbedder):
-    """The embedder of the bundled model, which Engram reads itself rather than with model2vec.
+    """The embedder of the bundled model, which Engram reads without model2vec.
 
-    A command pays for its start: a first vector through model2vec takes a new process 0.53 CPU-s, this way 0.11 (Python
-    itself included). A test compares the vectors.
+    With model2vec, a new process takes 0.53 CPU-s until its first vector, this way 0.11 (including Python). A test
+    compares the vectors.
     """
 
     trust = BUNDLED
@@ -122,21 +120,21 @@ class BundledEmbedder(StaticEmbedder):
         super().__init__("bundled", identity, table_dimensions(file), lambda: _load_bundled(file, folder))
         self._file = file
         self._folder = folder
-        self._asked = 0
+        self._comparisons = 0
         self._queries = 0
 
     def without_numpy(self) -> PurePythonModel | None:
-        """Return the model for one query without numpy; None after the first dozen of a process. Raises EmbeddingError."""
+        """Return the model for one query without numpy; None after the first dozen queries. Raises EmbeddingError."""
         self._queries += 1
         return self._plain() if self._queries <= _BEFORE_NUMPY else None
 
     def similarities(self, text: str, others: Sequence[str]) -> list[float]:
         """Return the cosine of a text with each of the others. Raises EmbeddingError.
 
-        The first dozen of a process do without numpy, as a command makes one or two; later ones use it.
+        The first dozen calls do without numpy, since a command makes one or two; later ones use it.
         """
-        if "numpy" not in sys.modules and self._asked < _BEFORE_NUMPY:
-            self._asked += 1
+        if "numpy" not in sys.modules and self._comparisons < _BEFORE_NUMPY:
+            self._comparisons += 1
             if (plain := self._plain()) is not None:
                 return plain.similarities(text, others)
         return super().similarities(text, others)
@@ -146,7 +144,7 @@ class BundledEmbedder(StaticEmbedder):
 
         try:
             return PurePythonModel(self._file, _bundled_tokenizer(self._folder))
-        except (OSError, ValueError):  # `_load_bundled` says what is wrong with the file
+        except (OSError, ValueError):  # `_load_bundled` reports what is wrong with the file
             return None
 
 
@@ -174,13 +172,11 @@ def open_embedder(
 ) -> Embedder | None:
     """Open a provider: bundled, neural, path (a model2vec folder at `path`), onnx (a sentence transformer there), endpoint or none.
 
-    For "none" return None. `state` is the folder that caches slow vectors, `now_ns` the clock by which a failed
-    provider is left alone for a while. `symmetric`: `neural` reads questions as it reads entries. Reads only what
-    name, identity and dimensions need (if these are unknown, one vector is requested); words and vectors are loaded
-    with the first text.
+    For "none" return None. `state` is the folder of the cache of slow vectors, `now_ns` the clock for the pause after a
+    provider failed. With `symmetric`, `neural` reads questions as it reads entries. Only name, identity and dimensions
+    are read (if the latter are unknown, one vector is requested); words and vectors are loaded with the first text.
 
-    Raises EmbeddingError for an unknown provider, for a folder that is missing or has no such model, and for an
-    invalid endpoint.
+    Raises EmbeddingError for an unknown provider, a folder that is missing or has no such model, and an invalid endpoint.
     """
     if provider == "none":
         return None
@@ -217,10 +213,10 @@ def _open_neural(state: str, now_ns: Callable[[], int] | None, *, symmetric: boo
 
     encoder = MiniLmEncoder(weights, BUNDLED_FOLDER, lambda: make_reader().read)
     reader = make_reader() if symmetric else None
-    read = f"minilm:{WEIGHTS_SHA256[:32]}:slices1"
-    cache = VectorCache(os.path.join(state, FILE_NAME), read)
-    transformer = EncodedEmbedder("neural", read, encoder, cache, now_ns, dimensions=DIMENSIONS)
-    return NeuralEmbedder(f"neural1:{read}:{bundled.identity}", bundled, transformer, reader)
+    identity = f"minilm:{WEIGHTS_SHA256[:32]}:slices1"
+    cache = VectorCache(os.path.join(state, FILE_NAME), identity)
+    transformer = EncodedEmbedder("neural", identity, encoder, cache, now_ns, dimensions=DIMENSIONS)
+    return NeuralEmbedder(f"neural1:{identity}:{bundled.identity}", bundled, transformer, reader)
 
 
 def _open_bundled() -> BundledEmbedder:
@@ -241,7 +237,7 @@ def _open_folder(folder: str) -> Embedder:
 
 
 def _open_onnx(folder: str, state: str, now_ns: Callable[[], int] | None) -> Embedder:
-    """Open the sentence transformer in a folder. Raises EmbeddingError if it is none, or onnxruntime is missing."""
+    """Open the sentence transformer in a folder. Raises EmbeddingError if there is none or onnxruntime is missing."""
     from importlib.util import find_spec
 
     from engram.adapters.embed.cached_embedder import EncodedEmbedder
@@ -274,7 +270,7 @@ def _open_endpoint(endpoint: Endpoint, state: str, now_ns: Callable[[], int] | N
     return EncodedEmbedder("endpoint", identity, EndpointEncoder(checked), cache, now_ns)
 
 
-@cache  # 30,000 words are read once, not with every store
+@cache  # so that the 30,000 words are read once per process
 def _bundled_tokenizer(folder: str) -> Tokenizer:
     from engram.adapters.embed.tokenizing import bundled_tokenizer
 
@@ -282,7 +278,7 @@ def _bundled_tokenizer(folder: str) -> Tokenizer:
 
 
 def _model_folder(path: str | None, provider: str) -> str:
-    """Return the folder of a provider that needs one, which must exist: nothing is ever downloaded."""
+    """Return the existing folder of a provider that needs one; nothing is ever downloaded. Raises EmbeddingError."""
     if not path:
         raise EmbeddingError(f"The embedding provider '{provider}' has no path.", HINT)
     folder = os.path.abspath(os.path.expanduser(path))

@@ -1,6 +1,6 @@
-"""The bundled model without numpy, for the first queries of a process: importing numpy costs more than a query.
+"""The bundled model without numpy, for the first queries of a process: importing numpy takes longer than a query.
 
-It computes what `model` and `table` compute, by Python's integers and the kernels of numkong; a test compares both.
+It computes the same as `model` and `table`, with Python's integers and the kernels of numkong; a test compares both.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from operator import mul
 
 from engram.adapters.embed.late_interaction import (
     COMPARED,
-    MOST_ASKED,
+    MAX_QUERY_TOKENS,
     SCALE,
     STRETCH,
     TINY,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class PurePythonModel:
-    """A tokenizer with the table of its tokens' vectors, one byte per number."""
+    """A tokenizer with the int8 table of its tokens' vectors."""
 
     def __init__(self, file: TensorFile, tokenizer: Tokenizer) -> None:
         """Map the file. Raises OSError, KeyError."""
@@ -45,57 +45,57 @@ class PurePythonModel:
         self._tokenizer = tokenizer
 
     def direction(self, text: str) -> list[int]:
-        """Return the direction of a text in numbers of one byte, as an index holds it; [] without known words."""
+        """Return the direction of a text as int8 numbers, as an index stores it; [] without known words."""
         rows = list(map(self._vector, self._tokenizer.ids(text)))
         return _quantise(list(map(sum, zip(*rows, strict=True)))) if rows else []
 
     def similarities(self, text: str, others: Sequence[str]) -> list[float]:
         """Return the cosine of a text with each of the others, 0 without known words."""
         width = self._row.size
-        one, *rest = (self._rows(self._tokenizer.ids(content), width) for content in (text, *others))
-        return [_cosine(one, other, width) for other in rest]
+        own, *rest = (self._rows(self._tokenizer.ids(content), width) for content in (text, *others))
+        return [_cosine(own, other, width) for other in rest]
 
     def nearness(
         self, words: Sequence[str], weights: Sequence[float], texts: Sequence[bytes]
     ) -> PlainNearness:
-        """Return how near the tokens of texts come to those of a query's words. Raises ValueError."""
+        """Return the nearness of the tokens of texts to those of a query's words. Raises ValueError."""
         heaviest = heaviest_tokens(list(map(self._tokenizer.ids, words)), weights)
         vectors = {token: self._vector(token) for token in heaviest}
         shares = {
             token: sum(map(mul, vectors[token], vectors[token])) ** 0.5 * weight
             for token, (weight, _) in heaviest.items()
         }
-        asked = list(shares)
-        if len(asked) > MOST_ASKED:
-            kept = set(sorted(asked, key=lambda token: -shares[token])[:MOST_ASKED])
-            asked = [token for token in asked if token in kept]
-        total = max(sum(shares[token] for token in asked), TINY)
-        share = [shares[token] / total for token in asked]
+        tokens = list(shares)
+        if len(tokens) > MAX_QUERY_TOKENS:
+            top = set(sorted(tokens, key=lambda token: -shares[token])[:MAX_QUERY_TOKENS])
+            tokens = [token for token in tokens if token in top]
+        total = max(sum(shares[token] for token in tokens), TINY)
+        share = [shares[token] / total for token in tokens]
         stored = [memoryview(text).cast("H") for text in texts]
-        near = self._nearest(asked, {token for text in stored for token in text})
-        parts = [_best(text, near, share) for text in stored]
-        owners = [heaviest[token][1] for token in asked]
+        near = self._products(tokens, {token for text in stored for token in text})
+        best = [_best(text, near, share) for text in stored]
+        owners = [heaviest[token][1] for token in tokens]
         return PlainNearness(
-            share, owners, [one for one, _ in parts], [all_ for _, all_ in parts], list(map(len, stored))
+            share, owners, [part for part, _ in best], [whole for _, whole in best], list(map(len, stored))
         )
 
     def _vector(self, token: int) -> tuple[int, ...]:
         return self._row.unpack_from(self._data, self._start + token * self._row.size)
 
-    def _nearest(self, asked: Sequence[int], tokens: Iterable[int]) -> dict[int, list[float]]:
-        """Return the products of each of `tokens` with each of those that are asked for."""
-        every = list(tokens)
-        if not every or not asked:
+    def _products(self, query: Sequence[int], stored: Iterable[int]) -> dict[int, list[float]]:
+        """Return for each stored token its products with the tokens of the query."""
+        tokens = list(stored)
+        if not tokens or not query:
             return {}
-        if max(every) >= self._tokens:
+        if max(tokens) >= self._tokens:
             raise ValueError("the index holds tokens that the model does not have")
         width = min(COMPARED, self._row.size)
-        found = products(self._directions(every, width), self._directions(asked, width), width)
-        size = len(asked)
-        return {token: found[at * size : (at + 1) * size] for at, token in enumerate(every)}
+        found = products(self._directions(tokens, width), self._directions(query, width), width)
+        size = len(query)
+        return {token: found[at * size : (at + 1) * size] for at, token in enumerate(tokens)}
 
     def _directions(self, tokens: Sequence[int], width: int) -> bytes:
-        """Return the directions of tokens in numbers of one byte, `width` of each."""
+        """Return the directions of tokens as int8 numbers, `width` of each."""
         return unit_rows(self._rows(tokens, width), width, SCALE)
 
     def _rows(self, tokens: Sequence[int], width: int) -> bytes:
@@ -105,7 +105,7 @@ class PurePythonModel:
 
 
 class PlainNeural:
-    """The same for `neural`: the bundled vector and what the map makes of it, each times its factor, by the text."""
+    """The same for `neural`: the bundled vector and the mapped one, each times its factor, which depends on the text."""
 
     def __init__(
         self, bundled: PlainModel, mapping: QuestionMap, factors: Callable[[str], tuple[float, float]]
@@ -116,7 +116,7 @@ class PlainNeural:
         self._factors = factors
 
     def direction(self, text: str) -> list[int]:
-        """Return the direction of a text in numbers of one byte, as an index holds it; [] without known words."""
+        """Return the direction of a text as int8 numbers, as an index stores it; [] without known words."""
         static = self._bundled.direction(text)
         if not static:
             return []
@@ -125,7 +125,7 @@ class PlainNeural:
 
 
 def _quantise(vector: Sequence[float], length: float = 1.0) -> list[int]:
-    """Return the direction of a vector, of this length, in numbers of one byte; zeros for zeros."""
+    """Return the direction of a vector, times `length`, as int8 numbers; zeros for zeros."""
     own = sum(map(mul, vector, vector)) ** 0.5
     factor = SCALE * length / own if own else 0.0
     found = [round(value * factor) for value in vector]
@@ -145,7 +145,7 @@ def _cosine(one: bytes, other: bytes, width: int) -> float:
 def _best(
     tokens: Sequence[int], near: dict[int, list[float]], shares: Sequence[float]
 ) -> tuple[list[float], list[float]]:
-    """Return from products the largest cosines with the tokens of a text: in the stretch that comes nearest, and in all."""
+    """Return the largest cosines with the tokens of a text, from products: in the best stretch, and in the whole text."""
     if not tokens or not shares:
         return [0.0] * len(shares), [0.0] * len(shares)
     step = STRETCH // 2

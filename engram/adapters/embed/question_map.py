@@ -1,6 +1,6 @@
-"""The map of questions: the matrix that takes bundled vectors into the transformer's space, fitted by tools/train_embedding.
+"""The map of questions: a matrix from bundled vectors to the transformer's space, fitted by tools/train_embedding.
 
-Its numbers have one byte, and each of its rows, one for each number of the transformer's vectors, a scale.
+The matrix is int8, with a scale for each row; it has a row for each dimension of the transformer's vectors.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ class QuestionMap(NamedTuple):
     width: int
 
     def of(self, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return what the rows of `vectors`, or a single one, are mapped to; of any length."""
+        """Map the rows of `vectors`, or a single vector; the results have any length."""
         np = numpy_module()
         matrix = np.frombuffer(self.matrix, np.int8).reshape(-1, self.width).astype(np.float32)
         return (vectors @ matrix.T) * np.frombuffer(self.scales, "<f4")  # type: ignore[no-any-return]
 
     def of_direction(self, direction: Sequence[int]) -> list[float]:
-        """Return the same, without numpy, for a vector in numbers of one byte."""
+        """Map a vector of int8 numbers without numpy."""
         found = products(self.matrix, struct.pack(f"{self.width}b", *direction), self.width)
         return [
             value * scale

@@ -1,11 +1,11 @@
-"""Rows of a table of token vectors, of which a process that answers questions needs a few thousand: it holds those alone."""
+"""Rows of a table of token vectors, read on demand: a process that answers questions needs only a few thousand."""
 
 from __future__ import annotations
 
 from threading import Lock
 
 from engram.adapters.embed.errors import EmbeddingError
-from engram.adapters.embed.model_files import AGAIN, TABLE
+from engram.adapters.embed.model_files import REINSTALL, TABLE
 from engram.adapters.numeric import numpy_module
 from engram.domain.typed import TYPE_CHECKING
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
     MakeRows = Callable[[NDArray[np.integer]], NDArray[Any]]
 
-_MOST_READ = 10_000  # rows, 2.5 MB; who needs more makes an index, and needs most of them
+_MOST_READ = 10_000  # rows (2.5 MB); a process that needs more builds an index, and needs most rows
 
 
 class RowCache:
-    """Rows of one-byte numbers by token id, made when they are first asked for: there is memory for those alone.
+    """Rows of int8 numbers by token id, made on first use; only those take memory.
 
-    Safe to use from several threads. Who makes the rows is asked each time, and not held: a cycle would keep the file open
-    until a collection, which a server rarely makes.
+    Safe to use from several threads. The function that makes rows is passed to each call and not stored, since a
+    reference cycle would keep the file open until a garbage collection, which is rare in a server.
     """
 
     def __init__(self, tokens: int, width: int) -> None:
@@ -38,11 +38,11 @@ class RowCache:
 
     @property
     def count(self) -> int:
-        """How many rows have been made."""
+        """The number of rows made so far."""
         return self._end - 1
 
     def take(self, ids: NDArray[np.integer], make: MakeRows) -> NDArray[np.int8]:
-        """Return the rows of token ids, (len(ids), width); `make` returns those of some ids that are not there yet.
+        """Return the rows of token ids, (len(ids), width); `make` is called for those of missing ids.
 
         Raises IndexError for an id that the model does not have.
         """
@@ -56,9 +56,9 @@ class RowCache:
     def _add(self, ids: NDArray[np.integer], make: MakeRows) -> None:
         with self._lock:
             missing = ids[self._places.take(ids) == 0]
-            # Not by `numpy.unique`, which loads the module of masked arrays: 6 ms of a process's first question.
+            # Not `numpy.unique`, which imports masked arrays: 6 ms of a process's first question.
             fresh = numpy_module().array(sorted(set(missing.tolist())), dtype=ids.dtype)
-            if not len(fresh):  # another thread made them just now
+            if not len(fresh):  # another thread has just made them
                 return
             start, end = self._end, self._end + len(fresh)
             if end > len(self._rows):
@@ -66,28 +66,29 @@ class RowCache:
                 grown[:start] = self._rows[:start]
                 self._rows = grown
             self._rows[start:end] = make(fresh)
-            self._places[fresh] = numpy_module().arange(start, end)  # last: other threads take what is there
+            # Last, since other threads read without the lock.
+            self._places[fresh] = numpy_module().arange(start, end)
             self._end = end
 
 
 class TableRows:
-    """The bundled table of vectors: each row is read once it is asked for, and of many the whole file is mapped.
+    """The bundled table of vectors: rows are read on demand; once there are many, the whole file is mapped.
 
-    The system maps sixteen pages where one is needed, so a mapped table is resident as a whole after some hundred questions.
+    The system maps sixteen pages at a time, so a mapped table would be resident as a whole after a few hundred questions.
     """
 
     dtype = "int8"
 
     def __init__(self, file: TensorFile) -> None:
-        """Open the file, which may be replaced meanwhile. Raises EmbeddingError if it has no table of one-byte integers."""
+        """Open the file, which may be replaced later. Raises EmbeddingError if it has no table of int8 numbers."""
         tensor = file.tensors.get(TABLE)
         if tensor is None or tensor.dtype != "I8":
-            raise EmbeddingError(f"{file.path} has no '{TABLE}' of one-byte integers.", AGAIN)
+            raise EmbeddingError(f"{file.path} has no '{TABLE}' of one-byte integers.", REINSTALL)
         try:
             self._file = open(file.path, "rb", buffering=0)  # noqa: SIM115 - closed with this object
         except OSError as error:
             raise EmbeddingError(
-                f"The model file {file.path} cannot be read: {error.strerror}.", AGAIN
+                f"The model file {file.path} cannot be read: {error.strerror}.", REINSTALL
             ) from error
         self.shape = tensor.shape
         self._start = tensor.start
@@ -126,6 +127,6 @@ class TableRows:
     def _array(self, data: bytes | memoryview, rows: int) -> NDArray[np.int8]:
         count = rows * self.shape[1]
         if len(data) < count:
-            raise EmbeddingError(f"The model file {self._file.name} has shrunk.", AGAIN)
+            raise EmbeddingError(f"The model file {self._file.name} has shrunk.", REINSTALL)
         found: NDArray[np.int8] = numpy_module().frombuffer(data, "int8", count)
         return found.reshape(rows, self.shape[1])

@@ -6,12 +6,12 @@ from itertools import accumulate, pairwise
 
 from engram.adapters.embed.late_interaction import (
     COMPARED,
-    MOST_ASKED,
-    MOST_STORED,
+    MAX_QUERY_TOKENS,
+    MAX_STORED_TOKENS,
     SCALE,
     STRETCH,
     TINY,
-    TWO_BYTES,
+    TWO_BYTE_IDS,
     heaviest_tokens,
 )
 from engram.adapters.embed.rows import RowCache
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from engram.adapters.embed.rows import TableRows
 
-_SHORT = 8  # tokens of a text that is no more than a word
-_BLOCK = 256  # token rows summed at a time: of int8 rows so many fit int16, and float32 stays exact to 1e-6
+_SHORT = 8  # tokens of a single word, at most
+_BLOCK = 256  # token rows summed at a time: sums of int8 fit int16, and float32 stays exact to 1e-6
 
 
 class TokenTable:
@@ -48,12 +48,12 @@ class TokenTable:
         self._weights = weights
         self._mapping = mapping
         self._ones = self._numpy.ones(_BLOCK, dtype="float32")
-        self._whole = vectors.dtype == "int8" and weights is None
+        self._is_integer = vectors.dtype == "int8" and weights is None
         self._int16 = self._numpy.int16
 
     @property
     def tokens(self) -> int:
-        """How many token ids have a vector."""
+        """The number of token ids with a vector."""
         return len(self._vectors if self._mapping is None else self._mapping)
 
     @property
@@ -85,12 +85,12 @@ class TokenTable:
                 total += block
 
     def short_sums(self, texts: Sequence[NDArray[np.integer]], totals: NDArray[np.float32]) -> bool:
-        """Write the sums of the ids of words, one row each, to `totals`, if they are unweighted; say whether they are.
+        """Write the sums of short texts, one row each, to `totals` at once; return False, without writing, if that is impossible.
 
-        Of words, which have few tokens, all at once takes a quarter of the time.
+        It takes a quarter of the time for words, which have few tokens, and is possible for unweighted int8 rows.
         """
         lengths = list(map(len, texts))
-        if not self._whole or not 0 < min(lengths, default=0) <= max(lengths) <= _SHORT:
+        if not self._is_integer or not 0 < min(lengths, default=0) <= max(lengths) <= _SHORT:
             return False
         starts = [0, *accumulate(lengths[:-1])]
         rows = self._take(self._numpy.concatenate(texts))
@@ -98,7 +98,7 @@ class TokenTable:
         return True
 
     def part_sums(self, ids: NDArray[np.integer], totals: NDArray[np.float32]) -> None:
-        """Write the weighted sums of len(totals) slices of equally many ids to `totals` (parts, dimensions)."""
+        """Write the weighted sums of equal slices of the ids to `totals` (parts, dimensions)."""
         parts = len(totals)
         edges = [len(ids) * part // parts for part in range(parts + 1)]
         for total, (start, end) in zip(totals, pairwise(edges), strict=True):
@@ -106,7 +106,7 @@ class TokenTable:
 
     def _sum(self, ids: NDArray[np.integer], total: NDArray[np.float32]) -> None:
         """Write the weighted sum of at most _BLOCK token vectors."""
-        if self._whole:
+        if self._is_integer:
             self._numpy.add.reduce(self._take(ids), axis=0, dtype=self._int16, out=total)
         else:
             weights = self._ones[: len(ids)] if self._weights is None else self._weights.take(ids)
@@ -136,7 +136,7 @@ def units(sums: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 class QueryTokens(NamedTuple):
-    """The tokens of a query, each once: the share of each (1 in all) and the number of its word."""
+    """The distinct tokens of a query, the share of each (1 in all) and the number of its word."""
 
     tokens: NDArray[np.intp]
     shares: NDArray[np.float32]
@@ -144,10 +144,10 @@ class QueryTokens(NamedTuple):
 
 
 class Nearness(NamedTuple):
-    """For each query token and each text the cosine of the nearest token, 0..1: (2, tokens, texts).
+    """For each query token and text the cosine of the nearest token, 0..1: (2, tokens, texts).
 
-    First in the stretch of the text that comes nearest to the whole query, then in the whole text. `lengths` are
-    those of the whole texts, in tokens.
+    The first is in the stretch of the text that is nearest to the whole query, the second in the whole text. `lengths`
+    are those of the texts in tokens.
     """
 
     query: QueryTokens
@@ -156,27 +156,27 @@ class Nearness(NamedTuple):
 
 
 class TokenDirections:
-    """The directions of single tokens, computed on first use: one byte per number."""
+    """The directions of single tokens as int8 numbers, computed on first use."""
 
     def __init__(self, table: TokenTable) -> None:
-        """Nothing is computed yet."""
+        """Compute nothing yet."""
         self._table = table
         self._width = min(COMPARED, table.dimensions)
-        self._stored_type = "<u2" if table.tokens <= TWO_BYTES else "<u4"
+        self._stored_type = "<u2" if table.tokens <= TWO_BYTE_IDS else "<u4"
         self._directions = RowCache(table.tokens, self._width)
 
     def packed(self, ids: NDArray[np.integer]) -> bytes:
         """Pack token ids as an index stores them: two bytes each if the model has few enough, else four."""
-        # Each once: only which there are counts, and the end of a long note is not lost.
-        if len(ids) > MOST_STORED:
+        # Each once, so that the end of a long note is not lost.
+        if len(ids) > MAX_STORED_TOKENS:
             ids = ids[numpy_module().sort(numpy_module().unique(ids, return_index=True)[1])]
-        return ids[:MOST_STORED].astype(self._stored_type).tobytes()
+        return ids[:MAX_STORED_TOKENS].astype(self._stored_type).tobytes()
 
     def query_tokens(self, words: Sequence[Sequence[int]], weights: Sequence[float]) -> QueryTokens:
         """Return the tokens of a query. `words` are the token ids of each word, `weights` the words' weights.
 
-        A token counts by the weight of its heaviest word and by the length that training gave its vector; of
-        very many only the heaviest count.
+        The share of a token depends on the weight of its heaviest word and the length of its vector; of too many tokens
+        the heaviest are returned.
         """
         heaviest = heaviest_tokens(words, weights)
         tokens = numpy_module().fromiter(heaviest, dtype="intp")
@@ -184,9 +184,9 @@ class TokenDirections:
         lengths = numpy_module().sqrt(numpy_module().einsum("ij,ij->i", rows, rows))
         shares = lengths * [weight for weight, _ in heaviest.values()]
         owners = numpy_module().array([number for _, number in heaviest.values()], dtype="intp")
-        if len(tokens) > MOST_ASKED:
-            kept = numpy_module().sort(numpy_module().argsort(-shares, kind="stable")[:MOST_ASKED])
-            tokens, shares, owners = tokens[kept], shares[kept], owners[kept]
+        if len(tokens) > MAX_QUERY_TOKENS:
+            top = numpy_module().sort(numpy_module().argsort(-shares, kind="stable")[:MAX_QUERY_TOKENS])
+            tokens, shares, owners = tokens[top], shares[top], owners[top]
         return QueryTokens(tokens, shares / max(shares.sum(), TINY), owners)
 
     def lengths(self, texts: Sequence[bytes]) -> NDArray[np.intp]:
@@ -195,23 +195,22 @@ class TokenDirections:
         return found // int(self._stored_type[-1])
 
     def nearest(self, query: QueryTokens, texts: Sequence[bytes]) -> NDArray[np.float32]:
-        """Return for each query token and each packed text the cosine of the nearest token, 0..1: (2, tokens, texts).
+        """Return for each query token and packed text the cosine of the nearest token, 0..1: (2, tokens, texts).
 
-        First in the best stretch, then in the whole text. Raises ValueError for a text that `packed` did not
-        make.
+        The first is in the best stretch, the second in the whole text. Raises ValueError for a text that `packed` did
+        not make.
         """
         tokens = query.tokens
         stored = numpy_module().frombuffer(b"".join(texts), self._stored_type)
-        # Texts before tokens: the cosines of a text are then adjacent, which is a fifth faster.
+        # With texts before tokens the cosines of a text are adjacent, which is a fifth faster.
         found: NDArray[np.float32] = numpy_module().zeros((2, len(texts), len(tokens)), dtype="float32")
         if len(tokens) and len(stored):
-            every = stored.astype("intp")  # once: numpy would convert it for each use as an index
-            if every.max() >= self._table.tokens:
+            ids = stored.astype("intp")  # here, since numpy would convert it for each use as an index
+            if ids.max() >= self._table.tokens:
                 raise ValueError("the index holds tokens that the model does not have")
-            used, places = self._each_once(every)
-            said, asked = (self._directions.take(ids, self._compute) for ids in (used, tokens))
-            cosines = dot_product_matrix(said, asked)
-            cosines = cosines.take(places, axis=0)
+            distinct, places = self._distinct(ids)
+            directions = (self._directions.take(some, self._compute) for some in (distinct, tokens))
+            cosines = dot_product_matrix(*directions).take(places, axis=0)
             lengths = self.lengths(texts)
             filled = lengths.nonzero()[0]
             found[0, filled], found[1, filled] = _nearest(cosines, lengths[filled], query.shares)
@@ -219,12 +218,12 @@ class TokenDirections:
             found *= 1 / SCALE**2
         return found.transpose(0, 2, 1)
 
-    def _each_once(self, ids: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Return the distinct ids, and for each of `ids` its place among them: `numpy.unique`, in a tenth of its time."""
+    def _distinct(self, ids: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Return the distinct ids, and the place of each of `ids` among them, in a tenth of the time of `numpy.unique`."""
         places = numpy_module().arange(len(ids))
-        last_said = numpy_module().empty(self._table.tokens, dtype="intp")
-        last_said[ids] = places
-        last = last_said.take(ids)
+        last_places = numpy_module().empty(self._table.tokens, dtype="intp")
+        last_places[ids] = places
+        last = last_places.take(ids)
         chosen = (last == places).nonzero()[0]
         places[chosen] = numpy_module().arange(len(chosen))
         return ids.take(chosen), places.take(last)
@@ -239,7 +238,7 @@ class TokenDirections:
 def _nearest(
     cosines: NDArray[np.int32], lengths: NDArray[np.intp], shares: NDArray[np.float32]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return for each text and query token the largest cosine, in the best stretch and in all: (texts, tokens) each.
+    """Return for each text and query token the largest cosine in the best stretch and in the whole text: (texts, tokens).
 
     `cosines` (tokens of all texts, query tokens) are of texts of `lengths` tokens, none empty. The best stretch has
     the largest cosines weighted by the tokens' shares; stretches overlap by half.
@@ -247,7 +246,7 @@ def _nearest(
     step = STRETCH // 2
     halves = -(-lengths // step)
     ends = halves.cumsum()
-    first = ends - halves  # of each text, among the halves of all
+    first = ends - halves  # of each text
     starts = lengths.cumsum() - lengths
     places = (starts - step * first).repeat(halves) + step * numpy_module().arange(ends[-1])
     nearest: NDArray[np.int32] = numpy_module().maximum.reduceat(cosines, places, axis=0)
@@ -255,11 +254,11 @@ def _nearest(
         return nearest, nearest
     stretches = nearest.copy()
     numpy_module().maximum(nearest[:-1], nearest[1:], out=stretches[:-1])
-    last = ends - 1  # what follows it belongs to another text
+    last = ends - 1  # the next half belongs to another text
     stretches[last] = nearest[last]
-    worth = stretches @ shares
+    values = stretches @ shares
     owners = numpy_module().arange(len(lengths)).repeat(halves)
-    best = (worth == numpy_module().maximum.reduceat(worth, first)[owners]).nonzero()[0][::-1]
+    best = (values == numpy_module().maximum.reduceat(values, first)[owners]).nonzero()[0][::-1]
     chosen = numpy_module().empty(len(lengths), dtype="intp")
     chosen[owners[best]] = best  # the first of equal ones
     return stretches.take(chosen, axis=0), numpy_module().maximum.reduceat(nearest, first, axis=0)

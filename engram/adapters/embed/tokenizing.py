@@ -1,4 +1,4 @@
-"""Tokenizers: our own for the bundled model, the library for every other and for text in other scripts."""
+"""Tokenizers: our own for the bundled model, the library's for other models and for text in other scripts."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
     from engram.adapters.embed.protocols import Tokenizer
 
-# Token ids from the `tokenizers` library: for every kind of tokenizer and every kind of text.
+# Token ids from the `tokenizers` library, for any tokenizer and any text.
 
 ID_FORMAT: Final = "i"  # the code of a packed token id for `memoryview` and numpy: four bytes
 
 
 def pack_id(token_id: int) -> bytes:
-    """Return a token id as a C int. (The standard `array` module would cost 0.3 ms at start-up.)"""
+    """Return a token id as a C int. (Importing `array` instead would take 0.3 ms of start-up.)"""
     return token_id.to_bytes(4, byteorder)
 
 
@@ -34,16 +34,16 @@ class LibraryTokenizer:
     """A tokenizer of the library, which is loaded with the first text (about 35 ms of CPU)."""
 
     def __init__(self, load: Callable[[], Library], unknown_id: int | None) -> None:
-        """`load` returns one that neither cuts nor pads; `unknown_id` stands for words outside its vocabulary and is left out."""
+        """`load` returns a tokenizer that neither truncates nor pads; the token `unknown_id` is left out of the results."""
         self._load = load
         self._unknown_id = unknown_id
         self._tokenizer: Library | None = None
 
     def ids(self, text: str) -> list[int]:
         """Return the token ids of a text, whole: no special tokens added, nothing truncated. Raises EmbeddingError."""
-        # two threads may both load it: either result serves
+        # Two threads may both load it, with the same result.
         tokenizer = self._tokenizer = self._tokenizer or self._load()
-        # the library rejects lone surrogates (undecodable bytes of a command line)
+        # The library rejects lone surrogates (undecodable bytes of a command line).
         text = text.encode("utf-8", "replace").decode("utf-8")
         found: list[int] = tokenizer.encode(text, add_special_tokens=False).ids
         return [token_id for token_id in found if token_id != self._unknown_id]
@@ -57,7 +57,7 @@ class LibraryTokenizer:
 
 
 def load_library(path: str) -> Library:
-    """Load a tokenizer.json with the library, to neither cut nor pad. Raises EmbeddingError."""
+    """Load a tokenizer.json with the library, without truncation and padding. Raises EmbeddingError."""
     from tokenizers import Tokenizer as Library
 
     try:
@@ -79,7 +79,8 @@ BUNDLED_UNKNOWN = 1
 def bundled_tokenizer(folder: str) -> Tokenizer:
     """Return the tokenizer of the bundled model, from its word list. Raises EmbeddingError if it is missing.
 
-    In scripts other than Latin the model knows some letters and no words: they would make any two texts alike.
+    Text in other scripts than Latin is left out: the model knows only some of their letters, which would make any two
+    texts similar.
     """
     try:
         with open(os.path.join(folder, VOCABULARY_FILE), "rb") as file:
@@ -96,19 +97,19 @@ def bundled_tokenizer(folder: str) -> Tokenizer:
 # BERT's WordPiece tokenizer for ASCII and typography, with a cache; everything else goes to the library.
 #
 # The rules are those of BertNormalizer (clean text, lower case), BertPreTokenizer (words at white space, each punctuation
-# character alone) and WordPiece (longest match first) of the `tokenizers` library: tests compare. No character influences
-# another across white space, so a text is processed in chunks between white space, most of them cached; only chunks with
-# other characters go to the library.
+# character alone) and WordPiece (longest match first) of the `tokenizers` library; tests compare the results. Characters
+# do not influence one another across white space, so a text is processed in chunks between white space, most of them
+# cached; only chunks with other characters go to the library.
 
 _LARGEST_CACHE = 1 << 16  # words; about 10 MB
 _MOST_CHUNKS = 1 << 17  # about 25 MB
 _LONGEST_CHUNK = 40
 # BERT removes these, joining the text on both sides.
 _CONTROL = dict.fromkeys([*range(32), 127])
-# Those that Python's str.split() takes for white space.
+# Those of them that Python's str.split() splits at.
 _JOINING = "\x0b\x0c\x1c\x1d\x1e\x1f\x85"
 _WITHOUT_JOINING = dict.fromkeys(map(ord, _JOINING))
-# Punctuation of running text: to BERT each is a word of its own, like that of ASCII.
+# Common punctuation beyond ASCII: to BERT each character is a word of its own, as in ASCII.
 _TYPOGRAPHY = (
     "\u2018\u2019\u201a\u201c\u201d\u201e\u2013\u2014\u2026\u2022\u00b7\u00ab\u00bb\u00a7\u00bf\u00a1"
 )
@@ -119,8 +120,8 @@ _WORDS = re.compile(r"[a-z0-9]+|[^a-z0-9]")
 class Vocabulary(NamedTuple):
     """The data of a WordPiece model.
 
-    `ids`: word or `prefix` + continuation → token id. A word of more than `longest_word` characters, or one that no
-    pieces make up, is unknown, and stands in the ids as `unknown` (packed). `special`: strings that are tokens wherever they occur.
+    `ids`: word or `prefix` + continuation → token id. A word of more than `longest_word` characters, or one that has no
+    split into pieces, is unknown; its id is `unknown` (packed). `special`: strings that are tokens wherever they occur.
     """
 
     ids: dict[str, int]
@@ -139,13 +140,13 @@ class WordPieceTokenizer:
         library: LibraryTokenizer,
         left_out: Callable[[], re.Pattern[str]] | None = None,
     ) -> None:
-        """Text that `left_out` matches (letters beyond ASCII and typography) has no tokens."""
+        """Text that the pattern of `left_out` matches (letters beyond ASCII and typography) gets no tokens."""
         self._special = vocabulary.special
         self._word_memory = _WordCache(vocabulary, library, left_out)
         self._chunk_memory = _ChunkCache(self._word_memory)
 
     def forget(self) -> None:
-        """Free the memory of the words met so far."""
+        """Clear the caches of words and chunks."""
         self._word_memory.clear()
         self._chunk_memory = _ChunkCache(self._word_memory)
 
@@ -163,14 +164,14 @@ class WordPieceTokenizer:
                 if not text.isascii():  # the joined text may look like a special token to the library
                     return self._word_memory.by_library(text)
                 text = text.translate(_WITHOUT_JOINING)
-        # One call looks up all of them; with a single key it would not return a tuple, hence the "".
+        # One call looks up all chunks; the "" makes it return a tuple for a single chunk, too.
         return b"".join(itemgetter("", *text.split())(self._chunk_memory))
 
 
 class _ChunkCache(dict[str, bytes]):
-    """Packed ids by chunk between white space: most of a text is chunks seen before.
+    """Packed ids by chunk between white space: most chunks of a text have been seen before.
 
-    When full it takes no more; words are cached separately.
+    A full cache takes no more chunks; words are cached separately.
     """
 
     def __init__(self, words: _WordCache) -> None:
@@ -223,7 +224,7 @@ class _WordCache(dict[str, bytes]):
         return found
 
     def _pieces(self, word: str) -> bytes:
-        """Return the ids of a normalised word, longest piece first; that of an unknown one if any part of it is."""
+        """Return the ids of the pieces of a normalised word, longest match first; `unknown` if a part has no piece."""
         ids, _, prefix, longest_word, unknown = self._vocabulary
         if len(word) > longest_word:
             return unknown

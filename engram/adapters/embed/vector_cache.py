@@ -1,7 +1,7 @@
-"""Cached vectors of slow models, by model and content, in a file beside the index.
+"""A cache of the vectors of slow models, by model and content, in a file beside the index.
 
-A rebuild of the index reads them from here; so does a return to a model used before. A damaged file is moved aside and
-a new one begun.
+A rebuild of the index, or a return to an earlier model, reads them from here. A damaged file is renamed and replaced by
+a new one.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Result = TypeVar("Result")
 
 FILE_NAME = "vectors.db"
-_OTHERS_KEPT = 2  # models to go back to
+_MAX_OTHER_MODELS = 2  # whose vectors are kept for a return to them
 _FORMAT = 1
 _SCHEMA = f"""
 PRAGMA user_version = {_FORMAT};
@@ -32,22 +32,22 @@ CREATE TABLE IF NOT EXISTS vectors (
     model INTEGER NOT NULL, digest BLOB NOT NULL, vector BLOB NOT NULL, PRIMARY KEY (model, digest)
 ) WITHOUT ROWID;
 """
-_AT_ONCE = 500
+_BATCH_SIZE = 500
 
 
 def text_key(text: str) -> bytes:
-    """Return the key of a text: equal texts have equal vectors."""
+    """Return the key of a text, by which its vector is cached."""
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 class VectorCache:
-    """The vectors (bytes, as the caller packs them) of one model in the cache file at `path`. Never raises.
+    """The vectors of one model (as bytes packed by the caller) in the cache file at `path`. Never raises.
 
-    Two processes may use one file; each opens a connection of its own, which threads share under the store's lock.
+    Two processes may use one file; each has its own connection, which its threads share under the store's lock.
     """
 
     def __init__(self, path: str, identity: str) -> None:
-        """Nothing is opened yet."""
+        """Open nothing yet."""
         self._path = path
         self._identity = identity
         self._connection: sqlite3.Connection | None = None
@@ -67,7 +67,7 @@ class VectorCache:
 
     @property
     def dimensions(self) -> int:
-        """The length of the model's vectors; 0 while nobody has seen one."""
+        """The length of the model's vectors; 0 if it is not known yet."""
         row = self._model("dimensions")
         return int(row[0]) if row else 0
 
@@ -76,12 +76,12 @@ class VectorCache:
         self._set("dimensions", value)
 
     def resting(self) -> tuple[int, str]:
-        """Return until when (ns) no process is to use the model, and what went wrong."""
+        """Return the time (Unix ns) until which no process may use the model, and the error that led to this."""
         row = self._model("rests_until_ns, trouble")
         return (int(row[0]), str(row[1])) if row else (0, "")
 
     def rest(self, until_ns: int, trouble: str) -> None:
-        """Have no process use the model until then; 0: it works again."""
+        """Keep all processes from using the model until a time (Unix ns); 0: it works again."""
         self._set("rests_until_ns", until_ns)
         self._set("trouble", trouble)
 
@@ -92,17 +92,17 @@ class VectorCache:
             connection.close()
 
     def __del__(self) -> None:
-        """Close a file that nobody closed."""
+        """Close the file if it is still open."""
         with contextlib.suppress(Exception):
             self.close()
 
     def _found(self, database: sqlite3.Connection, keys: Sequence[bytes]) -> dict[bytes, bytes]:
         found: dict[bytes, bytes] = {}
-        for start in range(0, len(keys), _AT_ONCE):
-            part = keys[start : start + _AT_ONCE]
-            marks = ",".join("?" * len(part))
+        for start in range(0, len(keys), _BATCH_SIZE):
+            batch = keys[start : start + _BATCH_SIZE]
+            marks = ",".join("?" * len(batch))
             query = f"SELECT digest, vector FROM vectors WHERE model = ? AND digest IN ({marks})"  # noqa: S608
-            found |= dict(database.execute(query, (self._number, *part)).fetchall())
+            found |= dict(database.execute(query, (self._number, *batch)).fetchall())
         return found
 
     def _keep(self, database: sqlite3.Connection, vectors: Mapping[bytes, bytes]) -> None:
@@ -112,10 +112,10 @@ class VectorCache:
     def _keep_only(self, database: sqlite3.Connection, keys: Collection[bytes]) -> None:
         query = "SELECT digest FROM vectors WHERE model = ?"
         known = {digest for (digest,) in database.execute(query, (self._number,))}
-        gone = [(self._number, digest) for digest in known.difference(keys)]
-        database.executemany("DELETE FROM vectors WHERE model = ? AND digest = ?", gone)
+        unused = [(self._number, digest) for digest in known.difference(keys)]
+        database.executemany("DELETE FROM vectors WHERE model = ? AND digest = ?", unused)
         others = "SELECT number FROM models WHERE number != ? ORDER BY number DESC LIMIT -1 OFFSET ?"
-        for (number,) in database.execute(others, (self._number, _OTHERS_KEPT)).fetchall():
+        for (number,) in database.execute(others, (self._number, _MAX_OTHER_MODELS)).fetchall():
             database.execute("DELETE FROM vectors WHERE model = ?", (number,))
             database.execute("DELETE FROM models WHERE number = ?", (number,))
 
@@ -131,13 +131,13 @@ class VectorCache:
         self._run(lambda database: database.execute(query, (value, self._number)), None)
 
     def _run(self, work: Callable[[sqlite3.Connection], Result], otherwise: Result) -> Result:
-        """Return the result of `work`; a damaged file is replaced, and one that cannot be used is empty."""
+        """Return the result of `work`; replace a damaged file, and return `otherwise` if the file cannot be used."""
         for _ in (1, 2):
             try:
                 database = self._connection or self._open()
                 with database:
                     return work(database)
-            except sqlite3.OperationalError:  # locked, read only, no room
+            except sqlite3.OperationalError:  # locked, read-only or disk full
                 return otherwise
             except (sqlite3.Error, OSError):
                 self.close()
