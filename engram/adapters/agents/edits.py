@@ -1,6 +1,6 @@
-"""The kinds of change that connecting makes to a text, each with the one that takes exactly it away again.
+"""The kinds of edit that connecting an agent makes to a text, and the removal of each.
 
-Texts only: reading and writing files is for the use case. "" stands for a file that does not exist.
+These functions work on texts; the use case reads and writes the files. "" stands for a file that does not exist.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
-_OURS = re.compile(r"\bengram(?:\.exe)?[\"']? hook [a-z-]+ --agent [a-z-]+\s*$")
+_OUR_COMMAND = re.compile(r"\bengram(?:\.exe)?[\"']? hook [a-z-]+ --agent [a-z-]+\s*$")
 
 
 class Entry(NamedTuple):
-    """A value at a path of keys in JSON: an MCP server among others'. `extra` are keys that only have to be there."""
+    """A value at a path of keys in JSON, such as an MCP server. `extra` are keys that are added if missing."""
 
     keys: tuple[str, ...]
     value: Mapping[str, object]
@@ -28,9 +28,9 @@ class Entry(NamedTuple):
 
 
 class HookEntries(NamedTuple):
-    """Commands in the lists of `hooks` by event in JSON; others' commands stay beside them.
+    """Commands in the lists of `hooks` by event in JSON, beside the commands of others.
 
-    `events` has the entry for each event; with `matchers` it stands in a group of its own with that matcher ("" none).
+    `events` has the entry for each event; with `matchers` it is in a group of its own with that matcher ("": none).
     """
 
     events: Mapping[str, Mapping[str, object]]
@@ -46,14 +46,14 @@ class Items(NamedTuple):
 
 
 class TomlTable(NamedTuple):
-    """A table of its own in TOML, by its dotted name."""
+    """A table in TOML, by its dotted name."""
 
     name: str
     values: Mapping[str, object]
 
 
 class YamlEntry(NamedTuple):
-    """An entry of a mapping at the top of YAML."""
+    """An entry of a top-level mapping in YAML."""
 
     section: str
     name: str
@@ -61,15 +61,15 @@ class YamlEntry(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Lines between markers in a text for people and agents."""
+    """Lines between markers in a text, such as AGENTS.md."""
 
     text: str
 
 
 class Owned(NamedTuple):
-    """A whole file that nobody else writes; it holds a mark by which it is known.
+    """A whole file that only Engram writes, recognised by a mark in it.
 
-    `kept` says that what is in it changes later, and stays.
+    `kept` says that its content changes later, and is not overwritten.
     """
 
     text: str
@@ -81,14 +81,14 @@ OWNED_MARK = "engram connect"
 
 
 def apply_edit(text: str, edit: Edit) -> str:
-    """Return the text with the change; the same text where it is there already. Raises CannotEditError."""
+    """Return the text with the edit; unchanged if it has the edit already. Raises CannotEditError."""
     return str(_APPLY[type(edit)](text, edit))
 
 
 def remove_edit(text: str, edit: Edit, before: str | None = None) -> str:
-    """Return the text without the change. Raises CannotEditError.
+    """Return the text without the edit. Raises CannotEditError.
 
-    What the text `before` had stays, be it empty objects and lists; None where that is not known.
+    Objects and lists that are left empty are removed unless the text `before` the edit (None: unknown) had them.
     """
     if not text:
         return text
@@ -107,7 +107,7 @@ def _apply_entry(text: str, edit: Entry) -> str:
         return Document(text).put(edit.keys, dict(edit.value))
     if found.kind != OBJECT:
         raise CannotEditError(f"{'.'.join(edit.keys)} is not an object")
-    for key, value in edit.value.items():  # what else a person set in our entry stays
+    for key, value in edit.value.items():  # keys that a person added to our entry stay
         text = Document(text).put([*edit.keys, key], value)
     return text
 
@@ -136,36 +136,36 @@ def _apply_hooks(text: str, edit: HookEntries) -> str:
     text = _with_extra(text, edit.extra)
     for event in _hook_events(text):
         if event not in edit.events:
-            text = _without_ours(text, event, keep=0)
-    for event, wanted in edit.events.items():
-        places = _ours(text, event)
-        if places:
-            text = _without_ours(text, event, keep=1)
-            text = Document(text).put(places[0], dict(wanted))
+            text = _remove_our_hooks(text, event, keep=0)
+    for event, entry in edit.events.items():
+        paths = _our_hooks(text, event)
+        if paths:
+            text = _remove_our_hooks(text, event, keep=1)
+            text = Document(text).put(paths[0], dict(entry))
         else:
-            text = Document(text).append(["hooks", event], _hook_group(edit, event, wanted))
+            text = Document(text).append(["hooks", event], _hook_group(edit, event, entry))
     return text
 
 
-def _hook_group(edit: HookEntries, event: str, wanted: Mapping[str, object]) -> Mapping[str, object]:
+def _hook_group(edit: HookEntries, event: str, entry: Mapping[str, object]) -> Mapping[str, object]:
     if edit.matchers is None:
-        return wanted
+        return entry
     matcher = edit.matchers.get(event, "")
-    return {**({"matcher": matcher} if matcher else {}), "hooks": [wanted]}
+    return {**({"matcher": matcher} if matcher else {}), "hooks": [entry]}
 
 
 def _remove_hooks(text: str, _edit: HookEntries) -> str:
     for event in _hook_events(text):
-        text = _without_ours(text, event, keep=0)
+        text = _remove_our_hooks(text, event, keep=0)
     return text
 
 
-def _without_ours(text: str, event: str, keep: int) -> str:
-    """Our commands out of an event's list but for the first `keep`, and groups that have no other command with them."""
-    for place in reversed(_ours(text, event)[keep:]):
-        text = Document(text).without(place)
-        if len(place) > 3 and (node := Document(text).find(place[:-1])) is not None and not node.children:
-            text = Document(text).without(place[:3])
+def _remove_our_hooks(text: str, event: str, keep: int) -> str:
+    """Remove our commands except the first `keep` from an event's list, and groups that are left empty."""
+    for path in reversed(_our_hooks(text, event)[keep:]):
+        text = Document(text).without(path)
+        if len(path) > 3 and (node := Document(text).find(path[:-1])) is not None and not node.children:
+            text = Document(text).without(path[:3])
     return text
 
 
@@ -174,8 +174,8 @@ def _hook_events(text: str) -> list[str]:
     return [] if hooks is None else [child.key for child in hooks.children if child.node.kind == ARRAY]
 
 
-def _ours(text: str, event: str) -> list[list[str | int]]:
-    """Return where our commands stand in the list of an event, in groups or by themselves."""
+def _our_hooks(text: str, event: str) -> list[list[str | int]]:
+    """Return the paths of our commands in the list of an event, in groups or by themselves."""
     found: list[list[str | int]] = []
     for at, item in enumerate(_list_at(text, ["hooks", event])):
         if is_our_hook(item):
@@ -190,7 +190,7 @@ def is_our_hook(item: object) -> bool:
     """Return whether a hook's entry runs Engram's command."""
     if not isinstance(item, dict):
         return False
-    return any(_OURS.search(str(item.get(name, ""))) is not None for name in ("command", "bash"))
+    return any(_OUR_COMMAND.search(str(item.get(name, ""))) is not None for name in ("command", "bash"))
 
 
 def _list_at(text: str, keys: Sequence[str]) -> list[Any]:
@@ -203,7 +203,7 @@ def _as_list(value: object) -> list[Any]:
 
 
 def _prune_empty(text: str, edit: Entry | HookEntries | Items, before: str | None) -> str:
-    """Return the text without the objects and lists that are empty now and that `before` did not have."""
+    """Return the text without the empty objects and lists of the edit that `before` did not have."""
     old = Document(before or "")
     if isinstance(edit, HookEntries):
         paths = [["hooks", event] for event in edit.events] + [["hooks"]]
@@ -218,21 +218,21 @@ def _prune_empty(text: str, edit: Entry | HookEntries | Items, before: str | Non
 
 
 def _without_extra(text: str, extra: Mapping[str, object], before: str | None) -> str:
-    """Return the text without keys that an edit had to add; where it is not known who did, only if nothing else is left."""
+    """Return the text without the keys that an edit added; if `before` is unknown, only if nothing else is left."""
     for key, value in extra.items():
         node = Document(text).find([key])
-        alone = len(Document(text).root.children) == 1
-        added = alone if before is None else Document(before).find([key]) is None
-        if node is not None and node.plain() == value and added:
+        is_alone = len(Document(text).root.children) == 1
+        is_added = is_alone if before is None else Document(before).find([key]) is None
+        if node is not None and node.plain() == value and is_added:
             text = Document(text).without([key])
     return text
 
 
-# --- the other entries around one
+# --- sibling entries
 
 
 def siblings(text: str, edit: Edit) -> Mapping[str, object]:
-    """Return every entry by name of the section that the edit's own entry belongs to. Raises CannotEditError."""
+    """Return the entries by name of the section that the edit's entry belongs to. Raises CannotEditError."""
     if isinstance(edit, TomlTable):
         return text_blocks.toml_section(text, edit.name.rpartition(".")[0])
     if isinstance(edit, YamlEntry):
@@ -275,12 +275,12 @@ _REMOVE: Mapping[type, Callable[[str, Any], str]] = {
 
 
 def snippet(edit: Edit) -> str:
-    """Return what a person would put into the file by hand."""
+    """Return the text that a person would add to the file by hand."""
     return apply_edit("", edit)
 
 
 def is_there(text: str, edit: Edit) -> bool:
-    """Return whether the text has the change, be it of another version or for another Python."""
+    """Return whether the text has the edit, possibly of another version or for another Python."""
     try:
         return bool(text) and remove_edit(text, edit, text) != text
     except CannotEditError:

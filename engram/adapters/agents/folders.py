@@ -1,4 +1,4 @@
-"""Where coding agents keep their files on this machine: the names in braces of the table of agents."""
+"""The folders of coding agents on this machine: the names in braces in the table of agents."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 def resolve(place: str, project: str, environment: Mapping[str, str] | None = None) -> str:
-    """Return the absolute path of a place in the table; "" for one in a project where there is none.
+    """Return the absolute path of a place in the table; "" for a place in a project if there is none.
 
-    `project` is the top of the repository that the caller stands in, or "".
+    `project` is the top of the repository around the caller, or "".
     """
     if "{project}" in place and not project:
         return ""
@@ -28,21 +28,18 @@ def _folders(variables: Mapping[str, str], project: str) -> dict[str, str]:
     config = variables.get("XDG_CONFIG_HOME") or "~/.config"
     support = {"darwin": "~/Library/Application Support", "win32": roaming}.get(sys.platform, config)
     windows = sys.platform == "win32"
-    moved = variables.get("CLAUDE_CONFIG_DIR")
+    claude = variables.get("CLAUDE_CONFIG_DIR")
     goose = variables.get("GOOSE_PATH_ROOT")
+    goose_config = f"{roaming}/Block/goose/config" if windows else f"{config}/goose"
     return {
         "project": project,
         "config": config,
         "support": support,
-        "claude": moved or "~/.claude",
-        "claude_json": f"{moved or '~'}/.claude.json",
+        "claude": claude or "~/.claude",
+        "claude_json": f"{claude or '~'}/.claude.json",
         "codex": variables.get("CODEX_HOME") or "~/.codex",
         "copilot": variables.get("COPILOT_HOME") or "~/.copilot",
         "zed": f"{roaming}/Zed" if windows else f"{config}/zed",
-        "goose": f"{goose}/config"
-        if goose
-        else f"{roaming}/Block/goose/config"
-        if windows
-        else f"{config}/goose",
+        "goose": f"{goose}/config" if goose else goose_config,
         "agents": f"{goose or '~'}/.agents",
     }

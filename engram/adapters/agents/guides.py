@@ -1,4 +1,4 @@
-"""Texts that Engram leaves with agents: rules of use, slash commands, a skill, a devcontainer's lines."""
+"""Texts that Engram writes for agents: rules of use, slash commands, a skill, lines for a devcontainer."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ decision = "allow"
 priority = 100
 """
 
-# What goes into the files of a development container: pull after its start, push before its stop.
+# For the files of a development container: pull after its start, push before its stop.
 DEVCONTAINER = """\
 // devcontainer.json: bring lore in when the container starts
 {
@@ -135,11 +135,11 @@ def commands(server: str, run: Sequence[str]) -> dict[str, str]:
 
 
 def session_rules(notes: str = "") -> str:
-    """Return a file of rules with the notes that a session starts with ("" for none yet)."""
+    """Return a file of rules with the notes for the start of a session ("" for none yet)."""
     return _SESSION.format(written=WRITTEN, notes=notes or _NO_NOTES)
 
 
 def policy(server: str, tools: Sequence[str]) -> str:
-    """Gemini CLI's rules that let it use these tools of the MCP server without asking."""
-    named = ", ".join(f'"{tool}"' for tool in tools)
-    return _POLICY.format(written=WRITTEN, server=server, tools=named)
+    """Return Gemini CLI's policy that allows these tools of the MCP server without asking."""
+    names = ", ".join(f'"{tool}"' for tool in tools)
+    return _POLICY.format(written=WRITTEN, server=server, tools=names)

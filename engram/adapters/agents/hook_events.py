@@ -1,4 +1,4 @@
-"""One table of the lifecycle hooks of coding agents: what each calls an event, and in which form it takes an answer.
+"""The table of the lifecycle hooks of coding agents: their names of events, and the forms of their answers.
 
 Vendors' contracts as of November 2026; docs/agents.md says where each is documented.
 """
@@ -15,8 +15,8 @@ SUBAGENT_START, SUBAGENT_STOP, TASK_COMPLETED, PRE_COMPACT, STOP, SESSION_END = 
 )  # fmt: skip
 EVENTS = (*EVENTS_IN, *EVENTS_OUT)
 
-# The forms of an answer: where in the JSON the text goes. An answer at the end of a turn costs another turn: an agent that
-# listens at prompts has none there.
+# The forms of an answer: where in the JSON the text goes. An answer at the end of a turn costs another turn, so an agent
+# that takes answers at prompts has none there.
 NOTHING = "nothing"  # the agent takes no answer here
 CONTEXT = "context"  # {"hookSpecificOutput": {"hookEventName", "additionalContext"}}
 FLAT_CONTEXT = "flat-context"  # {"additionalContext"}
@@ -27,10 +27,10 @@ FOLLOW_UP = "follow-up"  # {"followup_message"}
 
 
 class Hook(NamedTuple):
-    """One event of one agent: our name, the agent's, the form of the answer, which calls it is for, seconds it may take.
+    """An event of an agent: our name, the agent's name, the form of the answer, its matcher, the time limit in seconds.
 
-    `matcher` is the agent's own pattern, "" for all; `detached` says that the agent need not wait for it; `keeps` that
-    what the agent said is handed in at the end of a turn, because it tells nothing of it at the end of a session.
+    `matcher` is the agent's own pattern, "" for all calls; `detached` says that the agent need not wait; `keeps` that the
+    agent's last message is handed in at the end of a turn, because the end of a session does not have it.
     """
 
     event: str
@@ -69,7 +69,7 @@ _CODEX = (
     Hook(SUBAGENT_STOP, "SubagentStop", seconds=10),
     Hook(PRE_COMPACT, "PreCompact", seconds=10),
     Hook(STOP, "Stop", seconds=10),
-    Hook(SESSION_END, "SessionEnd", seconds=3),  # it allows no more
+    Hook(SESSION_END, "SessionEnd", seconds=3),  # the most it allows
 )
 _CURSOR = (
     Hook(SESSION_START, "sessionStart", SNAKE_CONTEXT, seconds=10),
@@ -113,7 +113,7 @@ _OPENCODE = (  # called by Engram's own plugin, which takes FLAT_CONTEXT everywh
     Hook(STOP, "session.idle", seconds=10, keeps=True),
     Hook(SESSION_END, "dispose"),
 )
-_GOOSE = (  # of what these say, it takes nothing
+_GOOSE = (  # it takes no answers
     Hook(SESSION_START, "SessionStart", seconds=10),
     Hook(STOP, "Stop", seconds=10, keeps=True),
     Hook(SESSION_END, "SessionEnd"),
@@ -134,5 +134,5 @@ HOOKS: dict[str, tuple[Hook, ...]] = {
 
 
 def hook_of(agent: str, event: str) -> Hook | None:
-    """Return the agent's hook for one of our events; None where it has none."""
+    """Return the agent's hook for one of our events; None if it has none."""
     return next((hook for hook in HOOKS.get(agent, ()) if hook.event == event), None)

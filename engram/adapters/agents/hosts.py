@@ -1,7 +1,7 @@
-"""One table of coding agents: where each keeps its configuration, and how an MCP server stands in it.
+"""The table of coding agents: where each has its configuration, and the form of an MCP server in it.
 
-Places are written with `~`, and with names in braces for folders that a variable moves or that differ by system
-(`engram.adapters.agents.folders`). Checked November 2026; docs/agents.md names what is documented where.
+Places are written with `~`, and with names in braces for folders that depend on a variable or the system
+(`engram.adapters.agents.folders`). Checked November 2026; docs/agents.md says where each is documented.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from engram.domain.typed import NamedTuple
 JSON, TOML, YAML = "json", "toml", "yaml"
 SERVERS = "mcpServers"
 
-# Where the lines for people and agents go for an agent that has no hooks to tell it of Engram.
+# The file that gets the rules of use for an agent that has no hooks to be told by.
 PROJECT_RULES = "{project}/AGENTS.md"
 
 
 class Server(NamedTuple):
-    """Where an agent lists its MCP servers: file, format, keys to the list, and the form of one."""
+    """The list of an agent's MCP servers: its file, the keys to it, and the form and format of a server."""
 
     path: str
     keys: tuple[str, ...] = (SERVERS,)
@@ -25,20 +25,19 @@ class Server(NamedTuple):
 
 
 class HookFile(NamedTuple):
-    """Where an agent lists its hooks, and in which form: `groups`, `flat`, `lines`, or `owned` for a file of our own."""
+    """The file of an agent's hooks, and its form: `groups`, `flat`, `lines`, or `owned` for a file of our own."""
 
     path: str
     form: str
 
 
 class Host(NamedTuple):
-    """One agent. `homes` are folders that say it is installed, `programs` commands that do.
+    """An agent. It is installed if one of the folders `homes` or the commands `programs` exists.
 
-    `rules` is the text that gets a block about Engram; `allow` the list that its read-only tools go into, as
-    (place, keys, prefix of a tool's name with `{server}` for that of the server), the key in its own entry, or a file of
-    rules (`policy`); `after` what a person has to do next. `session` is a file of rules that the brief is put into when a
-    session starts, for an agent that drops what a hook says then; `manifest` the file that says what the folder around the
-    hooks is.
+    `rules` is the file that gets a block about Engram. Read-only tools are allowed in the list `allow` (place, keys, prefix
+    of a tool's name with `{server}` for the server's name), by the key `allow_key` of our own entry, or in the file `policy`.
+    `after` says what a person has to do next. `session` is a file of rules that gets the brief when a session starts, for
+    an agent that ignores the answer of that hook; `manifest` describes the folder around the hooks.
     """
 
     name: str
@@ -200,7 +199,7 @@ NAMES = tuple(host.name for host in HOSTS)
 
 
 class Program(NamedTuple):
-    """A program for agents that no file connects: it calls the HTTP API. `port` is where it listens on this machine."""
+    """A program for agents that calls the HTTP API and needs no file to connect; `port` is its own on this machine."""
 
     name: str
     title: str
@@ -255,7 +254,7 @@ IN_PROJECTS = tuple(_PROJECTS)
 
 
 def in_project(host: Host) -> Host | None:
-    """Return an agent with the places of its files in a project; None for one that reads none there."""
+    """Return an agent with the places of its files in a project; None for one that has none there."""
     found = _PROJECTS.get(host.name)
     if found is None:
         return None
@@ -267,5 +266,5 @@ def in_project(host: Host) -> Host | None:
 
 
 def host_named(name: str) -> Host | None:
-    """Return the agent of that name."""
+    """Return the agent with this name, if any."""
     return next((host for host in HOSTS if host.name == name), None)

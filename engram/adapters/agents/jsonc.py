@@ -1,7 +1,7 @@
-"""Editing JSON with comments as text: what is not meant to change keeps every byte (order, comments, spaces, line ends).
+"""Edit JSON with comments as text: everything else keeps each byte (order, comments, spaces, line ends).
 
-A small parser of its own, because one that loses comments cannot edit somebody's settings. It takes comments and
-trailing commas, and refuses everything else that JSON refuses, and keys that stand twice.
+It has its own small parser, since one that drops comments cannot edit a person's settings. The parser accepts comments
+and trailing commas, and refuses anything else that is not JSON, and duplicate keys.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Keys = Sequence[str | int]
 
 OBJECT, ARRAY, SCALAR = "object", "array", "scalar"
-_DEEPEST = 100
+_MAX_DEPTH = 100
 _TOKEN = re.compile(
     r'(?P<space>[ \t\r\n\ufeff]+)|(?P<comment>//[^\r\n]*|/\*.*?\*/)|(?P<text>"(?:[^"\\\x00-\x1f]|\\.)*")'
     r"|(?P<mark>[{}\[\],:])|(?P<word>[^\s{}\[\],:\"/]+)",
@@ -29,7 +29,7 @@ _INDENTED = re.compile(r"^([ \t]+)\S", re.MULTILINE)
 
 
 class Child(NamedTuple):
-    """A member of an object or an item of an array: where it starts, its value, the offset of the comma after it or -1."""
+    """A member of an object or an item of an array: its start, its value, and the offset of the comma after it or -1."""
 
     key: str
     start: int
@@ -38,7 +38,7 @@ class Child(NamedTuple):
 
 
 class Node(NamedTuple):
-    """A value and where it stands: `text[start:end]`."""
+    """A value and its span: `text[start:end]`."""
 
     kind: str
     start: int
@@ -47,23 +47,23 @@ class Node(NamedTuple):
     children: tuple[Child, ...] = ()
 
     def plain(self) -> object:
-        """Return the value as Python has it."""
+        """Return the value as a Python object."""
         if self.kind == OBJECT:
             return {child.key: child.node.plain() for child in self.children}
         return [child.node.plain() for child in self.children] if self.kind == ARRAY else self.value
 
     def child(self, key: str | int) -> int | None:
-        """Return the place of a member or item among the children."""
+        """Return the index of a member or item among the children; None if there is none."""
         if isinstance(key, int):
             return key if self.kind == ARRAY and 0 <= key < len(self.children) else None
         return next((at for at, child in enumerate(self.children) if child.key == key), None)
 
 
 class Document:
-    """A JSON text, parsed. Every change gives a new text."""
+    """A parsed JSON text. Every edit returns a new text."""
 
     def __init__(self, text: str) -> None:
-        """Raises CannotEditError where the text is not JSON, comments and trailing commas aside."""
+        """Parse the text. Raises CannotEditError if it is not JSON, apart from comments and trailing commas."""
         self.text = text or "{}\n"
         self._tokens: list[tuple[str, int, int]] = []
         self._ends: list[int] = []
@@ -76,7 +76,7 @@ class Document:
             raise CannotEditError("it does not hold an object")
 
     def find(self, keys: Keys) -> Node | None:
-        """Return the value at a path of keys (numbers for items of arrays); None where there is none."""
+        """Return the value at a path of keys (numbers for items of arrays); None if there is none."""
         node = self.root
         for key in keys:
             at = node.child(key)
@@ -86,7 +86,7 @@ class Document:
         return node
 
     def put(self, keys: Keys, value: object) -> str:
-        """The text with a value at a path; objects on the way are made. Raises CannotEditError where something else is there."""
+        """Return the text with a value at a path, adding objects on the way. Raises CannotEditError if one is no object."""
         node = self.root
         for depth, key in enumerate(keys):
             at = node.child(key)
@@ -102,7 +102,7 @@ class Document:
         return self._replace(node, value)
 
     def append(self, keys: Keys, value: object) -> str:
-        """Return the text with one more item in the array at a path, which is made where there is none."""
+        """Return the text with one more item in the array at a path, which is added if missing."""
         node = self.find(keys)
         if node is None:
             return self.put(keys, [value])
@@ -111,12 +111,12 @@ class Document:
         return self._insert(node, value, None)
 
     def without(self, keys: Keys) -> str:
-        """Return the text without the value at a path; unchanged where there is none."""
+        """Return the text without the value at a path; unchanged if there is none."""
         holder = self.find(keys[:-1])
         at = None if holder is None else holder.child(keys[-1])
         return self.text if holder is None or at is None else self._remove(holder, at)
 
-    # --- changes of the text
+    # --- edits of the text
 
     def _insert(self, node: Node, value: object, key: str | None) -> str:
         name = "" if key is None else json.dumps(key, ensure_ascii=False) + ": "
@@ -124,7 +124,7 @@ class Document:
         if node.children and "\n" not in self.text[node.start : node.children[0].start]:
             return self._insert_inline(node, name + json.dumps(value, ensure_ascii=False))
         outer = self._indent_of(node.start)
-        indent = self._indent_of(node.children[0].start) if node.children else outer + self._unit()
+        indent = self._indent_of(node.children[0].start) if node.children else outer + self._indent_unit()
         body = self._end_of_line() + indent + name + self._render(value, indent)
         rest = self.text[last : node.end - 1]
         closing = "" if "\n" in rest else self._end_of_line() + outer
@@ -162,10 +162,10 @@ class Document:
         return text
 
     def _render(self, value: object, indent: str) -> str:
-        lines = json.dumps(value, indent=self._unit(), ensure_ascii=False).split("\n")
+        lines = json.dumps(value, indent=self._indent_unit(), ensure_ascii=False).split("\n")
         return (self._end_of_line() + indent).join(lines)
 
-    def _unit(self) -> str:
+    def _indent_unit(self) -> str:
         found = _INDENTED.search(self.text)
         return found[1] if found else "  "
 
@@ -177,7 +177,7 @@ class Document:
         return line[: len(line) - len(line.lstrip(" \t"))]
 
     def _last_before(self, offset: int) -> int:
-        """Return where the last comment or token before an offset ends."""
+        """Return the end of the last comment or token before an offset."""
         at = bisect_right(self._ends, offset)
         return self._ends[at - 1] if at else 0
 
@@ -198,7 +198,7 @@ class Document:
     def _value(self, depth: int) -> Node:
         kind, start, end = self._next()
         word = self.text[start:end]
-        if depth > _DEEPEST:
+        if depth > _MAX_DEPTH:
             raise CannotEditError("it is nested too deeply")
         if word in ("{", "["):
             return self._container(word, start, depth)

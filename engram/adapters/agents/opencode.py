@@ -1,4 +1,4 @@
-"""OpenCode's plugin: it has no hooks that run commands, so this small module in its own language runs ours."""
+"""OpenCode's plugin: OpenCode has no hooks that run commands, so this small JavaScript module runs ours."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ export const Engram = async ({ client, directory }) => {
 
 
 def plugin(command: Sequence[str], agent: str) -> str:
-    """Return the plugin's text; `command` starts `engram hook`."""
-    listed = json.dumps(list(command), ensure_ascii=False)
-    text = _PLUGIN.replace("@COMMAND@", listed).replace("@AGENT@", json.dumps(agent))
+    """Return the plugin's text; `command` is the command line of `engram hook`."""
+    words = json.dumps(list(command), ensure_ascii=False)
+    text = _PLUGIN.replace("@COMMAND@", words).replace("@AGENT@", json.dumps(agent))
     return text.replace("@WRITTEN@", WRITTEN)

@@ -1,4 +1,4 @@
-"""What connecting one agent consists of: files with the edits to be made in them, from the table of agents."""
+"""The parts of connecting an agent: files and the edits to make in them, from the table of agents."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ MCP, HOOK, RULES, TOOLS, GUIDE = "MCP server", "hooks", "rules", "tool permissio
 
 
 class Wish(NamedTuple):
-    """What is wanted: by which command, in which project ("" for none), with which parts, under which name of a server.
+    """A request to connect: the command to run, the project ("" for none), the wanted parts, the name of the server.
 
-    Without a command the project's own files are meant, which others use, too: they run `engram` from the PATH.
+    Without a command it is for the project's own files, which others use, too: they run `engram` from the PATH.
     """
 
     command: tuple[str, ...]
@@ -42,7 +42,7 @@ class Wish(NamedTuple):
 
 
 class Part(NamedTuple):
-    """One edit of one file; `kind` says to a person what it is for."""
+    """An edit of a file; `kind` is its purpose, as shown to the user."""
 
     kind: str
     path: str
@@ -50,7 +50,7 @@ class Part(NamedTuple):
 
 
 def parts(host: Host, wish: Wish) -> list[Part]:
-    """Everything that connects an agent, in the order in which it is shown."""
+    """Return the parts that connect an agent, in the order they are shown."""
     server = server_part(host, wish)
     found = [] if server is None else [server]
 
@@ -79,7 +79,7 @@ def parts(host: Host, wish: Wish) -> list[Part]:
 
 
 def server_part(host: Host, wish: Wish) -> Part | None:
-    """Return the edit that adds the MCP server; None for an agent that takes none."""
+    """Return the edit that adds the MCP server; None for an agent without MCP."""
     if host.server is None:
         return None
     path = _server_file(resolve(host.server.path, wish.project), host)
@@ -87,7 +87,7 @@ def server_part(host: Host, wish: Wish) -> Part | None:
 
 
 def project_of(host: Host, path: str) -> str:
-    """Return the project that a file lies in, where it is one that this agent has in projects."""
+    """Return the project of a file that this agent has in projects; for any other file its folder."""
     for place in filter(None, (host.rules, host.session, _ignore_file(host.session))):
         below = os.path.normpath(place.removeprefix("{project}"))
         if place.startswith("{project}") and path.endswith(below):
@@ -96,14 +96,14 @@ def project_of(host: Host, path: str) -> str:
 
 
 def generic(wish: Wish) -> str:
-    """Return what most MCP hosts that are not in the table take."""
+    """Return the configuration accepted by most MCP hosts that are not in the table."""
     program, *arguments = _run(wish)
     server = {"command": program, "args": [*arguments, "mcp"]}
     return snippet(Entry((SERVERS, SERVER_NAME), server))
 
 
 def plugin(folder: str, host: Host, wish: Wish) -> list[Part]:
-    """Claude Code's plugin, whole, in a folder of its own: manifest, server, hooks, commands, skill."""
+    """Return the files of Claude Code's plugin in `folder`: manifest with server, hooks, commands, skill."""
     hooks = _hooks(host, "groups", wish)
     assert isinstance(hooks, HookEntries)
     manifest = {**guides.MANIFEST, "mcpServers": {SERVER_NAME: _server_entry(host, wish)}}
@@ -117,17 +117,15 @@ def plugin(folder: str, host: Host, wish: Wish) -> list[Part]:
 
 
 def hook_command(wish: Wish, hook: Hook, agent: str) -> str:
-    """Return the command line of a hook, as a shell takes it."""
+    """Return the command line of a hook, quoted for the shell."""
     words = [*_run(wish), "hook", hook.event, "--agent", agent]
-    return (
-        " ".join(f'"{word}"' if " " in word else word for word in words)
-        if os.name == "nt"
-        else shlex.join(words)
-    )
+    if os.name == "nt":
+        return " ".join(f'"{word}"' if " " in word else word for word in words)
+    return shlex.join(words)
 
 
 def _ignore_file(session: str) -> str:
-    """Return what keeps git from the folder of a session's rules: they are for this machine alone."""
+    """Return the .gitignore of the folder of a session's rules, which are for this machine alone."""
     return os.path.join(os.path.dirname(session), ".gitignore") if session else ""
 
 
@@ -135,7 +133,7 @@ def _ignore_file(session: str) -> str:
 
 
 def _server_file(path: str, host: Host) -> str:
-    """OpenCode reads one of two names; the one that is there is edited."""
+    """Return the file to edit: of OpenCode's two names (.json, .jsonc) the one that exists."""
     commented = path + "c"
     return commented if host.name == "opencode" and os.path.exists(commented) else path
 
@@ -143,19 +141,19 @@ def _server_file(path: str, host: Host) -> str:
 def _server(host: Host, server: Server, wish: Wish, path: str) -> Edit:
     if server.format == TOML:
         approved = {tool: {"approval_mode": "approve"} for tool in READ_ONLY_TOOLS}
-        more = {host.allow_key: approved} if host.allow_key and wish.allow_tools else {}
-        return TomlTable(".".join((*server.keys, wish.server)), {**_server_entry(host, wish), **more})
+        permissions = {host.allow_key: approved} if host.allow_key and wish.allow_tools else {}
+        return TomlTable(".".join((*server.keys, wish.server)), {**_server_entry(host, wish), **permissions})
     if server.format == YAML:
-        return YamlEntry(server.keys[0], wish.server, _extension(host, wish))
-    keys = (*server.keys, "servers") if host.name == "opencode" and _is_second(path) else server.keys
+        return YamlEntry(server.keys[0], wish.server, _goose_extension(host, wish))
+    keys = (*server.keys, "servers") if host.name == "opencode" and _is_version_2(path) else server.keys
     value = {**_FORMS[server.form](host, wish)}
     if host.allow_key and wish.allow_tools:
         value[host.allow_key] = list(READ_ONLY_TOOLS)
     return Entry((*keys, wish.server), value)
 
 
-def _is_second(path: str) -> bool:
-    """Return whether an OpenCode configuration is of the second version, which has its servers one level deeper."""
+def _is_version_2(path: str) -> bool:
+    """Return whether an OpenCode configuration is of version 2, which has its servers one level deeper."""
     from engram.adapters.agents.jsonc import Document
     from engram.adapters.agents.refusal import CannotEditError
 
@@ -183,25 +181,30 @@ def _server_with_type(host: Host, wish: Wish) -> dict[str, object]:
     return {"type": "stdio", **_server_entry(host, wish)}
 
 
-def _local(host: Host, wish: Wish) -> dict[str, object]:
+def _copilot_server(host: Host, wish: Wish) -> dict[str, object]:
     return {"type": "local", **_server_entry(host, wish), "tools": ["*"]}
 
 
-def _command_list(host: Host, wish: Wish) -> dict[str, object]:
+def _opencode_server(host: Host, wish: Wish) -> dict[str, object]:
     return {
         "type": "local", "command": [*_run(wish), "mcp"], "enabled": True, "environment": _environment(host)
     }  # fmt: skip
 
 
-def _extension(host: Host, wish: Wish) -> dict[str, object]:
-    plain = _server_entry(host, wish)
+def _goose_extension(host: Host, wish: Wish) -> dict[str, object]:
+    entry = _server_entry(host, wish)
     return {
-        "enabled": True, "type": "stdio", "name": wish.server, "cmd": plain["command"], "args": plain["args"],
-        "envs": plain["env"], "timeout": 300,
+        "enabled": True, "type": "stdio", "name": wish.server, "cmd": entry["command"], "args": entry["args"],
+        "envs": entry["env"], "timeout": 300,
     }  # fmt: skip
 
 
-_FORMS = {"plain": _server_entry, "typed": _server_with_type, "local": _local, "command-list": _command_list}
+_FORMS = {
+    "plain": _server_entry,
+    "typed": _server_with_type,
+    "local": _copilot_server,
+    "command-list": _opencode_server,
+}
 
 
 # --- hooks

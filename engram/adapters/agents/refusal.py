@@ -1,5 +1,5 @@
-"""Why a configuration file of somebody else is left alone."""
+"""The error for a configuration file that cannot be edited safely."""
 
 
 class CannotEditError(Exception):
-    """The text is not what an editor can change without risk; `str()` says why, as the rest of "PATH: …"."""
+    """The text cannot be edited safely; `str()` is the reason, as the rest of "PATH: …"."""

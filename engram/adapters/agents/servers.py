@@ -1,4 +1,4 @@
-"""The name that Engram's MCP server has in an agent's configuration, where an entry of that name may be somebody else's."""
+"""The name of Engram's MCP server in an agent's configuration, where another program may use the same name."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _PORTABLE = ["engram", "mcp"]
 
 
 def choose_name(servers: Mapping[str, object], recorded: str = "") -> str:
-    """Return the name of the entry that connecting wrote; where there is none, the first name that is free.
+    """Return the name of the entry that connecting wrote; if there is none, the first free name.
 
-    `servers` are all entries by name; `recorded` is the name that an earlier connection is known to have used ("" for none).
+    `servers` has all entries by name; `recorded` is the name used by an earlier connection ("" for none).
     """
     numbered = [name for name in servers if _NUMBERED.fullmatch(name)]
     for name in filter(None, (recorded, SERVER_NAME, _OTHER_NAME, *numbered)):
@@ -33,11 +33,11 @@ def choose_name(servers: Mapping[str, object], recorded: str = "") -> str:
 
 
 def is_ours(server: object, *, recorded: bool = False) -> bool:
-    """Return whether an entry is one that connecting wrote, possibly changed by hand since.
+    """Return whether connecting wrote an entry, which may have been changed by hand since.
 
-    Its command runs this module the way that only connecting does: with `-P`, or with the agent's name in the environment;
-    in a project, and from an environment of `uvx`, it ends in `engram mcp` and has that name.
-    Of an entry that is `recorded` as written the agent's name is enough. `engram mcp` alone is also another program's.
+    Such an entry runs this module with `-P`, or with the agent's name in the environment; in a project, and from an
+    environment of `uvx`, it ends in `engram mcp` and has the agent's name. For a `recorded` entry the agent's name is
+    enough. `engram mcp` alone may also be another program's.
     """
     if not isinstance(server, dict):
         return False

@@ -1,4 +1,4 @@
-"""Which session and which agent a call belongs to, from the environment alone."""
+"""The session and the agent that a call belongs to, according to the environment."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ _MAX_NAME = 120
 
 
 def session_name(environment: Mapping[str, str]) -> str:
-    """Return the session that refs belong to: a variable's value, else the terminal, else the group of processes."""
+    """Return the session that refs belong to: a variable's value, else the terminal, else the session of processes."""
     return named_session(environment) or _terminal()
 
 
 def named_session(environment: Mapping[str, str]) -> str:
-    """Return the session that a variable names, "" if none does."""
+    """Return the session named by a variable, "" if none names one."""
     for variable in _SESSION_VARIABLES:
         value = environment.get(variable, "").strip()
         if value:
@@ -44,7 +44,7 @@ def named_session(environment: Mapping[str, str]) -> str:
 
 
 def agent_name(environment: Mapping[str, str]) -> str:
-    """Return the coding agent that is calling (`claude-code`, …), or "" where none says so."""
+    """Return the calling agent (`claude-code`, …), "" if unknown."""
     named = environment.get("ENGRAM_AGENT", "").strip()
     if named:
         return _encodable(named[:_MAX_NAME])
@@ -52,14 +52,14 @@ def agent_name(environment: Mapping[str, str]) -> str:
 
 
 def _encodable(name: str) -> str:
-    """Return a name from the environment, which may hold bytes that are not UTF-8 and that no file can keep."""
+    """Replace bytes that are not UTF-8 in a name from the environment."""
     return name.encode("utf-8", "replace").decode()
 
 
 def _terminal() -> str:
     if sys.platform == "win32":
         return f"process-{os.getppid()}"
-    else:  # noqa: RET505 - mypy sees by it that only one of the two is read on each system
+    else:  # noqa: RET505 - lets mypy check only one branch on each system
         leader = os.getsid(0)
         for stream in (0, 1, 2):
             try:

@@ -1,4 +1,4 @@
-"""Lines added to TOML, YAML and markdown as text, and taken away again; what the result says is checked by a parser."""
+"""Add lines to TOML, YAML and markdown as text, and remove them again; a parser checks the results."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BLOCK = re.compile(rf"(?:\r?\n)?{BEGIN}.*?{END}[^\n]*(?:\n|\Z)", re.DOTALL)
 
 
 def put_table(text: str, name: str, values: Mapping[str, object]) -> str:
-    """TOML with a table of that dotted name at its end, or with these values in the one that is there."""
+    """Return TOML with a table of that dotted name at its end, or with the values in the existing one."""
     found = _toml_at(text, name)
     if found is None:
         lines = [f"[{name}]", *(f"{key} = {_toml_value(value)}" for key, value in values.items())]
@@ -27,7 +27,7 @@ def put_table(text: str, name: str, values: Mapping[str, object]) -> str:
     elif all(found.get(key) == value for key, value in values.items()):
         return text
     else:
-        after = _toml_changed(text, name, values)
+        after = _update_table(text, name, values)
     now = _toml_at(after, name)
     if now is None or any(now.get(key) != value for key, value in values.items()):
         raise CannotEditError(f"[{name}] cannot be added to it")
@@ -35,12 +35,12 @@ def put_table(text: str, name: str, values: Mapping[str, object]) -> str:
 
 
 def toml_section(text: str, name: str) -> Mapping[str, object]:
-    """Return every entry by name of the table of that dotted name. Raises CannotEditError."""
+    """Return the entries of the table of that dotted name. Raises CannotEditError."""
     return _toml_at(text, name) or {}
 
 
 def without_table(text: str, name: str) -> str:
-    """TOML without the table of that name and the tables below it. Raises CannotEditError where it is not one by itself."""
+    """Return TOML without a table and the tables below it. Raises CannotEditError if that would change anything else."""
     if _toml_at(text, name) is None:
         return text
     after = _without_table_lines(text, name)
@@ -58,31 +58,31 @@ def without_table(text: str, name: str) -> str:
 
 
 def _without_table_lines(text: str, name: str) -> str:
-    """Return the text without the lines from each header of the table to the next other header, and the blank line before."""
+    """Return the text without the lines of the table, up to the next other header, and the blank line before them."""
     kept: list[str] = []
     inside = False
-    aside: list[str] = []  # blank lines and comments at the end of our lines belong to what follows
+    trailing: list[str] = []  # blank lines and comments at the end of our lines belong to the next table
     header = re.compile(rf"[ \t]*\[[ \t]*{re.escape(name)}(?:\.[^\]\n]+)?[ \t]*\]")
     at = 0
     for line in text.splitlines(keepends=True):
         at += len(line)
-        if line.lstrip().startswith("[") and _is_whole(text[: at - len(line)]):
+        if line.lstrip().startswith("[") and _is_complete(text[: at - len(line)]):
             begins = header.match(line) is not None
             if begins and not inside and kept and not kept[-1].strip():
                 kept.pop()
-            kept += aside if not begins else []
-            inside, aside = begins, []
+            kept += trailing if not begins else []
+            inside, trailing = begins, []
         if not inside:
             kept.append(line)
         elif line.strip() and not line.lstrip().startswith("#"):
-            aside = []
+            trailing = []
         else:
-            aside.append(line)
-    return "".join([*kept, *(line for line in aside if line.strip())])
+            trailing.append(line)
+    return "".join([*kept, *(line for line in trailing if line.strip())])
 
 
-def _is_whole(text: str) -> bool:
-    """Return whether TOML ends here outside of any text or list of several lines."""
+def _is_complete(text: str) -> bool:
+    """Return whether TOML is complete, that is, does not end within a string or list of several lines."""
     try:
         _toml(text)
     except CannotEditError:
@@ -112,7 +112,7 @@ def _toml_at(text: str, name: str) -> dict[str, object] | None:
     return found
 
 
-def _toml_changed(text: str, name: str, values: Mapping[str, object]) -> str:
+def _update_table(text: str, name: str, values: Mapping[str, object]) -> str:
     import tomlkit
     from tomlkit.exceptions import TOMLKitError
 
@@ -145,7 +145,7 @@ def _without_empty(found: dict[str, object]) -> dict[str, object]:
 
 
 def put_yaml(text: str, section: str, name: str, values: Mapping[str, object]) -> str:
-    """YAML with `name` in the block mapping `section`, both made where they are missing."""
+    """Return YAML with `name` in the block mapping `section`; both are added if missing."""
     found = _yaml(text).get(section)
     if found is not None and not isinstance(found, dict):
         raise CannotEditError(f"{section} is not a mapping")
@@ -160,7 +160,7 @@ def put_yaml(text: str, section: str, name: str, values: Mapping[str, object]) -
         head = _end_with_blank_line(text, blank=False)
         after = head + _yaml_lines([f"{section}:"], "  ", name, values, _line_end(text))
     else:
-        end, indent = _yaml_section(text, section)
+        end, indent = _find_section(text, section)
         before = text[:end] if text[:end].endswith("\n") else text[:end] + _line_end(text)
         after = before + _yaml_lines([], indent, name, values, _line_end(text)) + text[end:]
     expected = {**_yaml(text), section: {**(found or {}), name: dict(values)}}
@@ -170,18 +170,18 @@ def put_yaml(text: str, section: str, name: str, values: Mapping[str, object]) -
 
 
 def yaml_section(text: str, section: str) -> Mapping[str, object]:
-    """Return every entry by name of a mapping at the top. Raises CannotEditError."""
+    """Return the entries of a top-level mapping. Raises CannotEditError."""
     found = _yaml(text).get(section)
     return found if isinstance(found, dict) else {}
 
 
 def without_yaml(text: str, section: str, name: str) -> str:
-    """YAML without that entry; a section that is left empty goes, too."""
+    """Return YAML without the entry `name`, and without the section if that is left empty."""
     whole = _yaml(text)
     found = whole.get(section)
     if not isinstance(found, dict) or name not in found:
         return text
-    _, indent = _yaml_section(text, section)
+    _, indent = _find_section(text, section)
     line = rf"^{indent}{re.escape(name)}:[ \t]*\r?\n(?:{indent}[ \t]+[^\n]*(?:\n|\Z)|[ \t]*\r?\n(?={indent}[ \t]))*"
     after = re.sub(line, "", text, count=1, flags=re.MULTILINE)
     rest = {key: value for key, value in found.items() if key != name}
@@ -207,8 +207,8 @@ def _yaml(text: str) -> dict[str, object]:
     return found
 
 
-def _yaml_section(text: str, section: str) -> tuple[int, str]:
-    """Where the entries of a section end, and how they are indented. Raises CannotEditError for anything but block style."""
+def _find_section(text: str, section: str) -> tuple[int, str]:
+    """Return the end of a section's entries and their indentation. Raises CannotEditError unless it is in block style."""
     head = re.search(rf"^{re.escape(section)}:[ \t]*(?:#[^\n]*)?\r?\n", text, re.MULTILINE)
     if head is None:
         raise CannotEditError(f"{section} is not written as a block")
@@ -256,13 +256,13 @@ def without_block(text: str) -> str:
 
 
 def _check_markers(text: str) -> None:
-    both = text.count(BEGIN), text.count(END)
-    if both not in ((0, 0), (1, 1)) or text.find(BEGIN) > text.find(END):
+    counts = text.count(BEGIN), text.count(END)
+    if counts not in ((0, 0), (1, 1)) or text.find(BEGIN) > text.find(END):
         raise CannotEditError(f"its markers {BEGIN} and {END} do not match")
 
 
 def _end_with_blank_line(text: str, *, blank: bool = True) -> str:
-    """Return a text to which lines can be added: ended, and with a blank line."""
+    """Return the text with a line end, and a blank line, so that lines can be added."""
     if not text:
         return ""
     ended = text if text.endswith("\n") else text + _line_end(text)

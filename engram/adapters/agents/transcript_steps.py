@@ -1,7 +1,7 @@
-"""What happened in a session, in order: what was asked and said, which commands ran and how they ended, which files changed.
+"""The steps of a session, in order: prompts and replies, commands with their outcomes, changed files.
 
-Read from the end of a transcript in the shape of Claude Code: calls of tools (`tool_use`) and their results
-(`tool_result`, `is_error`). What is not understood is passed over.
+They are read from the end of a transcript in the format of Claude Code: tool calls (`tool_use`) and their results
+(`tool_result`, `is_error`). Anything else is skipped.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _LONGEST = 20_000  # characters of an output
 
 
 def read(path: str) -> list[Step]:
-    """Return the steps of the transcript at `path`; none where there is none that can be read."""
+    """Return the steps of the transcript at `path`; none if it cannot be read."""
     return list(_steps(transcript.lines(path)))
 
 
@@ -37,10 +37,10 @@ def _steps(lines: Iterable[dict[str, object]]) -> Iterator[Step]:
             content = [{"type": "text", "text": content}]
         for block in content if isinstance(content, list) else ():
             if isinstance(block, dict):
-                yield from _of_block(message.get("role") == "assistant", block, commands)
+                yield from _steps_of_block(message.get("role") == "assistant", block, commands)
 
 
-def _of_block(by_agent: bool, block: dict[str, object], commands: dict[str, str]) -> Iterator[Step]:
+def _steps_of_block(by_agent: bool, block: dict[str, object], commands: dict[str, str]) -> Iterator[Step]:
     kind, call = block.get("type"), str(block.get("id") or block.get("tool_use_id") or "")
     if kind == "text":
         text = str(block.get("text") or "")
