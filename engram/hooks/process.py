@@ -44,7 +44,7 @@ class Call(NamedTuple):
 
 
 class Deadline:
-    """Ends the process with exit code 0 after so many seconds, unless cancelled."""
+    """Ends the process with exit code 0 when its time is up, unless cancelled."""
 
     def __init__(self, seconds: float) -> None:
         """Start the timer."""

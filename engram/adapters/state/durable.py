@@ -20,7 +20,7 @@ KEYS, FEED = "keys.db", "feed.db"
 
 
 def carry(state: str, to: str) -> None:
-    """Copy the existing ones of these files from one state folder to another, replacing those there. Raises StoreError.
+    """Copy these files, if they exist, from one state folder to another, replacing those there. Raises StoreError.
 
     The cache of judgements is copied too, so that judgements are not reported to programs again.
     """

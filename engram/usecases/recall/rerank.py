@@ -34,7 +34,7 @@ MOST_MISSING = (
     0.5  # the largest share of one word, since in a query of two or three words each has a large share
 )
 NEAR_BY_CHANCE = 0.03  # what a text gains in nearness to any query by being e times as long
-MISSING_BY_CHANCE = 0.06  # what it lacks less, up to LONG tokens
+MISSING_BY_CHANCE = 0.06  # how much less it lacks by being so, up to LONG tokens
 LONG = 110  # tokens
 _TINY = 1e-9
 SHORTEST = 8  # tokens
