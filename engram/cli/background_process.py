@@ -1,4 +1,4 @@
-"""The detached process that a command leaves behind: commits, index and syncs of one store, silently."""
+"""The detached process that a command leaves behind: it commits, indexes and syncs one store, silently."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import sys
 
 
 def main(root: str, session: str = "background", *, sync: bool = False) -> int:
-    """Tidy the store at `root`, and the one of `session` in it; sync it where that is due, wanted now, or once it is quiet.
+    """Commit and index the store at `root` and its session store; sync it if `sync` is set or a sync is due. Returns the exit code.
 
-    A store that is gone is none of our business.
+    A store that no longer exists is not an error worth reporting: the exit code is 1, and nothing is printed.
     """
     from engram.domain.errors import EngramError
     from engram.usecases.opening.open_store import open_store

@@ -1,4 +1,4 @@
-"""What `connect` and `disconnect` have in common: show plans, ask, carry them out, say how it went."""
+"""The common part of `connect` and `disconnect`: show plans, ask, carry them out, report."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 
 
 def carry_out(call: Call, hosts: Sequence[Host], make: Callable[[Host], Plan], *, connected: bool) -> int:
-    """Plan for each agent, show it, ask once, do it. Two agents may share a file, so each plan is made anew before it is done.
+    """Plan the changes for each agent, show them, ask once, apply them. Returns the exit code.
 
-    Raises UsageError where nobody can be asked.
+    Two agents may share a file, so each plan is made again right before it is applied.
+    Raises UsageError if there is no terminal to ask at.
     """
     from engram.usecases.agents.connect import apply
     from engram.usecases.store.store import Clock
@@ -30,22 +31,21 @@ def carry_out(call: Call, hosts: Sequence[Host], make: Callable[[Host], Plan], *
     for plan in plans:
         _show(call, plan)
     count = len({change.path for plan in plans for change in plan.wanted})
-    dry = call.arguments.dry_run
     backups: dict[str, str] = {}
-    go = not dry and (not count or call.confirm(f"Change {counted(count, 'file')}?"))
-    if go:
+    applied = not call.arguments.dry_run and (not count or call.confirm(f"Change {counted(count, 'file')}?"))
+    if applied:
         for host in hosts:
             backups = {**apply(make(host), Clock(), connected=connected), **backups}
-    call.output.document(_document(plans, backups, applied=go))
-    _close(call, plans, count, applied=go, connected=connected, kept=_are_in_place(backups))
+    call.output.document(_document(plans, backups, applied=applied))
+    _report(call, plans, count, applied=applied, connected=connected, has_backups=_has_adjacent(backups))
     for plan in plans:
-        if go and connected and plan.wanted and plan.host.after:
+        if applied and connected and plan.wanted and plan.host.after:
             call.output.line(call.output.styled(f"{plan.host.title}: {plan.host.after}", YELLOW))
     return NEEDS_HUMAN if any(plan.refused for plan in plans) else 0
 
 
-def _are_in_place(backups: Mapping[str, str]) -> bool:
-    """Return whether any backup lies in the folder of its file."""
+def _has_adjacent(backups: Mapping[str, str]) -> bool:
+    """Return whether any backup is in the same folder as its file."""
     return any(
         os.path.dirname(copy) == os.path.dirname(os.path.realpath(path))
         for path, copy in backups.items()
@@ -56,7 +56,7 @@ def _are_in_place(backups: Mapping[str, str]) -> bool:
 def _show(call: Call, plan: Plan) -> None:
     out = call.output
     for change in plan.wanted:
-        out.rule(f"{change.action} {change.path}  ({', '.join(change.kinds)})")
+        out.dim(f"{change.action} {change.path}  ({', '.join(change.kinds)})")
         for line in change.diff().split("\n"):
             style = {"+": (GREEN,), "-": (RED,)}.get(line[:1], ())
             out.line(out.styled(safe_text(line), *style))
@@ -66,8 +66,8 @@ def _show(call: Call, plan: Plan) -> None:
     out.notes(plan.notes)
 
 
-def _close(
-    call: Call, plans: Sequence[Plan], count: int, *, applied: bool, connected: bool, kept: bool
+def _report(
+    call: Call, plans: Sequence[Plan], count: int, *, applied: bool, connected: bool, has_backups: bool
 ) -> None:
     out = call.output
     for plan in plans:
@@ -75,13 +75,13 @@ def _close(
             out.line(f"{plan.host.title}: nothing to change.")
     if not plans:
         out.line("No coding agent is installed here." if connected else "No coding agent is connected.")
-        out.rule("`engram agents` lists those that Engram knows.")
+        out.dim("`engram agents` lists those that Engram knows.")
     if not count:
         return
     if not applied:
-        out.rule(f"{counted(count, 'file')} would be changed; nothing was.")
+        out.dim(f"{counted(count, 'file')} would be changed; nothing was.")
         return
-    copies = " The files as they were are kept next to them (*.bak)." if kept else ""
+    copies = " The files as they were are kept next to them (*.bak)." if has_backups else ""
     out.line(f"Changed {counted(count, 'file')}.{copies}")
 
 
@@ -95,14 +95,14 @@ def _document(plans: Sequence[Plan], backups: dict[str, str], *, applied: bool) 
                     {
                         "path": change.path,
                         "action": change.action,
-                        "for": list(change.kinds),
+                        "for": change.kinds,
                         "diff": change.diff(),
                         "backup": backups.get(change.path, ""),
                     }
                     for change in plan.changes
                 ],
                 "refused": [refused._asdict() for refused in plan.refused],
-                "notes": list(plan.notes),
+                "notes": plan.notes,
             }
             for plan in plans
         ],

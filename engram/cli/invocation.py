@@ -1,4 +1,4 @@
-"""One call of the command line: its arguments, its output, and the store it is about, opened when first asked for."""
+"""One call of the command line: its arguments, its output, and its store, opened on first use."""
 
 from __future__ import annotations
 
@@ -18,10 +18,9 @@ if TYPE_CHECKING:
 
 
 class Call:
-    """What a command gets."""
+    """The argument of every command's `run`."""
 
     def __init__(self, arguments: argparse.Namespace, output: Output) -> None:
-        """Nothing is opened yet."""
         self.arguments = arguments
         self.output = output
         self.wrote = False
@@ -37,24 +36,23 @@ class Call:
 
             path = self.arguments.store
             path = None if path is None else os.path.expanduser(path)
-            start = os.environ.get("ENGRAM_STORE") or None
-            start = None if start is None else os.path.expanduser(start)
-            self._store = open_store(path, caller_here(), scope=self.scope, start=start)
+            start = os.path.expanduser(os.environ.get("ENGRAM_STORE", "")) or None
+            self._store = open_store(path, current_caller(), scope=self.scope, start=start)
             for note in (*self._store.notes, own_store_notice(self._store, os.getcwd())):
                 if note:
                     self.output.note(note)
         return self._store
 
-    def tell_own_store(self) -> None:
-        """Say so where the person's own store took the place of one that is not here."""
+    def mention_own_store(self) -> None:
+        """Tell the user if their own store is used because there is none here."""
         from engram.domain.scopes import USER
 
         if self.store.stand.scope == USER and not self.store.stand.named:
-            self.output.rule("This is your own store, since there is none here; `engram init` makes one.")
+            self.output.dim("This is your own store, since there is none here; `engram init` makes one.")
 
     @property
     def scope(self) -> str:
-        """The scope that the call names ("" for none). Raises UsageError for several, which only `query` can take."""
+        """The scope named by `--scope`, or "". Raises UsageError for several, unless the command takes them."""
         named = list(dict.fromkeys(self.arguments.scope))
         if len(named) > 1 and not self.takes_scopes:
             raise UsageError(
@@ -64,12 +62,12 @@ class Call:
 
     @property
     def is_interactive(self) -> bool:
-        """Whether a question may be asked."""
+        """Whether the user can be asked."""
         arguments = self.arguments
         return at_terminal() and not (arguments.no_input or arguments.json)
 
     def confirm(self, question: str) -> bool:
-        """Ask for a yes; `--yes` says it beforehand, and without a terminal nothing is asked. Raises UsageError."""
+        """Ask a yes/no question; `--yes` answers it. Raises UsageError if there is no terminal to ask at."""
         if self.arguments.yes:
             return True
         if not self.is_interactive:
@@ -77,19 +75,20 @@ class Call:
         return input(f"{question} [y/N] ").strip().lower() in {"y", "yes"}
 
     def may_delete(self, paths: Sequence[str]) -> bool:
-        """Ask a person whether files may go that Engram could not bring back; without any, or in a script, they may."""
-        where = "Engram does not commit there, so it cannot restore it; git may."
-        asks = bool(paths) and self.is_interactive
-        return not asks or self.confirm(f"Delete {safe_text(', '.join(paths))}? {where}")
+        """Ask before deleting files that Engram could not restore. True if there are none, or nobody can be asked."""
+        if not paths or not self.is_interactive:
+            return True
+        why = "Engram does not commit there, so it cannot restore it; git may."
+        return self.confirm(f"Delete {safe_text(', '.join(paths))}? {why}")
 
-    def leave_store(self) -> None:
-        """Close the store for good: it is not where it was, so nothing is left to do there."""
+    def close_store(self) -> None:
+        """Close the store early, without the work that `finish` leaves to the background."""
         if self._store is not None:
             self._store.close()
             self._store = None
 
     def finish(self) -> None:
-        """Close the store, leaving to the background what can wait."""
+        """Close the store and leave commits and indexing to the background."""
         if self._store is not None:
             from engram.usecases.upkeep.background import after_command, note_change
 
@@ -102,14 +101,14 @@ class Call:
                     note_change(self._store)
                 after_command(self._store, wrote=self.wrote)
             except EngramError as error:
-                # The command itself is done; what waits for git goes on waiting in the write journal.
+                # The command itself succeeded; uncommitted changes stay in the write journal.
                 self.output.note(f"Not in git yet: {error.message} {error.hint}")
             finally:
                 self._store.close()
 
 
-def caller_here() -> Caller:
-    """Return who calls the command line, as the environment says."""
+def current_caller() -> Caller:
+    """Return the session and agent that call the command line, from the environment."""
     from engram.adapters.agents.session import agent_name, session_name
     from engram.usecases.store.store import Caller
 
@@ -117,7 +116,7 @@ def caller_here() -> Caller:
 
 
 def split_pair(given: str, what: str, hint: str) -> tuple[str, str]:
-    """Return the name and the value of `name=value`. Raises UsageError, which says that it is not `what`."""
+    """Split `name=value`. Raises UsageError, which says that it is not `what`."""
     name, sign, value = given.partition("=")
     if not sign or not name.strip():
         raise UsageError(f"'{given[:60]}' is not {what}.", hint)
@@ -125,7 +124,7 @@ def split_pair(given: str, what: str, hint: str) -> tuple[str, str]:
 
 
 def text_or_stdin(given: str | None, what: str) -> str:
-    """The argument, or standard input for `-` (or for nothing, in a pipe). Raises UsageError, ValidationError."""
+    """Return the argument, or standard input if it is `-` or missing in a pipe. Raises UsageError, ValidationError."""
     if given is not None and given != "-":
         return given
     if given is None and sys.stdin.isatty():

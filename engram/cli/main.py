@@ -1,4 +1,4 @@
-"""The entry point: find the command, run it, turn every expected error into a sentence and an exit code."""
+"""The entry point: find the command, run it, report errors as a sentence and an exit code."""
 
 from __future__ import annotations
 
@@ -6,20 +6,21 @@ import errno
 import os
 import sys
 
-TYPE_CHECKING = False  # importing typing would be a third of what `engram --version` costs
+TYPE_CHECKING = False  # importing typing would take a third of the time of `engram --version`
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import NoReturn
 
+    from engram.cli.output import Output
     from engram.domain.errors import EngramError
 
 
 def run() -> NoReturn:
-    """The command as a process of its own: run it and end.
+    """Run the command line and end the process.
 
-    Taking all modules apart at the end is a fifth of what a query costs and of use to nobody, so it is left out
-    unless threads are at work; and most commands end before anything is worth collecting: a query or a hook makes
-    some 25,000 objects, and to look at 20,000 of them takes 5 ms.
+    Python's orderly shutdown takes a fifth of the time of a query, so it is skipped unless other threads run. Garbage
+    collection is delayed because most commands end before it pays: a query or a hook makes some 25,000 objects, and
+    scanning 20,000 of them takes 5 ms.
     """
     import gc
 
@@ -30,23 +31,23 @@ def run() -> NoReturn:
         import atexit
         from contextlib import suppress
 
-        atexit._run_exitfuncs()  # noqa: SLF001 - os._exit would not
+        atexit._run_exitfuncs()  # noqa: SLF001 - os._exit does not
         with suppress(OSError):
-            sys.stderr.flush()  # stdout is, and its errors are reported
+            sys.stderr.flush()  # main() has flushed stdout and reported its errors
         os._exit(code)
     sys.exit(code)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command line; returns the exit code."""
+    """Run one command line (default: that of the process) and return the exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    _speak_utf8()
+    _set_up_streams()
     try:
         code = _print_version() if given[:1] in (["--version"], ["-V"]) else _run(given)
         sys.stdout.flush()
         return code
     except BrokenPipeError:
-        # The reader went away (`| head`): no error, and no second one when Python flushes at exit.
+        # The reader closed the pipe (`| head`), which is no error; nor must Python's flush at exit fail.
         _silence(1)
         return 0
     except OSError as error:
@@ -54,12 +55,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _silence(stream: int) -> None:
-    """Let what is still to be written to a stream vanish, so that Python does not fail on it at exit."""
+    """Point a stream at /dev/null, so that flushing it at exit does not fail."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
 
 
 def _report_unwritable(error: OSError) -> int:
-    """The exit code where the answer could not be written, for example to a full disk."""
+    """Report that the answer could not be written, for example to a full disk, and return the exit code."""
     _silence(1)
     try:
         print(f"engram: The answer could not be written: {error.strerror}.", file=sys.stderr, flush=True)
@@ -77,10 +78,10 @@ def _print_version() -> int:
 
 def _run(given: list[str]) -> int:
     from engram.cli.output import Output
-    from engram.cli.parsing import command_first
+    from engram.cli.parsing import put_command_first
     from engram.domain.errors import INTERRUPTED, EngramError
 
-    given = command_first(given)
+    given = put_command_first(given)
     if given[:1] == ["hook"] and "--help" not in given and "-h" not in given:
         from engram.hooks.process import run_guarded
 
@@ -94,7 +95,7 @@ def _run(given: list[str]) -> int:
     except (RecursionError, MemoryError, OSError) as error:
         is_stream = isinstance(error, OSError) and error.errno == errno.ENOSPC and error.filename is None
         if is_stream or isinstance(error, BrokenPipeError):
-            raise  # the answer cannot be written, and neither can this error be where it should
+            raise  # standard output cannot be written, so main() reports it on standard error
         output.error(EngramError(f"{type(error).__name__}: {error}.", "Nothing more was done."))
         return EngramError.exit_code
     except KeyboardInterrupt:
@@ -110,20 +111,19 @@ def _run(given: list[str]) -> int:
         return EngramError.exit_code
 
 
-def _dispatch(given: list[str], output: object) -> int:
+def _dispatch(given: list[str], output: Output) -> int:
     from engram.cli.invocation import Call
-    from engram.cli.output import Output, at_terminal
+    from engram.cli.output import at_terminal
     from engram.cli.parsing import command_parser, is_shared_option, module_of
     from engram.cli.registry import find
 
-    assert isinstance(output, Output)
     if not given or is_shared_option(given[0]):
         given = ["tui" if at_terminal() and not output.json else "list", *given]
     if given[0] in ("-h", "--help", "help"):
-        return _help(given[1:] if given[0] == "help" else [])
+        return _print_help(given[1:] if given[0] == "help" else [])
     command = find(given[0])
     if command is None:
-        raise _unknown(given[0])
+        raise _unknown_command(given[0])
     call = Call(command_parser(command).parse_args(given[1:]), output)
     try:
         code: int = module_of(command).run(call)
@@ -133,8 +133,8 @@ def _dispatch(given: list[str], output: object) -> int:
     return code
 
 
-def _help(words: list[str]) -> int:
-    """Print what there is to say about a command, or about all; help is asked for, so nothing else is done."""
+def _print_help(words: list[str]) -> int:
+    """Print the help of a command, or the overview."""
     from engram.cli.parsing import command_parser, terminal_width
     from engram.cli.registry import find
 
@@ -142,7 +142,7 @@ def _help(words: list[str]) -> int:
     if command is not None:
         command_parser(command).print_help()
     elif words:
-        raise _unknown(words[0])
+        raise _unknown_command(words[0])
     else:
         from engram.cli.overview import overview
 
@@ -150,7 +150,7 @@ def _help(words: list[str]) -> int:
     return 0
 
 
-def _unknown(word: str) -> EngramError:
+def _unknown_command(word: str) -> EngramError:
     from engram.cli.overview import unknown_command
     from engram.domain.errors import UsageError
 
@@ -159,10 +159,10 @@ def _unknown(word: str) -> EngramError:
     return unknown_command(word)
 
 
-def _speak_utf8() -> None:
-    """UTF-8 whatever the locale says: agents' shells and Windows consoles often say something else.
+def _set_up_streams() -> None:
+    """Write UTF-8 in any locale, since those of agents' shells and Windows consoles often differ.
 
-    A stream that the caller closed (`>&-`) reads and writes nothing.
+    Replace streams that the caller closed (`>&-`) with /dev/null.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:

@@ -1,10 +1,10 @@
-"""What `engram --help` says: the commands by what they are for. No command is imported for it."""
+"""The text of `engram --help`: the commands by purpose. It imports none of them."""
 
 from __future__ import annotations
 
 from textwrap import wrap
 
-from engram.cli.registry import COMMANDS, Command, find
+from engram.cli.registry import COMMANDS, find
 from engram.domain.errors import UsageError
 
 GROUPS = {
@@ -16,8 +16,8 @@ GROUPS = {
     "agents and programs": "agents connect disconnect hook mcp serve",
     "store and program": "status doctor reindex config tui demo completion",
 }
-# What other programs call it, for whoever tries that first.
-_ELSEWHERE = {
+# The names that other programs have for a command, to suggest ours.
+_FOREIGN_NAMES = {
     "record": "add save store new note create write put learn",
     "query": "ask find get grep lookup retrieve",
     "show": "view cat open read",
@@ -56,26 +56,27 @@ _INDENT = 15
 
 
 def overview(width: int) -> str:
-    """The help of `engram` itself, at most `width` columns wide where its longest word lets it be."""
+    """Return the help of `engram` itself, wrapped at `width` columns."""
     lines = [_START]
     for title, names in GROUPS.items():
-        lines += [f"{title}:", *(line for name in names.split() for line in _lines(name, width)), ""]
+        lines += [f"{title}:", *(line for name in names.split() for line in _format_lines(name, width)), ""]
     return "\n".join(lines).rstrip("\n") + "\n" + _END
 
 
 def unknown_command(name: str) -> UsageError:
-    """The error for a command that does not exist, with the one that was probably meant."""
+    """Return the error for a command that does not exist, with the nearest one that does."""
     import difflib
 
-    near = next((known for known, words in _ELSEWHERE.items() if name.lower() in words.split()), "")
-    near = near or next(iter(difflib.get_close_matches(name, [one.name for one in COMMANDS], 1, 0.65)), "")
+    near = next((known for known, words in _FOREIGN_NAMES.items() if name.lower() in words.split()), "")
+    names = [command.name for command in COMMANDS]
+    near = near or next(iter(difflib.get_close_matches(name, names, 1, 0.65)), "")
     hint = f"Did you mean `engram {near}`?" if near else "`engram --help` lists the commands."
     return UsageError(f"There is no command '{name}'.", hint)
 
 
-def _lines(name: str, width: int) -> list[str]:
+def _format_lines(name: str, width: int) -> list[str]:
     command = find(name)
-    assert isinstance(command, Command)
+    assert command is not None
     summary = command.summary + (f" (also: {', '.join(command.aliases)})" if command.aliases else "")
     head = f"  {name:<{_INDENT - 2}}"
     return wrap(summary, max(width, _INDENT + 20), initial_indent=head, subsequent_indent=" " * _INDENT)

@@ -1,4 +1,4 @@
-"""Parsers: one for the command that is called (start-up time), or all of them (help, documentation, completion)."""
+"""Argument parsers: only that of the called command, for quick start-up, or all (help, documentation, completion)."""
 
 from __future__ import annotations
 
@@ -28,39 +28,39 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
 
-# Its words are in English as all of ours: looking for translations of three of them costs a millisecond of every start.
+# argparse looks up translations of its messages, which costs a millisecond of every start; ours are in English anyway.
 argparse._ = lambda text: text  # type: ignore[attr-defined]
 _VALUE_OPTIONS = ("--store", "--scope")
 _FLAGS = ("--json", "--no-input", "--yes")
 
 
 class Help(argparse.RawDescriptionHelpFormatter):
-    """Help as wide as the terminal; argparse's own way to find that out imports shutil, 4 ms of every start."""
+    """Help as wide as the terminal. argparse would import shutil for that, which takes 4 ms."""
 
     def __init__(self, prog: str, width: int | None = None) -> None:
         super().__init__(prog, width=width or terminal_width())
 
 
 class Parser(argparse.ArgumentParser):
-    """An ArgumentParser whose errors are EngramErrors. Options are not abbreviated: a new one must not break a script."""
+    """An ArgumentParser that raises UsageError. Options cannot be abbreviated, so that a new one breaks no script."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**{"allow_abbrev": False, **options})
 
     def error(self, message: str) -> NoReturn:
-        """Raise instead of exiting, so that `--json` can report it."""
+        """Raise UsageError instead of exiting, so that `--json` can report it."""
         hint = f"See: {self.prog} --help"
         if message.startswith("unrecognized arguments: -"):
             near = " or ".join(f"--{name}" for name in self._nearest_options(message.split()[2]))
-            dash = f"{hint}. A text that begins with a dash goes behind --"
-            hint = f"Did you mean {near}? {hint}" if near else dash
+            otherwise = f"{hint}. A text that begins with a dash goes behind --"
+            hint = f"Did you mean {near}? {hint}" if near else otherwise
         elif message.startswith("unrecognized arguments: "):
             takes_text = bool(self._get_positional_actions())
             hint += ". A text of several words goes in quotes" if takes_text else ". It takes options alone"
         raise UsageError(f"{message[:1].upper()}{message[1:]}.", hint)
 
     def _nearest_options(self, wrong: str) -> list[str]:
-        """Return the options that were probably meant, without dashes: add-tag and remove-tag for --tag."""
+        """Return similar options, without dashes: add-tag and remove-tag for --tag."""
         import difflib
 
         word = wrong.split("=", maxsplit=1)[0].lstrip("-")
@@ -70,27 +70,27 @@ class Parser(argparse.ArgumentParser):
 
 
 def command_parser(command: Command, **options: Any) -> argparse.ArgumentParser:
-    """The parser of one command."""
+    """Return the parser of one command."""
     parser = Parser(prog=f"engram {command.name}", **_describe(command), **options)
     _configure(parser, command)
     return parser
 
 
 def full_parser() -> argparse.ArgumentParser:
-    """The parser of everything, for shells to complete; it imports every command."""
+    """Return a parser of all commands, for shell completion. It imports every command."""
     parser = Parser(prog="engram", formatter_class=Help)
     parser.add_argument("--version", action="store_true", help="print the version and exit")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command", parser_class=Parser)
     for command in COMMANDS:
-        known = commands.add_parser(
+        subparser = commands.add_parser(
             command.name, aliases=command.aliases, help=command.summary, **_describe(command)
         )
-        _configure(known, command)
+        _configure(subparser, command)
     return parser
 
 
-def command_first(arguments: Sequence[str]) -> list[str]:
-    """Move options that stand before the command behind it: `--json query x` is `query --json x`."""
+def put_command_first(arguments: Sequence[str]) -> list[str]:
+    """Move shared options before the command behind it: `--json query x` becomes `query --json x`."""
     moved: list[str] = []
     rest = list(arguments)
     while rest and is_shared_option(rest[0]):
@@ -100,19 +100,19 @@ def command_first(arguments: Sequence[str]) -> list[str]:
 
 
 def is_shared_option(word: str) -> bool:
-    """Whether a word is an option that every command has."""
+    """Return whether a word is an option of every command."""
     return word in _FLAGS or word.split("=", maxsplit=1)[0] in _VALUE_OPTIONS
 
 
 def module_of(command: Command) -> Any:
-    """The module that does a command."""
+    """Import and return the module of a command."""
     name = f"engram.cli.commands.{command.module}"
-    __import__(name)  # importlib is one module more
+    __import__(name)  # avoids importing importlib
     return sys.modules[name]
 
 
 def terminal_width() -> int:
-    """The columns that a help text may fill."""
+    """Return the number of columns for help texts."""
     try:
         return int(os.environ.get("COLUMNS", "")) - 2
     except ValueError:
@@ -132,19 +132,19 @@ def _describe(command: Command) -> dict[str, Any]:
 
 
 def _configure(parser: argparse.ArgumentParser, command: Command) -> None:
-    for one in module_of(command).ARGUMENTS:
-        if isinstance(one, list):  # of these at most one can be given
-            either = parser.add_mutually_exclusive_group()
-            for choice in one:
-                choice.add_to(either)
+    for argument in module_of(command).ARGUMENTS:
+        if isinstance(argument, list):  # mutually exclusive
+            group = parser.add_mutually_exclusive_group()
+            for choice in argument:
+                choice.add_to(group)
         else:
-            one.add_to(parser)
+            argument.add_to(parser)
     shared = parser.add_argument_group("options of every command")
-    for one in _SHARED:
-        one.add_to(shared)
+    for argument in _SHARED:
+        argument.add_to(shared)
 
 
-# Arguments of a command: said by itself, or by the description of an operation.
+# Arguments of a command: declared in its module, or derived from an operation in `engram.operations`.
 
 _SHORT = {"--category": ["-c"], "--file": ["-f"], "--tag": ["-t"]}
 _PLACEHOLDERS = {FILE: "PATH", REF: "REF", ENTITY: "NAME", NUMBER: "F", WHOLE: "N"}
@@ -152,30 +152,30 @@ _REPEATABLE = (" (repeatable)", " (repeatable, or with commas)")
 
 
 class Argument(NamedTuple):
-    """What `add_argument` gets, and the parameter of an operation that it stands for, if it does."""
+    """The arguments of `add_argument`, and the parameter of an operation that it is derived from, if any."""
 
     names: tuple[str, ...]
     settings: dict[str, Any]
     parameter: Parameter | None = None
 
     def add_to(self, parser: argparse._ActionsContainer) -> None:
-        """Declare it."""
+        """Add it to a parser or group."""
         action = parser.add_argument(*self.names, **self.settings)
-        action.described = self.parameter  # type: ignore[attr-defined] # for shell completion
+        action.parameter = self.parameter  # type: ignore[attr-defined] # for shell completion
 
 
 def argument(names: str, metavar: str | None = None, help: str = "", **settings: Any) -> Argument:  # noqa: A002 - as argparse has it
-    """Return an argument; its names are apart by spaces, and `settings` are others of `add_argument`."""
+    """Declare an argument. `names` are separated by spaces; `settings` are passed to `add_argument`."""
     return Argument(tuple(names.split()), {"metavar": metavar, "help": help, **settings})
 
 
 def switch(names: str, help: str, **settings: Any) -> Argument:  # noqa: A002 - as argparse has it
-    """Return an option without a value."""
+    """Declare an option without a value."""
     return Argument(tuple(names.split()), {"action": "store_true", "help": help, **settings})
 
 
 def repeatable(names: str, metavar: str, help: str, **settings: Any) -> Argument:  # noqa: A002 - as argparse has it
-    """Return an option that can be given several times, for a list."""
+    """Declare an option that can be repeated; its value is a list."""
     return argument(names, metavar, help + _REPEATABLE[0], action="append", default=[], **settings)
 
 
@@ -195,32 +195,36 @@ _SHARED = (
 
 
 def declare(operation: Operation, **own: dict[str, Any]) -> list[Argument]:
-    """Return what the command line offers of an operation; `own` are this command's settings, by parameter.
+    """Declare the parameters of an operation that the command line offers; `own` overrides settings, by parameter.
 
-    A setting is one of `add_argument`, or `flags`: the option's spellings, none of them for a positional argument.
+    A setting is one of `add_argument`, or `flags`: the option's spellings, empty for a positional argument.
     """
-    return [described(one, **own.get(one.name, {})) for one in operation.offered(CLI)]
-
-
-def declare_all(operations: tuple[Operation, ...], **own: dict[str, Any]) -> list[Argument]:
-    """Return what a command offers of several operations, each parameter once; its help names what it is for."""
-    users: dict[str, list[str]] = {}
-    parameters: dict[str, Parameter] = {}
-    for operation in operations:
-        for one in operation.offered(CLI):
-            users.setdefault(one.name, []).append(operation.name)
-            parameters.setdefault(one.name, one)
     return [
-        described(one._replace(people=f"{', '.join(users[name])}: {one.people}"), **own.get(name, {}))
-        for name, one in parameters.items()
+        declare_parameter(parameter, **own.get(parameter.name, {})) for parameter in operation.offered(CLI)
     ]
 
 
-def described(parameter: Parameter, **own: Any) -> Argument:
-    """Return one parameter as an option, or as a positional argument where `flags` is empty."""
+def declare_all(operations: tuple[Operation, ...], **own: dict[str, Any]) -> list[Argument]:
+    """Declare the parameters of several operations, each once; its help names the operations that have it."""
+    users: dict[str, list[str]] = {}
+    parameters: dict[str, Parameter] = {}
+    for operation in operations:
+        for parameter in operation.offered(CLI):
+            users.setdefault(parameter.name, []).append(operation.name)
+            parameters.setdefault(parameter.name, parameter)
+    return [
+        declare_parameter(
+            parameter._replace(help=f"{', '.join(users[name])}: {parameter.help}"), **own.get(name, {})
+        )
+        for name, parameter in parameters.items()
+    ]
+
+
+def declare_parameter(parameter: Parameter, **own: Any) -> Argument:
+    """Declare a parameter as an option, or as a positional argument if `flags` is empty."""
     flags = own.pop("flags", None)
     if flags is None:
-        flag = "--" + (parameter.one or parameter.name).replace("_", "-")
+        flag = "--" + (parameter.item or parameter.name).replace("_", "-")
         flags = [*_SHORT.get(flag, ()), flag]
     settings = {**_settings(parameter), **own}
     if parameter.type == TEXTS and "nargs" not in own and "help" not in own:
@@ -231,18 +235,17 @@ def described(parameter: Parameter, **own: Any) -> Argument:
 
 
 def values_of(arguments: argparse.Namespace, operation: Operation) -> dict[str, Any]:
-    """Return what was given for the parameters of an operation, by their names."""
-    values = vars(arguments)
-    found = {one.name: values[one.name] for one in operation.offered(CLI)}
-    return {name: tuple(value) if isinstance(value, list) else value for name, value in found.items()}
+    """Return the values of an operation's parameters by name, lists as tuples."""
+    values = {parameter.name: getattr(arguments, parameter.name) for parameter in operation.offered(CLI)}
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
 
 
 def _settings(parameter: Parameter) -> dict[str, Any]:
-    """Return the settings of `add_argument` that follow from a description."""
+    """Return the settings of `add_argument` for a parameter."""
     kind, default = parameter.type, parameter.default
     if kind == FLAG:
-        return {"action": "store_true", "default": default, "help": parameter.people}
-    settings: dict[str, Any] = {"metavar": _placeholder(parameter), "help": parameter.people}
+        return {"action": "store_true", "default": default, "help": parameter.help}
+    settings: dict[str, Any] = {"metavar": _placeholder(parameter), "help": parameter.help}
     if kind == TEXTS:
         split = {"action": "extend", "type": split_tags} if parameter.values == TAG else {"action": "append"}
         return {**settings, **split, "default": None if default is None else []}
@@ -253,11 +256,11 @@ def _settings(parameter: Parameter) -> dict[str, Any]:
 
 
 def _placeholder(parameter: Parameter) -> str:
-    """Return what stands for the value in a usage line."""
-    found = _PLACEHOLDERS.get(parameter.values) or _PLACEHOLDERS.get(parameter.type)
-    return found or (parameter.one or parameter.name).upper()
+    """Return the placeholder of the value in a usage line."""
+    placeholder = _PLACEHOLDERS.get(parameter.values) or _PLACEHOLDERS.get(parameter.type)
+    return placeholder or (parameter.item or parameter.name).upper()
 
 
 def split_tags(given: str) -> list[str]:
-    """Return the tags of a text in which commas separate several."""
+    """Split tags at commas."""
     return [tag for part in given.split(",") if (tag := part.strip())] or [given]

@@ -1,4 +1,4 @@
-"""How lore looks on the command line: as lines for people and as JSON for programs."""
+"""Lore on the command line: as lines for people and as JSON for programs."""
 
 from __future__ import annotations
 
@@ -26,31 +26,29 @@ if TYPE_CHECKING:
 
 
 WAITS = "It is pending: not recalled until you accept it (engram review), because {}."
-_WIDEST, _WIDE, _NARROW = 132, 110, 70
-_WHO = 14  # columns of a name
-_SHORT_ID = 14  # all of the time and 20 of the random bits
+_WIDEST, _WIDE, _NARROW = 132, 110, 70  # columns of a terminal
+_NAME_WIDTH = 14  # columns
+_SHORT_ID = 14  # characters: all of the time and 20 of the random bits
 
 
 def lore_json(call: Call, lore: Lore, path: str) -> dict[str, object]:
-    """The JSON of one entry of the store at hand; empty where none is printed."""
+    """Return the JSON of an entry of the current store; {} if the output is not JSON."""
     if not call.output.json:
         return {}
-    from engram.domain.admission.credit import as_dict  # most answers are for people
+    from engram.domain.admission.credit import as_dict
     from engram.usecases.admission import credit
 
     return as_dict(lore, path, credit.of(call.store, lore))
 
 
 def recalled_lines(call: Call, hit: Recalled, text: str, origin: Origin | None) -> Iterator[str]:
-    """One entry of an answer: a title line, its text as far as the budget allows, where it is from.
+    """Yield the lines of a recalled entry: title, `text` (its content within the budget), path.
 
-    With its `origin` also that and why it is here.
+    With an `origin`, also that and the parts of the score.
     """
     styled = call.output.styled
     lore = hit.lore
-    figure = f"{gauge(hit.counted.fraction, 8)} {two_decimals(hit.counted.confidence)}"
-    head = f"{styled(f'{hit.ref:<3}', BOLD, CYAN)} {figure}  "
-    yield head + styled(safe_text(lore.title), BOLD)
+    yield title_line(call, hit.ref, hit.counted.fraction, hit.counted.confidence, lore.title)
     for line in dispute_lines(call, lore)[:1]:
         yield f"    {line}"
     body = _without_title(text, lore.title)
@@ -64,8 +62,15 @@ def recalled_lines(call: Call, hit: Recalled, text: str, origin: Origin | None) 
     if origin is not None:
         parts = " · ".join(f"{name} {value}" for name, value in hit.score.why().items() if value is not None)
         yield styled(f"    score {hit.score.total:.3f}: {parts}", DIM)
-        yield styled(safe_text(f"    from {origin_words(origin) or 'this clone'}"), DIM)
+        yield styled(safe_text(f"    from {_describe_origin(origin) or 'this clone'}"), DIM)
     yield ""
+
+
+def title_line(call: Call, ref: str, confidence: float, thousandths: int, title: str) -> str:
+    """Return the first line of a recalled entry: ref, confidence as a gauge and in `thousandths`, title."""
+    styled = call.output.styled
+    head = f"{styled(f'{ref:<3}', BOLD, CYAN)} {gauge(confidence, 8)} {two_decimals(thousandths)}  "
+    return head + styled(safe_text(title), BOLD)
 
 
 def lore_lines(
@@ -78,10 +83,10 @@ def lore_lines(
     learned: Sequence[str] = (),
     verbose: bool = False,
 ) -> Iterator[str]:
-    """One entry whole; `promoted` is where it was promoted from, `worth` what using it so far says of it,
-    `learned` the moments learned here.
+    """Yield the lines of an entry in full.
 
-    With `verbose` also the source: the id of the clone that recorded it.
+    `promoted` is the entry that it was promoted from, `worth` its usage figures, `learned` the moments learned here.
+    With `verbose`, also the id of the clone that recorded it.
     """
     lore = shown.lore
     styled = call.output.styled
@@ -101,13 +106,13 @@ def lore_lines(
         "context": " / ".join(lore.context),
         "from": f"{byline(lore.agent, origin.author)} on {render(lore.created_at)}, changed {render(lore.updated_at)}",
         "helpful": render(lore.last_validated) if lore.last_validated else "",
-        "worth": _worth_words(worth) if worth and worth["shown"] else "",
+        "worth": _describe_worth(worth) if worth and worth["shown"] else "",
         "origin": promoted.place if promoted else "",
         "scope": shown.scope if shown.scope != call.store.stand.scope else "",
         "file": shown.path,
-        "trust": trust_words(origin),
+        "trust": _describe_trust(origin),
         "counts": origin.counted.words(lore),
-        "commit": origin_words(origin),
+        "commit": _describe_origin(origin),
         "source": f"{lore.source_id} ({origin.machine})" if verbose and lore.source_id else "",
         "held": "waits until you accept it: engram trust accept" if origin.held else "",
     }
@@ -120,22 +125,22 @@ def lore_lines(
         yield safe_text(body, lines=True)
 
 
-def _worth_words(worth: Mapping[str, float]) -> str:
-    """`shown 3 times, about 120 tokens in all, importance 0.55`."""
+def _describe_worth(worth: Mapping[str, float]) -> str:
+    """Return a text such as `shown 3 times, about 120 tokens in all, importance 0.55`."""
     shown = counted(int(worth["shown"]), "time")
     return (
         f"shown {shown}, about {int(worth['tokens']):,} tokens in all, importance {worth['importance']:.2f}"
     )
 
 
-def trust_words(origin: Origin) -> str:
-    """The tier and its reason, where they say more than the author does."""
-    says_more = origin.foreign or not origin.trust.is_checked
-    return f"{origin.trust.tier}: {origin.trust.reason}" if says_more else ""
+def _describe_trust(origin: Origin) -> str:
+    """Return the tier and its reason, unless they follow from the author."""
+    is_news = origin.foreign or not origin.trust.is_checked
+    return f"{origin.trust.tier}: {origin.trust.reason}" if is_news else ""
 
 
-def origin_words(origin: Origin) -> str:
-    """The machine, if it is another, the last commit and its signature, as far as they are known."""
+def _describe_origin(origin: Origin) -> str:
+    """Return the last commit, the machine if it is another one, and the signature, as far as they are known."""
     parts = [origin.commit[:10] if origin.commit else ""]
     parts.append(f"on {origin.machine or origin.source_id[-8:]}" if origin.foreign else "")
     if origin.signature and origin.signature.state != NOT_SIGNED:
@@ -144,10 +149,10 @@ def origin_words(origin: Origin) -> str:
 
 
 def hit_line(call: Call, hit: Hit, now: float, status: str, worth: float | None = None) -> str:
-    """One line of a list: confidence, category, title (with `status` if not active), who, age, validations, worth, id.
+    """Return a line of a list: confidence, category, title (with `status` unless active), author, age, validations, worth, id.
 
-    `worth` is its importance, 0..1, of which 0 leaves its column empty; None for a list without that column.
-    As wide as the terminal: a narrow one gets the start of the id, which names an entry as well, no name and no category.
+    `worth` is the importance, 0..1 (0 leaves the column empty), or None for a list without that column.
+    The line is as wide as the terminal; a narrow one has no author, no category and only the start of the id.
     """
     width = call.output.width
     category = 22 if width >= _WIDE else 14
@@ -156,9 +161,11 @@ def hit_line(call: Call, hit: Hit, now: float, status: str, worth: float | None 
     if width >= _NARROW:
         head += f"{pad(hit.category, category)} "
     helpful = f"✓{hit.validation_count}" if hit.validation_count else ""
-    valued = f" {f'◆{worth:.2f}' if worth else '':<5}" if worth is not None and width >= _NARROW else ""
-    who = f" {pad(safe_text(short_byline(hit.agent, hit.author, _WHO)), _WHO)}" if width >= _WIDEST else ""
-    tail = f"{who} {elapsed(now - hit.created_at):>6} {helpful:<3}{valued} {hit.id if width >= _WIDE else hit.id[:_SHORT_ID]}"
+    importance = f" {f'◆{worth:.2f}' if worth else '':<5}" if worth is not None and width >= _NARROW else ""
+    name = safe_text(short_byline(hit.agent, hit.author, _NAME_WIDTH))
+    author = f" {pad(name, _NAME_WIDTH)}" if width >= _WIDEST else ""
+    lore_id = hit.id if width >= _WIDE else hit.id[:_SHORT_ID]
+    tail = f"{author} {elapsed(now - hit.created_at):>6} {helpful:<3}{importance} {lore_id}"
     room = max(8, width - len(head) - len(tail))
     marks = [status] if status != ACTIVE else []
     marks += ["disputed"] if hit.conflicts else []
@@ -168,13 +175,13 @@ def hit_line(call: Call, hit: Hit, now: float, status: str, worth: float | None 
 
 
 def is_past_retention(call: Call, hit: Hit, now: float) -> bool:
-    """Whether an entry is not recalled any more by what its scope is configured to keep. `now` in Unix seconds."""
+    """Return whether an entry is past the retention of its scope. `now` is in Unix seconds."""
     horizon = call.store.scope.horizon(now)
     return past_retention(hit.created_at, hit.last_validated, bool(hit.pinned), horizon)
 
 
 def dispute_lines(call: Call, lore: Lore) -> list[str]:
-    """What the two versions of a disputed entry say, and how to settle it; nothing for other entries."""
+    """Return the two versions of a disputed entry and how to settle it; nothing for other entries."""
     if not lore.conflicts:
         return []
     from engram.domain.entry.disputes import describe_dispute
@@ -186,6 +193,6 @@ def dispute_lines(call: Call, lore: Lore) -> list[str]:
 
 
 def _without_title(content: str, title: str) -> str:
-    """The content without a first line that only repeats the title."""
+    """Return the content without a first line that only repeats the title."""
     first, _, rest = content.partition("\n")
     return rest.strip("\n") if first.strip().lstrip("#").strip() == title else content

@@ -1,4 +1,4 @@
-"""Progress on standard error of work that takes long: a bar, or what is being done; nothing in pipes and with --json."""
+"""Progress of long operations on standard error: a bar or the current step; nothing in pipes and with --json."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 
-_PATIENCE_SECONDS = 0.5
+_DELAY_SECONDS = 0.5
 
 
 @contextmanager
 def progress(output: Output, what: str) -> Iterator[Callable[[int, int], None]]:
-    """A function (done, total) to call along the way; the bar appears after half a second."""
+    """Provide a function (done, total) that draws a progress bar, from half a second on."""
     if output.json or not sys.stderr.isatty():
         yield lambda _done, _total: None
         return
@@ -30,33 +30,33 @@ def progress(output: Output, what: str) -> Iterator[Callable[[int, int], None]]:
     def step(done: int, total: int) -> None:
         nonlocal shown
         percent = 100 * done // max(total, 1)
-        if time.monotonic() - began > _PATIENCE_SECONDS and percent != shown:
+        if time.monotonic() - began > _DELAY_SECONDS and percent != shown:
             shown = percent
-            _put(f"{what} {'━' * (percent // 4):<25} {done:,} of {total:,}")
+            _redraw(f"{what} {'━' * (percent // 4):<25} {done:,} of {total:,}")
 
     try:
         yield step
     finally:
         if shown:
-            _put("\x1b[K")
+            _redraw("\x1b[K")
 
 
 @contextmanager
 def steps(output: Output) -> Iterator[Callable[[str], None] | None]:
-    """A function to call with what is being done, for one line at a terminal; None where nobody would see it."""
+    """Provide a function that shows the current step in one line; None if there is no terminal."""
     if output.json or not sys.stderr.isatty():
         yield None
         return
     width = max(os.get_terminal_size(2).columns - 3, 20)
 
     def step(what: str) -> None:
-        _put("\x1b[K" + output.styled(f"{shorten(safe_text(what), width)} …", DIM))
+        _redraw("\x1b[K" + output.styled(f"{shorten(safe_text(what), width)} …", DIM))
 
     try:
         yield step
     finally:
-        _put("\x1b[K")
+        _redraw("\x1b[K")
 
 
-def _put(text: str) -> None:
+def _redraw(text: str) -> None:
     print(f"\r{text}", end="", file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""Every command of the command line: its name, the module that does it, one line of help."""
+"""All commands: name, module, one line of help."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ COMMANDS = (
     Command("completion", "interfaces.completion", "print a shell completion script"),
 )  # fmt: skip
 
-# Called by programs, so in neither the help nor the completion; docs/merge-rules.md says what the first does.
+# Called by programs, so neither in the help nor in the completion; docs/merge-rules.md documents merge-driver.
 PLUMBING = (
     Command("merge-driver", "merge.merge_driver", "merge two versions of an entry's file; git calls it"),
     Command("complete", "interfaces.complete", "print the values a word may become; completion scripts call it"),
@@ -83,6 +83,6 @@ PLUMBING = (
 
 
 def find(name: str) -> Command | None:
-    """The command of that name or alias."""
+    """Return the command with a name or alias, or None."""
     known = (*COMMANDS, *PLUMBING)
     return next((command for command in known if name == command.name or name in command.aliases), None)

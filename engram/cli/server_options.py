@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def declare(port: int, when: str = "") -> list[Argument]:
-    """Return the arguments; `port` is the default, `when` goes before each help text."""
+    """Declare the arguments. `port` is the default port, `when` a prefix of each help text."""
     return [
         argument("--host", "ADDRESS", f"{when}the address (default: 127.0.0.1)", default="127.0.0.1"),
         argument("--port", "N", f"{when}the port (default: {port}; 0: any)", type=int, default=port),
@@ -37,7 +37,7 @@ def declare(port: int, when: str = "") -> list[Argument]:
 
 
 def read(call: Call) -> tuple[Address, Limits]:
-    """Where to serve, and what the server takes from its clients. Raises UsageError for a value that is none."""
+    """Return the address and the limits of the server. Raises UsageError for an invalid value."""
     from ipaddress import ip_network
 
     from engram.serving import Address

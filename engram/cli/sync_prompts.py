@@ -1,10 +1,10 @@
-"""What the command line says and asks about syncing by itself: a person allows it once for a clone and its remote."""
+"""Consent to automatic sync: a person gives it once for each clone and remote."""
 
 from __future__ import annotations
 
 import os
 
-from engram.cli.invocation import Call, caller_here
+from engram.cli.invocation import Call, current_caller
 from engram.domain.errors import EngramError
 from engram.domain.typed import TYPE_CHECKING
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 def ask_to_sync(call: Call, path: str | None = None) -> None:
-    """Ask a person at a terminal, once, whether the store at `path` may sync by itself; `--yes` answers it.
+    """Ask a person at a terminal, once, whether the store at `path` (default: the current one) may sync by itself.
 
-    Nothing is asked where there is no remote or no store yet, nor of an agent. Without a path: the store around here.
+    `--yes` answers the question. It is not asked if there is no remote or no store yet, and never to an agent.
     """
     if not (call.arguments.yes or call.is_interactive):
         return
@@ -37,19 +37,19 @@ def ask_to_sync(call: Call, path: str | None = None) -> None:
             sync_apart(store)
         else:
             sync_consent.refuse(store, remote.name)
-            call.output.rule("It does not sync by itself. Allow it later: engram sync --yes")
+            call.output.dim("It does not sync by itself. Allow it later: engram sync --yes")
 
     _with_remote(call, path, ask, "Engram could not ask whether it may sync by itself")
 
 
 def allow_cloned(call: Call, path: str) -> None:
-    """Let a store that a person cloned from its remote sync with it by itself: that is what they cloned it for."""
-    trouble = "It does not sync by itself yet"
-    _with_remote(call, path, lambda store, remote: _allow(call, store, remote.name), trouble)
+    """Let a store that a person has just cloned sync with its remote by itself, as cloning it implies consent."""
+    failure = "It does not sync by itself yet"
+    _with_remote(call, path, lambda store, remote: _allow(call, store, remote.name), failure)
 
 
-def _with_remote(call: Call, path: str | None, work: Callable[[Store, Remote], None], trouble: str) -> None:
-    """Do `work` with the store at a path, or around here, and its remote; nothing without either, or for an agent."""
+def _with_remote(call: Call, path: str | None, work: Callable[[Store, Remote], None], failure: str) -> None:
+    """Call `work` with a store and its remote, if both exist and a person is calling. `failure` introduces errors."""
     store = _open_store(path)
     if store is None:
         return
@@ -61,7 +61,7 @@ def _with_remote(call: Call, path: str | None, work: Callable[[Store, Remote], N
         if remote is not None and sync_consent.is_person(store):
             work(store, remote)
     except EngramError as error:
-        call.output.note(f"{trouble}: {error.message}")
+        call.output.note(f"{failure}: {error.message}")
     finally:
         store.close()
 
@@ -70,18 +70,18 @@ def _allow(call: Call, store: Store, remote: str) -> None:
     from engram.usecases.store import sync_consent
 
     sync_consent.give(store, remote)
-    call.output.rule(
+    call.output.dim(
         f"It syncs with {remote} by itself from now on. Off: engram config sync.auto false --user"
     )
 
 
 def _open_store(path: str | None) -> Store | None:
-    """Return the store at a path, or the one around here; None where there is none yet, or it cannot be opened."""
+    """Open the store at a path (default: the current one); None if there is none yet, or it cannot be opened."""
     from engram.usecases.opening.open_store import is_first_run, open_store
 
     try:
         if path is None and is_first_run(os.getcwd()):
             return None
-        return open_store(path, caller_here())
+        return open_store(path, current_caller())
     except EngramError:
         return None

@@ -168,7 +168,7 @@ def _query_arguments(request: Request, operation: Operation) -> dict[str, Any]:
     given = request.query_params
     found: dict[str, Any] = {}
     for one in operation.offered(HTTP):
-        name = one.one or one.name
+        name = one.item or one.name
         if one.type == TEXTS:
             found[one.name] = given.getlist(name)
         elif one.type == WHOLE:

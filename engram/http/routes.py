@@ -54,12 +54,12 @@ def _query_string(operation: Operation) -> tuple[dict[str, Any], ...]:
     """Return the parameters of an operation as those of a query string, which names each item of a list by itself."""
     return tuple(
         {
-            "name": one.one or one.name,
+            "name": one.item or one.name,
             "in": "query",
             "required": False,
             "schema": compact(TypeAdapter(annotation(one)).json_schema())
             | ({"default": one.default} if one.default not in (None, "", ()) else {}),
-            "description": one.people[:1].upper() + one.people[1:],
+            "description": one.help[:1].upper() + one.help[1:],
         }
         for one in operation.offered(HTTP)
     )

@@ -1,9 +1,9 @@
-"""`explore` and `aggregate`: find one's way in a large store, and make one ranking of several."""
+"""`explore`, `partition` and `aggregate`: get an overview of a large store, and merge several rankings."""
 
 from engram.operations.description import MCP, Operation, text, whole
 
 GROUPS = ("category", "type", "tag", "agent", "month", "scope", "file")
-_SCOPE = text("scope", only=(MCP,))
+_SCOPE = text("scope", front_ends=(MCP,))
 _ROWS = whole("limit", "how many", default=20, low=1, high=100)
 
 EXPLORE = Operation("explore", (

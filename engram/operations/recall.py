@@ -1,4 +1,4 @@
-"""`query` and `search`, and the filters that every operation about many entries has."""
+"""`query` and `search`, and the filters that operations on many entries share."""
 
 from engram.operations.description import CLI, MCP, Operation, flag, share, text, texts, whole
 
@@ -8,20 +8,20 @@ FILTERS = (
 )
 
 QUERY = Operation("query", (
-    text("text", "the question, in your own words", required=True, agents="What you are about to do, in words"),
+    text("text", "the question, in your own words", required=True, agent_help="What you are about to do, in words"),
     whole("limit", "how many entries (default: recall.limit, 5)", low=1, high=100),
     share("min_confidence", "leave out entries below this (default: recall.min_confidence, 0.50)"),
     *FILTERS,
-    texts("types", "type", "only this type", only=(CLI,)),
+    texts("types", "type", "only this type", front_ends=(CLI,)),
     texts("files", "file", "a file you work on: entries about it rank higher",
-          agents="Paths you work on"),
-    whole("budget", "about how many tokens of lore to print (default: recall.budget, 500; with --json all)", only=(CLI,)),
+          agent_help="Paths you work on"),
+    whole("budget", "about how many tokens of lore to print (default: recall.budget, 500; with --json all)", front_ends=(CLI,)),
     text("strategy", "hybrid, words (no model) or scan (no index)", default="hybrid",
-         choices=("hybrid", "words", "scan"), only=(CLI,)),
-    text("as_of", "query the store as of a commit, tag or date", only=(CLI,)),
-    texts("scopes", "scope", "only this scope", agents="session, project, user or a team's; default all",
-          only=(MCP,)),
-    flag("hop", "also entries one step away in the entity graph", default=None, only=(CLI,)),
+         choices=("hybrid", "words", "scan"), front_ends=(CLI,)),
+    text("as_of", "query the store as of a commit, tag or date", front_ends=(CLI,)),
+    texts("scopes", "scope", "only this scope", agent_help="session, project, user or a team's; default all",
+          front_ends=(MCP,)),
+    flag("hop", "also entries one step away in the entity graph", default=None, front_ends=(CLI,)),
 ))  # fmt: skip
 
 SEARCH = Operation("search", (
@@ -29,7 +29,7 @@ SEARCH = Operation("search", (
     whole("limit", "how many", default=10, low=1, high=50),
     *FILTERS,
     texts("agents", "agent", "only entries recorded by this agent"),
-    text("since", "only entries recorded on or after this date (or time)", agents="Date, as 2026-11-01"),
-    text("until", "only entries recorded up to and including this date", agents="Date, inclusive"),
-    text("scope", "only this scope", only=(MCP,)),
+    text("since", "only entries recorded on or after this date (or time)", agent_help="Date, as 2026-11-01"),
+    text("until", "only entries recorded up to and including this date", agent_help="Date, inclusive"),
+    text("scope", "only this scope", front_ends=(MCP,)),
 ))  # fmt: skip

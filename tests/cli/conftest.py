@@ -1,4 +1,4 @@
-"""The store that tests of the command line begin with."""
+"""The store that tests of the command line start with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A command at a terminal of its own. Not for Windows."""
+"""Run a command at a pseudo-terminal. Not for Windows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Completion scripts: valid for their shells, and knowing every command."""
+"""Completion scripts: valid for their shells, with all commands and the values of the store."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from engram.cli.registry import COMMANDS
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh", "fish"])
-def test_a_script_names_every_command(shell: str) -> None:
+def test_every_completion_script_has_all_commands(shell: str) -> None:
     script = ok("completion", shell).out
     for command in COMMANDS:
         assert command.name in script
@@ -23,7 +23,7 @@ def test_a_script_names_every_command(shell: str) -> None:
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh", "fish"])
-def test_a_script_is_valid(shell: str, tmp_path: Path) -> None:
+def test_every_completion_script_is_valid_for_its_shell(shell: str, tmp_path: Path) -> None:
     program = shutil.which(shell)
     if program is None:
         pytest.skip(f"{shell} is not installed here")
@@ -101,7 +101,7 @@ def test_values_are_completed_from_the_store_around_the_shell(
         ("wisdom", "", []),
     ],
 )
-def test_values_are_those_that_the_store_knows(
+def test_complete_prints_the_values_of_the_store(
     tmp_path: Path, kind: str, begun: str, values: list[str]
 ) -> None:
     root = plain(tmp_path / "store")

@@ -1,4 +1,4 @@
-"""The command line as a process: signals, pipes that close, streams that are missing, locales, terminals."""
+"""The command line as a process: signals, closed pipes and streams, locales, terminals."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_an_interrupt_with_json_is_a_document(root: Path) -> None:
 
 
 @sampled("arguments", ["list --all", "config", "show L7 --json", "--version", "completion bash"], 2)
-def test_a_reader_that_goes_away_is_no_error(root: Path, arguments: str) -> None:
+def test_a_closed_pipe_is_no_error(root: Path, arguments: str) -> None:
     script = f"{shlex.quote(sys.executable)} -m engram {arguments} | true; echo ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", script], cwd=root, env=variables(), capture_output=True, check=False)
     assert done.stdout.strip() in (b"0", b"3")
@@ -74,20 +74,20 @@ ALL = "<&- >&- 2>&-"
     [*(("query tide --json", one) for one in ("<&-", ">&-", "2>&-", ALL)), ("list", ALL), ("forget L9", ALL)],
     everyday=2,
 )
-def test_streams_may_be_missing(root: Path, closed: str, arguments: str) -> None:
+def test_commands_run_with_closed_standard_streams(root: Path, closed: str, arguments: str) -> None:
     script = f"{shlex.quote(sys.executable)} -m engram {arguments} {closed}"
     done = subprocess.run(["bash", "-c", script], cwd=root, env=variables(), capture_output=True, check=False)
     assert b"Traceback" not in done.stderr
     assert done.returncode == (3 if "L9" in arguments else 0)
 
 
-def test_any_locale_will_do(root: Path) -> None:
+def test_output_is_utf8_in_any_locale(root: Path) -> None:
     done = process("record", "Größe 🜁", "-c", "fact", "--json", cwd=root, LC_ALL="C")
     assert done.json["lore"]["content"] == "Größe 🜁"
     assert "Größe 🜁" in process("list", cwd=root, LC_ALL="C", PYTHONIOENCODING="ascii").out
 
 
-def test_an_unexpected_error_is_a_sentence_and_shows_its_place_on_request(root: Path) -> None:
+def test_an_unexpected_error_is_a_sentence_and_a_traceback_on_request(root: Path) -> None:
     script = (
         "import sys; import engram.usecases.lookup.listing as listing\n"
         "def fail(*a, **o): raise ZeroDivisionError('made for a test')\n"
@@ -105,7 +105,7 @@ def test_an_unexpected_error_is_a_sentence_and_shows_its_place_on_request(root: 
     assert b"Traceback" in loud.stderr
 
 
-def test_forgetting_what_nothing_brings_back_asks_first(root: Path) -> None:
+def test_forget_asks_before_deleting_what_cannot_be_restored(root: Path) -> None:
     lore_id = ok("list", "--json", cwd=root).json["lore"][0]["id"]
     code, shown = terminal(root, "forget", lore_id, typed=b"n\n")
     assert (code, len(lore_files(root))) == (0, 1)
@@ -118,14 +118,14 @@ def test_forgetting_what_nothing_brings_back_asks_first(root: Path) -> None:
     assert (code, "[y/N]" in shown) == (0, False)
 
 
-def test_a_script_deletes_without_a_question_and_undo_says_that_nothing_is_kept(root: Path) -> None:
+def test_a_script_deletes_without_asking_and_undo_suggests_git(root: Path) -> None:
     lore_id = ok("list", "--json", cwd=root).json["lore"][0]["id"]
     ok("forget", lore_id, cwd=root)
     assert lore_files(root) == []
     assert "git init" in cli("undo", cwd=root).err
 
 
-def test_a_decision_that_deletes_what_nothing_brings_back_asks_first(root: Path) -> None:
+def test_review_asks_before_deleting_what_cannot_be_restored(root: Path) -> None:
     (root / "lore/thanks.md").write_text("Thank you very much!\n", "utf-8")
     item = ok("review", "--kind", "junk", "--json", cwd=root).json["items"][0]["id"]
     code, shown = terminal(root, "review", "reject", item, typed=b"n\n")

@@ -1,4 +1,4 @@
-"""`--json`: exactly one document on standard output, whatever happens, with the keys that scripts may rely on."""
+"""`--json`: exactly one document on standard output in all cases, with the keys that scripts rely on."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _make_three(folder: Path) -> None:
     ok("query", "tide tables", cwd=root)
 
 
-def test_record(root: Path) -> None:
+def test_record_prints_the_entry_and_its_outcome(root: Path) -> None:
     first = ok("record", QUEUE, "-c", "fact", "--json", cwd=root).json
     assert set(first) >= {"lore", "similar", "status"}
     assert set(first["lore"]) >= LORE
@@ -88,7 +88,7 @@ def test_record(root: Path) -> None:
     assert twin["lore"]["context"] == "again"
 
 
-def test_query(three: Path) -> None:
+def test_query_prints_the_answer_with_every_key(three: Path) -> None:
     answer = ok("query", "queue consumer patterns", "--json", cwd=three).json
     assert set(answer) >= {"query", "strength", "strategy", "lore", "session_refs", "took_ms"}
     assert answer["query"] == "queue consumer patterns"
@@ -106,13 +106,13 @@ def test_a_query_that_finds_nothing_is_a_document_too(root: Path) -> None:
     assert (answer.json["lore"], answer.json["strength"], answer.json["session_refs"]) == ([], "none", {})
 
 
-def test_feedback(three: Path) -> None:
+def test_feedback_prints_the_change_of_each_entry(three: Path) -> None:
     (one,) = ok("feedback", "--helpful", "L1", "--json", cwd=three).json["updated"]
     assert set(one) >= {"id", "ref", "previous", "current", "validation_count"}
     assert (one["ref"], one["previous"], one["current"], one["validation_count"]) == ("L1", 0.7, 0.78, 1)
 
 
-def test_list_and_show(three: Path) -> None:
+def test_list_and_show_print_entries_with_all_fields(three: Path) -> None:
     listed = ok("list", "--limit", "2", "--json", cwd=three).json
     assert (len(listed["lore"]), listed["total"]) == (2, 3)
     assert set(listed["lore"][0]) >= LORE
@@ -121,7 +121,7 @@ def test_list_and_show(three: Path) -> None:
     assert shown["lore"]["content"] == TIDES
 
 
-def test_status(three: Path) -> None:
+def test_status_prints_the_state_of_every_part(three: Path) -> None:
     status = ok("status", "--json", cwd=three).json
     assert set(status) >= {"store", "scopes", "lore_count", "by_category", "by_status", "index", "git"} | {
         "embedding",
@@ -133,7 +133,7 @@ def test_status(three: Path) -> None:
     assert set(status["scopes"][0]) >= {"name", "path", "weight"}
 
 
-def test_import(root: Path) -> None:
+def test_import_prints_counts_and_problems(root: Path) -> None:
     (root / "notes").mkdir()
     (root / "notes/a.md").write_text("A note.", "utf-8")
     assert ok("import", "notes", "--json", cwd=root).json == {
@@ -147,7 +147,7 @@ def test_import(root: Path) -> None:
     }
 
 
-def test_every_command_is_tried() -> None:
+def test_every_command_has_a_case_in_this_file() -> None:
     assert set(COMMAND_LINES) == {command.name for command in COMMANDS}
 
 
@@ -222,7 +222,7 @@ def test_texts_of_any_script_are_readable_in_json(root: Path) -> None:
     assert "Größe 🜁 日本" in done.out
 
 
-def test_bytes_that_are_no_text_are_refused_or_replaced_never_a_crash(root: Path) -> None:
+def test_invalid_utf8_is_refused_or_replaced_and_never_a_crash(root: Path) -> None:
     for line in (
         ["record", "\udcff", "-c", "fact"],
         ["query", "\udcff"],
@@ -236,7 +236,7 @@ def test_bytes_that_are_no_text_are_refused_or_replaced_never_a_crash(root: Path
     assert (refused.code, refused.json["error"]["field"]) == (2, "content")
 
 
-def test_what_waits_for_git_is_not_a_second_document(tmp_path: Path) -> None:
+def test_a_failed_commit_is_a_note_and_no_second_document(tmp_path: Path) -> None:
     dedicated(tmp_path)
     (tmp_path / ".git/rebase-merge").mkdir()
     done = cli("record", QUEUE, "-c", "fact", "--json", cwd=tmp_path)

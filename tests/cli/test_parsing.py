@@ -1,4 +1,4 @@
-"""How a command line is read: options in any place, `--`, help, aliases, standard input, and what is printed where."""
+"""Parsing of command lines: order of options, `--`, help, aliases, standard input, and where output goes."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ def test_help_lists_every_command_and_the_exit_codes() -> None:
         assert max(map(len, lines)) <= 80
 
 
-def test_the_version() -> None:
+def test_version_is_printed() -> None:
     assert ok("--version").out == ok("-V").out == f"engram {__version__}\n"
 
 
-def test_aliases_do_the_same(root: Path) -> None:
+def test_aliases_run_the_same_command(root: Path) -> None:
     assert ok("remember", QUEUE, "-c", "fact", cwd=root).out.startswith("Recorded ")
     assert ok("recall", "tide tables", cwd=root).out.startswith("L1")
 
@@ -59,7 +59,7 @@ def test_aliases_do_the_same(root: Path) -> None:
         ["--scope", "project", "query", "tide tables", "--json"],
     ],
 )
-def test_options_stand_before_or_behind_the_command(root: Path, line: list[str]) -> None:
+def test_shared_options_may_stand_before_or_after_the_command(root: Path, line: list[str]) -> None:
     answer = ok(*line, cwd=root).json
     assert (answer["query"], len(answer["lore"])) == ("tide tables", 1)
 
@@ -87,7 +87,7 @@ def test_options_are_not_abbreviated(root: Path) -> None:
     assert "--js" in done.err
 
 
-def test_an_option_that_is_mistaken_for_text_says_how_to_write_it(root: Path) -> None:
+def test_a_text_that_looks_like_an_option_gets_a_hint(root: Path) -> None:
     done = cli("record", "--foo", "-c", "fact", cwd=root)
     assert done.code == 2
     assert "goes behind --" in done.err
@@ -147,7 +147,7 @@ def test_a_byte_order_mark_on_standard_input_is_no_content(root: Path) -> None:
 @pytest.mark.parametrize(
     "line", [["query", "tide", "-k", "0"], ["query", "tide", "-k", "x"], ["query", "tide", "--budget", "0"]]
 )
-def test_numbers_are_checked(root: Path, line: list[str]) -> None:
+def test_invalid_numbers_are_usage_errors(root: Path, line: list[str]) -> None:
     assert cli(*line, cwd=root).code == 2
 
 
@@ -167,20 +167,20 @@ def test_a_budget_cuts_what_is_printed_and_says_how_to_see_the_rest(root: Path) 
     assert len(ok("query", "tides", "--budget", "5000", cwd=root).out) > len(long)
 
 
-def test_the_configured_budget_counts(root: Path) -> None:
+def test_the_budget_of_the_configuration_is_used(root: Path) -> None:
     ok("record", "Tides. " + "More on tides follows here. " * 100, "-c", "fact", cwd=root)
     ok("config", "recall.budget", "50", cwd=root)
     assert len(ok("query", "tides", cwd=root).out) < 1000
 
 
-def test_colours_are_for_terminals_and_who_asks_for_them(root: Path) -> None:
+def test_colours_are_printed_only_at_terminals_or_on_request(root: Path) -> None:
     assert "\x1b" not in ok("query", "tide", cwd=root).out
     assert "\x1b[" in ok("query", "tide", cwd=root, FORCE_COLOR="1").out
     assert "\x1b" not in ok("query", "tide", cwd=root, FORCE_COLOR="1", NO_COLOR="1").out
     assert "\x1b" not in ok("query", "tide", "--json", cwd=root, FORCE_COLOR="1").out
 
 
-def test_remarks_go_to_standard_error_and_leave_the_document_alone(root: Path) -> None:
+def test_notes_go_to_standard_error_and_not_into_the_document(root: Path) -> None:
     (root / ".engram.toml").write_text('[embedding]\nprovider = "path"\n', "utf-8")
     done = cli("query", "tide", "--json", cwd=root)
     assert done.code == 0
@@ -189,7 +189,7 @@ def test_remarks_go_to_standard_error_and_leave_the_document_alone(root: Path) -
     assert "words only" in done.err
 
 
-def test_tags_may_have_commas_between(root: Path) -> None:
+def test_tags_can_be_separated_by_commas(root: Path) -> None:
     said = ok("record", QUEUE, "-c", "fact", "-t", "queue, broker", "-t", "ops", "--json", cwd=root).json
     assert said["lore"]["tags"] == ["queue", "broker", "ops"]
     assert ok("list", "-t", "ops,queue", "--json", cwd=root).json["total"] == 1
@@ -197,7 +197,7 @@ def test_tags_may_have_commas_between(root: Path) -> None:
     assert edited["lore"]["tags"] == ["broker"]
 
 
-def test_several_are_judged_behind_one_option(root: Path) -> None:
+def test_one_option_of_feedback_takes_several_entries(root: Path) -> None:
     ok("record", QUEUE, "-c", "fact", cwd=root)
     ok("search", cwd=root)
     judged = ok("feedback", "--helpful", "L1", "L2", "--json", cwd=root).json["updated"]

@@ -1,4 +1,4 @@
-"""How lore looks at a terminal: no control characters, the parts of a score, and what is not active."""
+"""Lore at a terminal: no control characters, the parts of a score, marks of inactive entries."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def test_proxies_are_named_on_the_command_line(tmp_path: Path, command: str) -> 
 
 
 @pytest.mark.parametrize("proxy", ["proxy.example", "10.0.0.5/8", "*", ""])
-def test_a_proxy_that_is_no_address_is_refused(root: Path, proxy: str) -> None:
+def test_a_proxy_that_is_not_an_address_is_refused(root: Path, proxy: str) -> None:
     for command in (["serve"], ["mcp", "--http"]):
         refused = cli(*command, "--trust-proxy", proxy, cwd=root)
         assert (refused.code, "neither an IP address nor a network" in refused.err) == (2, True)

@@ -41,7 +41,7 @@ def text(block: str) -> str:
     return dedent(block).strip("\n")
 
 
-def test_the_first_minutes(tmp_path: Path) -> None:
+def test_the_first_commands_of_a_new_user(tmp_path: Path) -> None:
     root = tmp_path / "notes"
     assert masked(ok("init", "notes", cwd=tmp_path).out, root) == text("""
         Made a store at ROOT
@@ -80,7 +80,7 @@ def test_the_first_minutes(tmp_path: Path) -> None:
     assert shown(root, "doctor") == "All is well."
 
 
-def test_one_entry_whole(root: Path) -> None:
+def test_show_prints_an_entry_in_full(root: Path) -> None:
     content = "# Consumers\n\nMake them idempotent.\n\n- brokers deliver twice"
     ok(
         *("record", content, "-c", "pattern", "--context", "an outage", "-t", "queue", "-t", "ops"),
@@ -117,7 +117,7 @@ def test_one_entry_whole(root: Path) -> None:
     ]
 
 
-def test_lists_at_several_widths(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lists_fit_several_widths(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ok("record", COLOUR, "-c", "decision", cwd=root)
     ok("record", "Short", "-c", "fact", "--status", "pending", "--confidence", "0.25", cwd=root)
     assert shown(root, "list") == text("""
@@ -137,7 +137,7 @@ def test_lists_at_several_widths(root: Path, monkeypatch: pytest.MonkeyPatch) ->
         assert ok("show", shortest, "--json", cwd=root).json["lore"]["content"] == COLOUR
 
 
-def test_feedback_in_words(root: Path) -> None:
+def test_feedback_is_described_in_words(root: Path) -> None:
     for content in (QUEUE, COLOUR, TIDES):
         ok("record", content, "-c", "fact", cwd=root)
         ok("query", content, "-k", "1", cwd=root)
@@ -182,9 +182,7 @@ def test_feedback_in_words(root: Path) -> None:
         (["--store", "nowhere", "list"], 3, "engram: There is no store at nowhere or above it.\n"),
     ],
 )
-def test_errors_are_a_sentence_and_a_next_step(
-    root: Path, arguments: list[str], code: int, said: str
-) -> None:
+def test_errors_are_a_sentence_and_a_hint(root: Path, arguments: list[str], code: int, said: str) -> None:
     cwd = root.parent if "--store" in arguments else root
     done = cli(*arguments, cwd=cwd)
     assert (done.code, done.out) == (code, "")
@@ -313,7 +311,7 @@ def test_what_a_sync_leaves_behind_has_what_to_do_on_a_line_of_its_own(tmp_path:
     assert said[1].startswith("  Mend or rename it")
 
 
-def test_where_no_store_is_each_answer_names_the_own_one(tmp_path: Path) -> None:
+def test_without_a_store_each_answer_says_that_the_own_one_is_used(tmp_path: Path) -> None:
     away, here = (
         "This is your own store, since there is none here; `engram init` makes one.",
         tmp_path / "project",
@@ -351,7 +349,7 @@ def test_editing_and_forgetting(root: Path) -> None:
     assert cli("forget", lore_id, cwd=root).code == 3
 
 
-def test_small_words_of_the_output() -> None:
+def test_numbers_gauges_ages_and_cut_texts_are_formatted() -> None:
     assert [counted(number, "file") for number in (0, 1, 2, 1000)] == [
         "0 files",
         "1 file",
@@ -366,7 +364,7 @@ def test_small_words_of_the_output() -> None:
     assert [shorten("abcdef", width) for width in (6, 5, 1)] == ["abcdef", "abcd…", "…"]
 
 
-def test_two_people_change_one_line_and_one_command_settles_it(tmp_path: Path) -> None:
+def test_a_conflict_of_one_line_is_settled_by_one_command(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q", "--bare", "-b", "main", "hub.git")
     ann, bob = dedicated(tmp_path / "ann"), tmp_path / "bob"
     ok("remote", "add", "origin", str(tmp_path / "hub.git"), cwd=ann)
@@ -415,7 +413,7 @@ def test_two_people_change_one_line_and_one_command_settles_it(tmp_path: Path) -
     assert git(ann, "rev-parse", "HEAD") == git(bob, "rev-parse", "HEAD")
 
 
-def test_a_dispute_is_settled_in_words_of_ones_own(tmp_path: Path) -> None:
+def test_a_dispute_is_settled_with_a_new_text(tmp_path: Path) -> None:
     root = dedicated(tmp_path / "store")
     entry = ok("record", "The port is 8080.", "-c", "fact", "--json", cwd=root).json["lore"]
     for branch, port in (("other", "7070"), ("main", "9090")):

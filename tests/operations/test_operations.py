@@ -1,4 +1,4 @@
-"""Operations are described once: what is added to a description is in every front end, and use cases agree with it."""
+"""Operations are described once: a field added to a description is in every front end, and use cases agree with it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ import json
 from engram.operations import record
 from engram.operations.description import TAG, texts
 
-mood = texts("moods", "mood", "the mood it was learned in", agents="The mood of that day", values=TAG)
+mood = texts("moods", "mood", "the mood it was learned in", agent_help="The mood of that day", values=TAG)
 record.RECORD = record.RECORD._replace(parameters=(*record.RECORD.parameters, mood))
 
 from engram.cli.commands.interfaces.completion import completion_script
@@ -66,20 +66,20 @@ import asyncio, json, sys
 from engram.operations import record
 from engram.operations.description import EVERYWHERE
 
-record.RECORD = record.RECORD._replace(parameters=record.RECORD.offered("http", importance={"only": EVERYWHERE}))
+record.RECORD = record.RECORD._replace(parameters=record.RECORD.offered("http", importance={"front_ends": EVERYWHERE}))
 
 from engram.cli.main import main
 from engram.mcp.caller import speaking_for
 from engram.mcp.memory import Caller, Memory, Opening
 from engram.mcp.tools.core import TOOLS
 
-async def nobody_listens(*_):
+async def ignore_progress(*_):
     pass
 
 async def agent():
     memory = Memory(Opening(sys.argv[1]))
     arguments = {"content": "Builds are slow on Mondays.", "category": "fact", "importance": 0.9}
-    with speaking_for(memory, Caller("s", "a", nobody_listens)):
+    with speaking_for(memory, Caller("s", "a", ignore_progress)):
         done = await TOOLS["recall_record"].run(arguments, None)
     memory.close()
     return done.structured_content["id"]
@@ -98,7 +98,7 @@ def run(code: str, *arguments: str) -> list[Any]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def test_a_field_that_is_described_once_is_in_every_front_end() -> None:
+def test_a_field_added_to_a_description_is_in_every_front_end() -> None:
     (found,) = run(WITH_A_FIELD)
     assert "--mood MOOD the mood it was learned in (repeatable, or with commas)" in found["help"]
     assert found["parsed"] == ["calm", "glad"]
@@ -118,7 +118,7 @@ def test_a_field_that_is_described_once_is_in_every_front_end() -> None:
 
 
 @pytest.mark.slow
-def test_what_is_given_for_a_described_field_reaches_the_entry(tmp_path: Path) -> None:
+def test_the_value_of_an_added_field_reaches_the_entry(tmp_path: Path) -> None:
     root = plain(tmp_path / "store")
     recorded, by_agent = run(WITH_IMPORTANCE, str(root))
     with opened(root) as engram:
@@ -143,9 +143,7 @@ def test_what_is_given_for_a_described_field_reaches_the_entry(tmp_path: Path) -
         (EDIT, Edit),
     ],
 )
-def test_use_cases_have_the_parameters_that_are_described_with_the_same_defaults(
-    operation: Operation, use_case: Any
-) -> None:
+def test_use_cases_have_the_described_parameters_and_defaults(operation: Operation, use_case: Any) -> None:
     if hasattr(use_case, "_fields"):  # a value type, whose signature says nothing
         defaults = use_case._field_defaults
     else:
@@ -154,7 +152,7 @@ def test_use_cases_have_the_parameters_that_are_described_with_the_same_defaults
     assert {name: defaults[name] for name in described} == described
 
 
-def test_descriptions_and_use_cases_know_the_same_choices() -> None:
+def test_descriptions_and_use_cases_have_the_same_choices() -> None:
     described = {one.name: one for operation in (QUERY, LIST) for one in operation.parameters}
     assert described["strategy"].choices == STRATEGIES
     assert tuple(listing.SORTS) == SORTS

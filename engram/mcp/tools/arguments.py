@@ -69,8 +69,8 @@ def annotation(parameter: Parameter) -> Any:
         kind = Annotated[kind, Field(ge=parameter.low, le=parameter.high)]
     if parameter.default is None and not parameter.required:
         kind = kind | None
-    more: Any = {"enum": [*parameter.usual]} if parameter.usual else None
-    return Annotated[kind, Field(description=parameter.agents or None, json_schema_extra=more)]
+    more: Any = {"enum": [*parameter.suggested]} if parameter.suggested else None
+    return Annotated[kind, Field(description=parameter.agent_help or None, json_schema_extra=more)]
 
 
 def _whole(limit: float | None) -> int | None:

@@ -55,7 +55,7 @@ def recall_query(
     RECORD,
     index=False,
     scoping=_SCOPED,
-    category={"usual": Categories().names, "agents": "By default guessed"},
+    category={"suggested": Categories().names, "agent_help": "By default guessed"},
     context={"type": TEXT, "default": ""},
 )
 def recall_record(engram: Engram, **given: Any) -> Annotated[CallToolResult, results.Recorded]:

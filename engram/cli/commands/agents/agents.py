@@ -1,4 +1,4 @@
-"""`engram agents`: which coding agents are here, and which are connected."""
+"""`engram agents`: list coding agents, and which are installed and connected."""
 
 from __future__ import annotations
 
@@ -24,36 +24,36 @@ def run(call: Call) -> int:
     from engram.usecases.agents import connect
 
     found = connect.presence(connect.wish(os.getcwd()))
-    found.sort(key=lambda one: not one.installed)
+    found.sort(key=lambda agent: not agent.installed)
     programs = connect.programs()
     call.output.document(
-        {"agents": [_facts(one) for one in found], "programs": [one._asdict() for one in programs]}
+        {"agents": [_json(agent) for agent in found], "programs": [program._asdict() for program in programs]}
     )
     out = call.output
-    for one in found:
-        there = [kind for kind, yes in one.parts.items() if yes]
-        missing = [kind for kind, yes in one.parts.items() if not yes]
-        state = "connected" if not missing else "partly" if there else "-"
-        style = GREEN if state == "connected" else DIM if not one.installed else ""
-        installed = "installed" if one.installed else "not found"
-        line = f"{one.host.name:<15} {installed:<10} {state:<10} {', '.join(there or missing)}"
-        line += "" if one.server == SERVER_NAME else f" (server {one.server})"
+    for agent in found:
+        connected = [kind for kind, yes in agent.parts.items() if yes]
+        missing = [kind for kind, yes in agent.parts.items() if not yes]
+        state = "connected" if not missing else "partly" if connected else "-"
+        style = GREEN if state == "connected" else DIM if not agent.installed else ""
+        installed = "installed" if agent.installed else "not found"
+        line = f"{agent.host.name:<15} {installed:<10} {state:<10} {', '.join(connected or missing)}"
+        line += "" if agent.server == SERVER_NAME else f" (server {agent.server})"
         out.line(out.styled(line, *([style] if style else [])))
     for program in programs:
         installed = "running" if program.running else "installed" if program.installed else "not found"
         line = f"{program.name:<15} {installed:<10} {'-':<10} by HTTP: engram serve"
         out.line(out.styled(line, *([] if program.running or program.installed else [DIM])))
-    out.rule("engram connect AGENT, or --all, connects; --dry-run shows what it would change")
+    out.dim("engram connect AGENT, or --all, connects; --dry-run shows what it would change")
     return 0
 
 
-def _facts(one: Presence) -> dict[str, object]:
+def _json(agent: Presence) -> dict[str, object]:
     return {
-        "agent": one.host.name,
-        "title": one.host.title,
-        "installed": one.installed,
-        "connected": all(one.parts.values()),
-        "parts": one.parts,
-        "server": one.server if one.host.server else "",
-        "files": list(one.paths),
+        "agent": agent.host.name,
+        "title": agent.host.title,
+        "installed": agent.installed,
+        "connected": all(agent.parts.values()),
+        "parts": agent.parts,
+        "server": agent.server if agent.host.server else "",
+        "files": agent.paths,
     }

@@ -55,8 +55,8 @@ def run(call: Call) -> int:
         raise UsageError("--plugin is only for claude-code.", "engram connect claude-code --plugin FOLDER")
     if given.project and given.plugin:
         raise UsageError("--project and --plugin exclude each other.", "Choose one of them.")
-    make = connect.wish_for_project if given.project else connect.wish
-    wanted = make(os.getcwd(), allow_tools=given.allow_tools, rules=not given.no_rules)
+    make_wish = connect.wish_for_project if given.project else connect.wish
+    wanted = make_wish(os.getcwd(), allow_tools=given.allow_tools, rules=not given.no_rules)
     if given.print:
         return _print(call, given.agent, wanted)
     hosts = choose_agents(call, connect.installed_agents(wanted) if given.all else [])
@@ -69,7 +69,7 @@ def run(call: Call) -> int:
 
 
 def choose_agents(call: Call, every: list[Host]) -> list[Host]:
-    """The agents that a call is about, with the places of their files that it is about. Raises UsageError."""
+    """Return the named agent, or `every` with --all; with --project, its files in the project. Raises UsageError."""
     from engram.usecases.agents.connect import agent_named, host_in_project
 
     given = call.arguments
@@ -82,7 +82,7 @@ def choose_agents(call: Call, every: list[Host]) -> list[Host]:
 
 
 def _print(call: Call, agent: str, wanted: Wish) -> int:
-    """The snippets, each with the file that it belongs into."""
+    """Print the snippets to add by hand, each with its file."""
     from engram.adapters.agents import guides
     from engram.adapters.agents.parts import generic
     from engram.usecases.agents.connect import agent_named, by_hand, host_in_project
@@ -98,6 +98,6 @@ def _print(call: Call, agent: str, wanted: Wish) -> int:
     call.output.document({"snippets": [{"path": path, "text": text} for path, text in found]})
     call.output.notes(notes)
     for path, text in found:
-        call.output.rule(path)
+        call.output.dim(path)
         call.output.line(text)
     return 0

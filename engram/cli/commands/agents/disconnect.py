@@ -1,4 +1,4 @@
-"""`engram disconnect`: take exactly what `connect` added out of an agent's configuration again."""
+"""`engram disconnect`: remove what `connect` added to an agent's configuration, and nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`engram extract`: few candidates from a transcript or a document, as pending lore."""
+"""`engram extract`: record candidates from a transcript or document as pending lore."""
 
 from __future__ import annotations
 
@@ -39,25 +39,26 @@ def run(call: Call) -> int:
     raw = sys.stdin.buffer.read() if given.file == "-" else read_source(path)
     name = "standard input" if given.file == "-" else os.path.basename(path)
     found = extract_lore(call.store, raw, name, most=given.limit, dry_run=given.dry_run)
-    recorded = sum(one.status == RECORDED for one in found)
+    recorded = sum(outcome.status == RECORDED for outcome in found)
     call.wrote = bool(recorded)
     call.output.document(
-        {"candidates": [_json(one) for one in found], "recorded": recorded, "dry_run": given.dry_run}
+        {"candidates": [_json(outcome) for outcome in found], "recorded": recorded, "dry_run": given.dry_run}
     )
-    for one in found:
-        candidate = one.candidate
-        call.output.line(f"{one.status:<9} {safe_text(candidate.content) or safe_text(one.why)}")
-        about = [candidate.category, candidate.where, *candidate.files, *([one.id] if one.id else [])]
-        call.output.rule("          " + " · ".join(about))
+    for outcome in found:
+        candidate = outcome.candidate
+        call.output.line(f"{outcome.status:<9} {safe_text(candidate.content) or safe_text(outcome.why)}")
+        about = [candidate.category, candidate.where, *candidate.files, *([outcome.id] if outcome.id else [])]
+        call.output.dim("          " + " · ".join(about))
     if not found:
         call.output.line("It contains nothing that is marked as learned.")
     elif recorded:
-        call.output.rule(
+        call.output.dim(
             f"{counted(recorded, 'entry waits', 'entries wait')} for you: engram review --kind pending"
         )
     return 0
 
 
-def _json(one: Outcome) -> dict[str, object]:
-    lists = {name: list(getattr(one.candidate, name)) for name in ("tags", "files", "entities")}
-    return {**one.candidate._asdict(), **lists, "status": one.status, "id": one.id, "why": one.why}
+def _json(outcome: Outcome) -> dict[str, object]:
+    result = outcome._asdict()
+    candidate = result.pop("candidate")._asdict()
+    return {**candidate, **result}

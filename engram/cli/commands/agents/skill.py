@@ -1,11 +1,11 @@
-"""`engram skill`: which skills there are, and running the query of one."""
+"""`engram skill`: list skills, and run the query of one."""
 
 from __future__ import annotations
 
 from engram.cli.invocation import Call
 from engram.cli.output import CYAN, shorten
 from engram.cli.parsing import argument, repeatable
-from engram.cli.tables import pairs, show_table
+from engram.cli.tables import parse_parameters, show_table
 from engram.domain.errors import EngramError, NotFoundError, UsageError
 from engram.domain.text.counted_nouns import counted
 from engram.domain.text.safe_text import safe_text
@@ -39,15 +39,15 @@ def run(call: Call) -> int:
     from engram.usecases.agents.skills import skills
 
     found = skills(call.store)
-    call.output.document({"skills": [skill_json(skill) for skill in found]})
+    call.output.document({"skills": [_json(skill) for skill in found]})
     for skill in found:
         kind = "query" if skill.query else "recipe"
-        facts = f"{kind:<6} {_record_of(skill):<24}"
+        facts = f"{kind:<6} {_describe_runs(skill):<24}"
         title = shorten(safe_text(skill.lore.title), max(20, call.output.width - len(facts) - 29))
         call.output.line(f"{call.output.styled(skill.lore.id, CYAN)} {facts} {title}")
     if not found:
         call.output.line("No skills yet.")
-        call.output.rule("Next: engram record - --category skill --tag skill")
+        call.output.dim("Next: engram record - --category skill --tag skill")
     return 0
 
 
@@ -57,7 +57,7 @@ def _run(call: Call, name: str) -> int:
 
     if not name:
         raise UsageError("No skill was named.", "Give a ref, an id, or the task in several words.")
-    parameters = pairs(call.arguments.param)
+    parameters = parse_parameters(call.arguments.param)
     if " " in name:
         skill = recall_skill(call.store, name, run=True, parameters=parameters)
         if skill is None:
@@ -69,8 +69,8 @@ def _run(call: Call, name: str) -> int:
             f"{skill.lore.id} failed: {skill.error}",
             f"`engram show {skill.lore.id}` prints its query; --param NAME=VALUE gives it a value.",
         )
-    call.output.document(skill_json(skill))
-    call.output.rule(f"{skill.lore.id}  {skill.lore.title} · {_record_of(skill)}")
+    call.output.document(_json(skill))
+    call.output.dim(f"{skill.lore.id}  {skill.lore.title} · {_describe_runs(skill)}")
     if skill.result is None:
         call.output.say(skill.lore.content, lines=True)
     else:
@@ -78,8 +78,8 @@ def _run(call: Call, name: str) -> int:
     return 0
 
 
-def skill_json(skill: Skill) -> dict[str, object]:
-    """The JSON of a skill; `result` is null where nothing was run."""
+def _json(skill: Skill) -> dict[str, object]:
+    """Return the JSON of a skill; `result` is null if its query was not run."""
     return {
         "id": skill.lore.id,
         "title": skill.lore.title,
@@ -90,7 +90,7 @@ def skill_json(skill: Skill) -> dict[str, object]:
     }
 
 
-def _record_of(skill: Skill) -> str:
+def _describe_runs(skill: Skill) -> str:
     if not skill.record.runs:
         return "never run here"
     return f"{counted(skill.record.runs, 'run')}, {skill.record.successes:,} successful"

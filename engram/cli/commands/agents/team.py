@@ -1,4 +1,4 @@
-"""`engram team`: the agents that share this memory, and what they hand over, sum up, observe and should know."""
+"""`engram team`: the agents that share this memory: profiles, handoffs, summaries, contexts, observations."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from engram.operations.team import CONTEXT, HANDOFF, OBSERVE, REGISTER, SUMMARY
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from engram.domain.entry.lore import Lore
+    from engram.domain.graph.team import AgentProfile
     from engram.usecases.graph.agent_profiles import KnownAgent
 
 DESCRIPTION = (
@@ -37,7 +39,7 @@ def run(call: Call) -> int:
     return 0
 
 
-def _text(call: Call, what: str) -> str:
+def _read_text(call: Call, what: str) -> str:
     words = call.arguments.text
     if not words:
         raise UsageError(f"No {what} was given.", f"engram team {call.arguments.action} {what.upper()}")
@@ -50,41 +52,45 @@ def _list(call: Call) -> None:
     if call.arguments.text:
         raise UsageError("`engram team list` takes no arguments.", "For one agent: engram team show ID")
     found = list_agents(call.store)
-    call.output.document({"agents": [agent_json(one) for one in found]})
-    for one in found:
-        _line(call, one)
+    call.output.document({"agents": [_json(agent) for agent in found]})
+    for agent in found:
+        _print_line(call, agent)
     if not found:
         call.output.line("No agent is registered, and none was seen here yet.")
-        call.output.rule("Next: engram team register ID")
+        call.output.dim("Next: engram team register ID")
 
 
 def _register(call: Call) -> None:
     from engram.domain.graph.team import AgentProfile
-    from engram.usecases.graph.agent_profiles import KnownAgent, last_seen, register_agent
+    from engram.usecases.graph.agent_profiles import register_agent
 
     settings = tuple(
-        split_pair(one, "a setting", "Write --set name=value.") for one in call.arguments.settings
+        split_pair(text, "a setting", "Write --set name=value.") for text in call.arguments.settings
     )
-    profile = AgentProfile(_text(call, "id"), **values_of(call.arguments, REGISTER), settings=settings)
+    profile = AgentProfile(_read_text(call, "id"), **values_of(call.arguments, REGISTER), settings=settings)
     done = register_agent(call.store, profile)
     call.wrote = True
-    one = KnownAgent(done, True, last_seen(call.store, done.id))
-    call.output.document({"agent": agent_json(one)})
-    _line(call, one)
+    _print_agent(call, done)
 
 
 def _show(call: Call) -> None:
-    from engram.usecases.graph.agent_profiles import KnownAgent, last_seen, read_agent
+    from engram.usecases.graph.agent_profiles import read_agent
 
-    found = read_agent(call.store, _text(call, "id"))
-    one = KnownAgent(found, True, last_seen(call.store, found.id))
-    call.output.document({"agent": agent_json(one)})
-    _line(call, one)
-    call.output.say(*(f"  {name} = {value}" for name, value in found.settings))
-    if found.default_scope:
-        call.output.line(f"  default scope: {found.default_scope}")
-    if found.text:
-        call.output.say(found.text, lines=True)
+    profile = read_agent(call.store, _read_text(call, "id"))
+    _print_agent(call, profile)
+    call.output.say(*(f"  {name} = {value}" for name, value in profile.settings))
+    if profile.default_scope:
+        call.output.line(f"  default scope: {profile.default_scope}")
+    if profile.text:
+        call.output.say(profile.text, lines=True)
+
+
+def _print_agent(call: Call, profile: AgentProfile) -> None:
+    from engram.usecases.graph.agent_profiles import KnownAgent, last_seen
+
+    agent = KnownAgent(profile, True, last_seen(call.store, profile.id))
+    call.output.document({"agent": _json(agent)})
+    _print_line(call, agent)
 
 
 def _handoff(call: Call) -> None:
@@ -95,10 +101,10 @@ def _handoff(call: Call) -> None:
     values = values_of(call.arguments, HANDOFF)
     giver = values.pop("agent")
     where = store_of_agent(call.store, giver or call.store.caller.agent, call.scope)
-    done = handoff(where, _text(call, "text"), giver=giver, **values)
+    done = handoff(where, _read_text(call, "text"), giver=giver, **values)
     call.wrote = True
     call.output.document({"lore": lore_json(call, done.lore, done.path), "to": values["to"], "why": done.why})
-    call.output.line(f"{call.output.styled(done.lore.id, CYAN)} {safe_text(done.lore.title)}")
+    call.output.line(_title_line(call, done.lore))
     if done.why:
         call.output.note(f"It waits for a person: {done.why}.")
 
@@ -112,13 +118,13 @@ def _handoffs(call: Call) -> None:
     found = open_handoffs(call.store, call.arguments.agent or None, limit=1000)
     rows = [
         {
-            "id": one.lore.id, "from": one.giver, "to": one.receiver, "title": one.lore.title,
-            "created_at": render(one.lore.created_at), "path": one.path,
+            "id": handoff.lore.id, "from": handoff.giver, "to": handoff.receiver, "title": handoff.lore.title,
+            "created_at": render(handoff.lore.created_at), "path": handoff.path,
         }
-        for one in found
+        for handoff in found
     ]  # fmt: skip
     call.output.document({"handoffs": rows})
-    call.output.lines(f"{call.output.styled(one.lore.id, CYAN)} {safe_text(one.lore.title)}" for one in found)
+    call.output.lines(_title_line(call, handoff.lore) for handoff in found)
     if not found:
         call.output.line("There are no handoffs.")
 
@@ -127,14 +133,11 @@ def _summary(call: Call) -> None:
     from engram.cli.present import WAITS, lore_json
     from engram.usecases.agents.conversations import summarize
 
-    done = summarize(call.store, _text(call, "text"), **values_of(call.arguments, SUMMARY))
+    done = summarize(call.store, _read_text(call, "text"), **values_of(call.arguments, SUMMARY))
     call.wrote = True
-    keys = {**done.keys._asdict(), "participants": list(done.keys.participants)}
-    call.output.document(
-        {"lore": lore_json(call, done.lore, done.path), **keys, "new": done.new, "why": done.pending}
-    )
-    what = "New summary" if done.new else "Updated summary"
-    call.output.line(f"{what} {call.output.styled(done.lore.id, CYAN)} {safe_text(done.lore.title)}")
+    lore = lore_json(call, done.lore, done.path)
+    call.output.document({"lore": lore, **done.keys._asdict(), "new": done.new, "why": done.pending})
+    call.output.line(f"{'New' if done.new else 'Updated'} summary {_title_line(call, done.lore)}")
     if done.pending:
         call.output.line(WAITS.format(done.pending))
 
@@ -144,12 +147,12 @@ def _context(call: Call) -> None:
 
     values = values_of(call.arguments, CONTEXT)
     take = not call.arguments.keep
-    found = get_context(call.store, _text(call, "topic"), **values, scope=call.scope, take=take)
+    found = get_context(call.store, _read_text(call, "topic"), **values, scope=call.scope, take=take)
     call.wrote = bool(found.taken)
     call.output.document(found.as_dict())
     call.output.say(found.text, lines=True)
     left = f", {entries(found.left_out)} did not fit" if found.left_out else ""
-    call.output.rule(f"about {found.tokens:,} tokens{left}")
+    call.output.dim(f"about {found.tokens:,} tokens{left}")
     call.output.notes(found.notes)
 
 
@@ -159,7 +162,7 @@ def _observe(call: Call) -> None:
 
     values = values_of(call.arguments, OBSERVE)
     where = store_of_agent(call.store, values["agent"] or call.store.caller.agent, call.scope)
-    done = observe(where, _text(call, "text"), **values)
+    done = observe(where, _read_text(call, "text"), **values)
     call.wrote = True
     call.output.document(done._asdict())
     call.output.line(
@@ -198,22 +201,27 @@ ARGUMENTS = (
 )
 
 
-def agent_json(one: KnownAgent) -> dict[str, object]:
-    """The JSON of an agent; `seen_at` is null where it was not seen on this machine."""
-    return {**one.profile.as_dict(), "registered": one.registered, "seen_at": _format_seen(one)}
+def _json(agent: KnownAgent) -> dict[str, object]:
+    """Return the JSON of an agent; `seen_at` is null if it was never seen on this machine."""
+    return {**agent.profile.as_dict(), "registered": agent.registered, "seen_at": _format_seen_at(agent)}
 
 
-def _format_seen(one: KnownAgent) -> str | None:
+def _format_seen_at(agent: KnownAgent) -> str | None:
     from datetime import UTC, datetime
 
     from engram.domain.entry.times import render, whole_seconds
 
-    return render(whole_seconds(datetime.fromtimestamp(one.seen_at, UTC))) if one.seen_at else None
+    return render(whole_seconds(datetime.fromtimestamp(agent.seen_at, UTC))) if agent.seen_at else None
 
 
-def _line(call: Call, one: KnownAgent) -> None:
-    profile = one.profile
+def _title_line(call: Call, lore: Lore) -> str:
+    return f"{call.output.styled(lore.id, CYAN)} {safe_text(lore.title)}"
+
+
+def _print_line(call: Call, agent: KnownAgent) -> None:
+    profile = agent.profile
     facts = [profile.name if profile.name != profile.id else "", ", ".join(profile.capabilities)]
-    facts += ["" if one.registered else "not registered", f"seen {_format_seen(one)}" if one.seen_at else ""]
-    details = shorten(safe_text(" · ".join(fact for fact in facts if fact)), call.output.width - 26)
+    seen_at = _format_seen_at(agent)
+    facts += ["" if agent.registered else "not registered", f"seen {seen_at}" if seen_at else ""]
+    details = shorten(safe_text(" · ".join(filter(None, facts))), call.output.width - 26)
     call.output.line(f"{call.output.styled(f'{safe_text(profile.id):<24}', CYAN)} {details}")

@@ -1,4 +1,4 @@
-"""`engram consolidate`: a plan that tidies the store up, shown as a tree; carried out with --apply."""
+"""`engram consolidate`: show a plan that tidies the store as a tree; carry it out with --apply."""
 
 from __future__ import annotations
 
@@ -54,17 +54,17 @@ def run(call: Call) -> int:
             to=given.to,
             progress=tell or str,
         )
-    show(call, found, every=given.all)
+    _show(call, found, everything=given.all)
     done = None
     if given.apply and found.selected:
         done = apply(call.store, found)
         call.wrote = True
-        what = ", ".join(f"{kind} {count:,}" for kind, count in done.done.items())
-        call.output.line(f"Done: {what or 'nothing was left to do'}.")
+        counts = ", ".join(f"{kind} {count:,}" for kind, count in done.done.items())
+        call.output.line(f"Done: {counts or 'nothing was left to do'}.")
         if call.store.places.owns_branch:
-            call.output.rule("engram undo takes it back")
+            call.output.dim("engram undo takes it back")
     elif found.selected:
-        call.output.rule("Nothing was changed. engram consolidate --apply")
+        call.output.dim("Nothing was changed. engram consolidate --apply")
     if call.output.json:
         from engram.usecases.consolidation.plan_json import applied_json, plan_json
 
@@ -72,9 +72,10 @@ def run(call: Call) -> int:
     return 0
 
 
-def show(call: Call, plan: Plan, *, every: bool) -> None:
-    """The plan as a tree."""
+def _show(call: Call, plan: Plan, *, everything: bool) -> None:
+    """Print the plan as a tree."""
     output = call.output
+    most = None if everything else _LISTED
     if not plan.steps and not plan.withheld:
         output.line("Nothing to consolidate.")
     else:
@@ -83,20 +84,20 @@ def show(call: Call, plan: Plan, *, every: bool) -> None:
     for kind in KINDS:
         found = [step for step in plan.steps if step.kind == kind]
         if found:
-            _branch(call, kind, found, len(found) if every else _LISTED)
-    for one in plan.withheld[: None if every else _LISTED]:
-        text = f'⚠ {one.step.kind} left out: "{one.step.title}" answers "{one.query}" and was found helpful'
+            _show_branch(call, kind, found, len(found) if everything else _LISTED)
+    for withheld in plan.withheld[:most]:
+        text = f'⚠ {withheld.step.kind} left out: "{withheld.step.title}" answers "{withheld.query}" and was found helpful'
         output.line(output.styled(safe_text(shorten(text, output.width)), YELLOW))
-    if len(plan.withheld) > _LISTED and not every:
-        output.rule(f"  and {len(plan.withheld) - _LISTED:,} more left out for that")
-    for left in plan.left[: None if every else _LISTED]:
+    if len(plan.withheld) > _LISTED and not everything:
+        output.dim(f"  and {len(plan.withheld) - _LISTED:,} more left out for that")
+    for left in plan.left[:most]:
         text = f'⚠ {two_decimals(round(left.cosine * 1000))}  "{left.title}": {left.why}; left to you'
         output.line(output.styled(safe_text(shorten(text, output.width)), YELLOW))
     if plan.left:
-        output.rule("`engram review` lists what is left to you")
+        output.dim("`engram review` lists what is left to you")
 
 
-def _branch(call: Call, kind: str, steps: Sequence[Step], most: int) -> None:
+def _show_branch(call: Call, kind: str, steps: Sequence[Step], most: int) -> None:
     output = call.output
     chosen = sum(step.selected for step in steps)
     mark = "x" if chosen else " "
@@ -108,12 +109,12 @@ def _branch(call: Call, kind: str, steps: Sequence[Step], most: int) -> None:
         f"▾ [{mark}] {output.styled(f'{kind:<10}', CYAN)} {count} {output.styled(f'({EFFECTS[kind]})', DIM)}"
     )
     for step in steps[:most]:
-        output.lines(_leaf(call, step))
+        output.lines(_format_step(call, step))
     if len(steps) > most:
-        output.rule(f"    and {len(steps) - most:,} more: engram consolidate --only {kind} --all")
+        output.dim(f"    and {len(steps) - most:,} more: engram consolidate --only {kind} --all")
 
 
-def _leaf(call: Call, step: Step) -> list[str]:
+def _format_step(call: Call, step: Step) -> list[str]:
     output = call.output
     more = f" + {len(step.lore) - 1}" if len(step.lore) > 1 else ""
     head = f"  [{'x' if step.selected else ' '}] {step.id}  "

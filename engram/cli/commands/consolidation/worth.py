@@ -1,4 +1,4 @@
-"""`engram worth`: what each entry is worth, from use."""
+"""`engram worth`: show what each entry is worth, from its use."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ DESCRIPTION = (
 )
 EXAMPLES = ("engram worth", "engram worth L1", "engram worth --sort tokens --limit 50 --json")
 _SORTS = ("importance", "shown", "helpful", "tokens", "alone")
-_QUESTIONS = 5
-_WIDE = 100  # columns from which there is room for ids
+_MOST_QUERIES = 5
+_WIDE = 100  # columns of a terminal that has room for ids
 ARGUMENTS = (
     argument("names", "REF", "which entries (default: all active ones, the most important first)", nargs="*"),
     argument("--limit", "N", "how many to list (default 20)", type=int, default=20),
@@ -35,67 +35,68 @@ def run(call: Call) -> int:
 
     given = call.arguments
     found = rate_usefulness(call.store, given.names, limit=given.limit, sort=given.sort)
-    would = _preview_inactive(call, found)
+    previews = _preview_inactive(call, found)
     call.output.document(
         {
-            "lore": [{**one._asdict(), "alone": list(one.alone)} for one in found.lore],
+            "lore": [entry._asdict() for entry in found.lore],
             "total": found.total,
             "queries": found.queries,
-            "would_answer": [{**one._asdict(), "queries": list(one.queries)} for one in would],
+            "would_answer": [preview._asdict() for preview in previews],
         }
     )
     width = call.output.width
     if found.lore and not given.names:
-        call.output.rule("importance  shown  helpful   tokens  top 3  alone  entry")
-    for one in found.lore:
+        call.output.dim("importance  shown  helpful   tokens  top 3  alone  entry")
+    for entry in found.lore:
         if given.names:
-            _whole(call, one)
+            _show_entry(call, entry)
             continue
-        head = f"{one.importance:>10.2f} {one.shown:>6,} {one.helpful:>8,} {one.tokens:>8,} {one.top:>6,} {len(one.alone):>6,}  "
-        tail = f" {one.id}" if width >= _WIDE else ""
-        room = max(10, width - len(head) - len(tail))
-        call.output.line(
-            head + pad(safe_text(one.title), room) + call.output.styled(tail, DIM)
-            if tail
-            else head + shorten(safe_text(one.title), room)
+        head = (
+            f"{entry.importance:>10.2f} {entry.shown:>6,} {entry.helpful:>8,} {entry.tokens:>8,} {entry.top:>6,} "
+            f"{len(entry.alone):>6,}  "
         )
-    for held_back in would:
+        tail = f" {entry.id}" if width >= _WIDE else ""
+        title, room = safe_text(entry.title), max(10, width - len(head) - len(tail))
         call.output.line(
-            f"{held_back.id} is not active. It would have answered {len(held_back.queries):,} of "
-            f"{counted(held_back.asked, 'past query', 'past queries')}."
+            head + (pad(title, room) + call.output.styled(tail, DIM) if tail else shorten(title, room))
         )
-        for query in held_back.queries[:_QUESTIONS]:
-            call.output.rule(shorten(safe_text(f"    {query}"), width))
-    if not (found.lore or would):
+    for preview in previews:
+        call.output.line(
+            f"{preview.id} is not active. It would have answered {len(preview.queries):,} of "
+            f"{counted(preview.asked, 'past query', 'past queries')}."
+        )
+        for query in preview.queries[:_MOST_QUERIES]:
+            call.output.dim(shorten(safe_text(f"    {query}"), width))
+    if not (found.lore or previews):
         call.output.line("No active lore here.")
     elif found.lore:
-        call.output.rule(
+        call.output.dim(
             f"{len(found.lore):,} of {found.total:,} · {counted(found.queries, 'past query', 'past queries')} run again"
         )
     return 0
 
 
 def _preview_inactive(call: Call, found: UsefulnessList) -> list[WouldAnswer]:
-    """What the named entries that are not active would answer."""
+    """Return the past queries that the named inactive entries would have answered."""
     from engram.usecases.lookup.resolve import resolve
     from engram.usecases.recall.recall_preview import would_answer
 
-    active = {one.id for one in found.lore}
+    active = {entry.id for entry in found.lore}
     ids = dict.fromkeys(resolve(call.store, name).id for name in call.arguments.names)
     return [would_answer(call.store, lore_id) for lore_id in ids if lore_id not in active]
 
 
-def _whole(call: Call, one: Usefulness) -> None:
+def _show_entry(call: Call, entry: Usefulness) -> None:
     output = call.output
-    output.line(output.styled(safe_text(one.title), BOLD))
+    output.line(output.styled(safe_text(entry.title), BOLD))
     output.line(
-        f"{output.styled(one.id, CYAN)}  importance {one.importance:.2f} · {counted(one.links, 'link')} to it"
+        f"{output.styled(entry.id, CYAN)}  importance {entry.importance:.2f} · {counted(entry.links, 'link')} to it"
     )
     output.line(
-        f"shown {counted(one.shown, 'time')}, helpful {counted(one.helpful, 'time')}, cost about {one.tokens:,} tokens"
+        f"shown {counted(entry.shown, 'time')}, helpful {counted(entry.helpful, 'time')}, cost about {entry.tokens:,} tokens"
     )
     output.line(
-        f"Removing it would change {counted(one.top, 'top-3 result')}, and weaken {counted(len(one.alone), 'answer')}."
+        f"Removing it would change {counted(entry.top, 'top-3 result')}, and weaken {counted(len(entry.alone), 'answer')}."
     )
-    for query in one.alone[:_QUESTIONS]:
-        output.rule(shorten(safe_text(f"    {query}"), output.width))
+    for query in entry.alone[:_MOST_QUERIES]:
+        output.dim(shorten(safe_text(f"    {query}"), output.width))

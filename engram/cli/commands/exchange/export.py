@@ -1,4 +1,4 @@
-"""`engram export`: JSON, JSON Lines, markdown."""
+"""`engram export`: export lore as JSON, JSON Lines or markdown."""
 
 from __future__ import annotations
 
@@ -35,27 +35,26 @@ def run(call: Call) -> int:
             raise UsageError("Markdown is exported into a folder.", "Give a folder: --output FOLDER")
         _refuse_file_above(target)
         count = export_markdown(call.store, target)
-        call.output.document({"exported": count, "path": target})
-        call.output.note(f"Exported {entries(count)} to {target}")
-        return 0
-    if given.format == JSONL and call.output.json and not target:
-        raise UsageError(
-            "JSON Lines is not a single JSON document.", "Leave out --json, or add --output FILE."
-        )
-    rows = list(export_rows(call.store))
-    data = b"".join(interchange.write_jsonl(rows)) if given.format == JSONL else interchange.write_json(rows)
-    if target:
+    else:
+        if given.format == JSONL and call.output.json and not target:
+            raise UsageError(
+                "JSON Lines is not a single JSON document.", "Leave out --json, or add --output FILE."
+            )
+        rows = list(export_rows(call.store))
+        count, is_jsonl = len(rows), given.format == JSONL
+        data = b"".join(interchange.write_jsonl(rows)) if is_jsonl else interchange.write_json(rows)
+        if not target:
+            sys.stdout.buffer.write(data)
+            return 0
         _refuse_target(call, target)
         atomic.write(os.path.realpath(target), data, "export")
-        call.output.document({"exported": len(rows), "path": target})
-        call.output.note(f"Exported {entries(len(rows))} to {target}")
-    else:
-        sys.stdout.buffer.write(data)
+    call.output.document({"exported": count, "path": target})
+    call.output.note(f"Exported {entries(count)} to {target}")
     return 0
 
 
 def _refuse_target(call: Call, target: str) -> None:
-    """Refuse what is no file, and what belongs to the store. Raises UsageError.
+    """Raise UsageError if the target belongs to the store or is not a regular file.
 
     A device or pipe would be replaced by a file, not written to.
     """
@@ -74,7 +73,7 @@ def _refuse_target(call: Call, target: str) -> None:
 
 
 def _refuse_file_above(folder: str) -> None:
-    """Refuse a folder that cannot be made because a file stands in its way. Raises UsageError."""
+    """Raise UsageError if a folder cannot be created because a file is in the way."""
     while not os.path.lexists(folder):
         folder = os.path.dirname(folder)
     if not os.path.isdir(folder):

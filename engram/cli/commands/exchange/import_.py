@@ -1,11 +1,11 @@
-"""`engram import`: markdown, JSON, JSON Lines, and what agents and other memory tools keep."""
+"""`engram import`: import notes, JSON, and the memories of agents and other tools."""
 
 from __future__ import annotations
 
 import os
 
 from engram.cli.invocation import Call
-from engram.cli.parsing import argument, described, switch
+from engram.cli.parsing import argument, declare_parameter, switch
 from engram.cli.progress import progress
 from engram.domain.errors import NotFoundError, UsageError
 from engram.domain.exchange.memory_kinds import KINDS
@@ -42,8 +42,8 @@ ARGUMENTS = (
         dest="kind",
         default="",
     ),
-    described(text("category", "the category of all (default: as written, else guessed)")),
-    described(texts("tags", "tag", "a tag for all")),
+    declare_parameter(text("category", "the category of all (default: as written, else guessed)")),
+    declare_parameter(texts("tags", "tag", "a tag for all")),
     argument("--confidence", "F", "the confidence of all", type=float),
     argument("--status", help="active, or pending to wait for review", default=""),
     switch("--redact", "mask secrets instead of refusing the note"),
@@ -52,7 +52,7 @@ ARGUMENTS = (
 
 
 def run(call: Call) -> int:
-    """Import and report; exit 1 where there were only problems."""
+    """Import and report. Exit 1 if there were only problems."""
     from engram.usecases.exchange.import_lore import Options, import_lore
 
     given = call.arguments
@@ -74,17 +74,17 @@ def run(call: Call) -> int:
 
 
 def _find_sources(call: Call) -> Sequence[Found]:
-    """What agents keep here, once the person agrees to import it. Raises NotFoundError, UsageError."""
+    """Return the agents' notes found here, once the user agrees to import them. Raises NotFoundError, UsageError."""
     from engram.domain.scopes import USER
     from engram.usecases.exchange.import_places import find_memories
 
     given = call.arguments
     own = call.store.places.scope == USER
-    found = [one for one in find_memories(os.getcwd(), own=own) if given.kind in ("", one.kind)]
+    found = [source for source in find_memories(os.getcwd(), own=own) if given.kind in ("", source.kind)]
     if not found:
         whose = "about you" if own else "about this project"
         raise NotFoundError(f"No agents' notes {whose} were found.", "Name a file or folder to import.")
-    call.output.say(*(f"{one.kind:<14} {one.path}" for one in found))
+    call.output.say(*(f"{source.kind:<14} {source.path}" for source in found))
     if not given.dry_run and not call.confirm(
         "Import this?" if len(found) == 1 else f"Import these {len(found)}?"
     ):
@@ -98,17 +98,17 @@ def _report(call: Call, done: Imported) -> None:
         "imported": done.imported,
         "split": done.split,
         "skipped": done.skipped,
-        "problems": list(done.problems),
+        "problems": done.problems,
         "redacted": done.redacted,
-        "superseded": list(done.superseded),
-        "left_out": [one._asdict() for one in done.left_out],
+        "superseded": done.superseded,
+        "left_out": [field._asdict() for field in done.left_out],
     }
     if given.dry_run:
-        document["seen"] = [one._asdict() for one in done.seen]
-        for one in done.seen:
-            twin = f" {one.twin}" if one.twin else ""
-            call.output.say(f"  {one.verdict + twin:<6} {one.category:<22} {one.title}")
-            call.output.rule(f"         {one.where}{f' · {one.kind}' if one.kind else ''}")
+        document["seen"] = [note._asdict() for note in done.seen]
+        for note in done.seen:
+            twin = f" {note.twin}" if note.twin else ""
+            call.output.say(f"  {note.verdict + twin:<6} {note.category:<22} {note.title}")
+            call.output.dim(f"         {note.where}{f' · {note.kind}' if note.kind else ''}")
     call.output.document(document)
     _report_problems(call, done)
     parts = [f"{'Would import' if given.dry_run else 'Imported'} {entries(done.imported)}"]
@@ -127,21 +127,21 @@ def _report(call: Call, done: Imported) -> None:
 
 
 def _report_problems(call: Call, done: Imported) -> None:
-    """Say what is wrong, and below all that need the same what to do."""
+    """Print the problems, grouped by hint."""
     by_hint: dict[str, list[str]] = {}
     for problem in done.problems:
         by_hint.setdefault(str(problem["hint"]), []).append(f"  {problem['path']}: {problem['message']}")
     for hint, lines in by_hint.items():
         call.output.say(*lines)
         if hint:
-            call.output.rule(f"    {hint}")
+            call.output.dim(f"    {hint}")
 
 
 def _report_left_out(call: Call, done: Imported) -> None:
-    """Say what became no field of an entry, and where it went: each once, with how often."""
+    """Print which source fields have no counterpart in entries, and where their values went."""
     counts: dict[tuple[str, str], list[str]] = {}
-    for one in done.left_out:
-        counts.setdefault((one.what, one.where), []).append(one.path)
+    for field in done.left_out:
+        counts.setdefault((field.what, field.where), []).append(field.path)
     if counts:
         call.output.line("Not imported as fields:")
     for (what, where), paths in counts.items():

@@ -1,4 +1,4 @@
-"""`engram aggregate`: one ranking from several lists."""
+"""`engram aggregate`: merge several lists of entries into one ranking."""
 
 from __future__ import annotations
 
@@ -28,26 +28,26 @@ ARGUMENTS = (
 def run(call: Call) -> int:
     from engram.usecases.explore.aggregate import aggregate
 
-    lists = [_names(one) for one in call.arguments.lists]
+    lists = [_parse_list(text) for text in call.arguments.lists]
     found = aggregate(call.store, lists, **values_of(call.arguments, AGGREGATE))
     call.output.document(found.as_dict())
     show_table(call.output, found)
     return 0
 
 
-def _names(spoken: str) -> list[str]:
-    """The names in a list. Raises UsageError for what is neither names nor a file with some."""
+def _parse_list(given: str) -> list[str]:
+    """Return the refs and ids of a list or a file. Raises UsageError if it is neither."""
     from engram.domain.entry import ulid
     from engram.domain.entry.refs import ref_number
     from engram.domain.errors import UsageError
     from engram.usecases.explore.aggregate import names_in
 
-    if spoken == "-" or os.path.isfile(spoken):
-        return names_in(_read(spoken), spoken)
-    names = [name for name in (part.strip() for part in spoken.split(",")) if name]
+    if given == "-" or os.path.isfile(given):
+        return names_in(_read(given), given)
+    names = [name for name in (part.strip() for part in given.split(",")) if name]
     if not names or any(ref_number(name) is None and not ulid.is_valid(name.upper()) for name in names):
         raise UsageError(
-            f"'{spoken[:60]}' is neither a list of refs and ids nor a file.", "For example: L1,L2"
+            f"'{given[:60]}' is neither a list of refs and ids nor a file.", "For example: L1,L2"
         )
     return names
 

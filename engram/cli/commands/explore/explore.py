@@ -1,4 +1,4 @@
-"""`engram explore`: what a store holds, level by level, and in groups."""
+"""`engram explore`: show the contents of a store, level by level or in groups."""
 
 from __future__ import annotations
 
@@ -42,31 +42,29 @@ def run(call: Call) -> int:
     peeks = call.arguments.peek
     if sum(map(bool, (groups["key"], peeks, level["depth"] or level["table"]))) > 1:
         raise UsageError("--by, --peek and --depth/--table cannot be combined.", "Choose one.")
-    if groups["key"]:
-        from engram.usecases.explore.explore import partition
+    from engram.usecases.explore.explore import explore, partition, peek
 
-        # The scope that was named is the one this store is; grouping by scope is about all of them.
+    if groups["key"]:
+        # --scope has chosen the store already, so it is not passed on: grouping by scope covers all scopes.
         table = partition(call.store, **groups)
         call.output.document(table.as_dict())
         show_table(call.output, table)
         return 0
     if peeks:
-        from engram.usecases.explore.explore import peek
-
         tables = peek(call.store, samples=level["sample_size"])
-        call.output.document({"scope": call.store.places.scope, "tables": [one.as_dict() for one in tables]})
-        _show(call, tables)
+        call.output.document(
+            {"scope": call.store.places.scope, "tables": [table.as_dict() for table in tables]}
+        )
+        _show_tables(call, tables)
         return 0
-    from engram.usecases.explore.explore import explore
-
     found = explore(call.store, scope=call.scope, **level)
     call.output.document(found.as_dict())
-    _show(call, found.tables)
+    _show_tables(call, found.tables)
     return 0
 
 
-def _show(call: Call, tables: Sequence[Table]) -> None:
-    """Several tables, each with its name."""
+def _show_tables(call: Call, tables: Sequence[Table]) -> None:
+    """Print tables; several ones with their names."""
     for number, table in enumerate(tables):
         if number:
             call.output.line()

@@ -1,4 +1,4 @@
-"""`engram insight`: how much lore, how good, how used, and which questions find nothing."""
+"""`engram insight`: show charts of the store as a whole: its growth, quality, use and gaps."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def run(call: Call) -> int:
     width = max(48, min(call.output.width - 2, _WIDEST))
     for number, chart in enumerate(charts(found, call.store.clock.now().timestamp(), width)):
         if number:
-            call.output.line("")
+            call.output.line()
         call.output.line(f"{call.output.styled(chart.title, BOLD)}: {safe_text(chart.sentence)}")
         call.output.lines(f"  {safe_text(line)}" for line in chart.lines)
     return 0

@@ -1,4 +1,4 @@
-"""`engram live`: what queries, tools and hooks did here, as it happens."""
+"""`engram live`: show the activity log of queries, tools and hooks, as it grows."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ EXAMPLES = (
 )
 _PAUSE_SECONDS = 0.5
 _WIDE = 110  # columns
-_WHO, _SHORT_WHO = 24, 14  # columns of a name
+_NAME_WIDTH, _SHORT_NAME_WIDTH = 24, 14  # columns
 ARGUMENTS = (
     argument("--limit", "N", "how many lines (default 20)", type=int, default=20),
     argument("--since", "NUMBER", "only lines after that number, oldest first", type=int),
@@ -42,46 +42,46 @@ ARGUMENTS = (
 
 
 def _pause() -> None:
-    time.sleep(_PAUSE_SECONDS)  # SQLite tells nobody of a new row, so it is looked for
+    time.sleep(_PAUSE_SECONDS)  # SQLite does not notify of new rows, so the log is polled
 
 
 def run(call: Call) -> int:
-    """Print the record; with --follow for as long as it is wanted."""
+    """Print the log; with --follow until interrupted."""
     from engram.usecases.store import activity_log
 
     given = call.arguments
     if given.follow:
         try:
             for entry in activity_log.follow(call.store, given.since, given.limit, _pause):
-                _follow_up(call, entry)
+                _print_now(call, entry)
         except KeyboardInterrupt:
-            return INTERRUPTED  # which is how it ends, and no error
+            return INTERRUPTED  # the normal end, so no error is reported
         return 0
     found = activity_log.entries(call.store, given.since, given.limit)
     last = found[-1].number if found else given.since or 0
     call.output.document({"entries": [entry.as_dict() for entry in found], "last": last})
     for entry in found:
-        call.output.lines(_lines(call, entry))
+        call.output.lines(_format_lines(call, entry))
     if not found:
         call.output.line("Nothing was done here yet." if given.since is None else "Nothing new.")
     return 0
 
 
-def _follow_up(call: Call, entry: LiveEntry) -> None:
-    """One entry at once, whoever reads the other end of a pipe."""
+def _print_now(call: Call, entry: LiveEntry) -> None:
+    """Print an entry, flushed so that a reader of a pipe gets it at once."""
     if call.output.json:
         print(safe_json(json.dumps(entry.as_dict(), ensure_ascii=False)))
-    call.output.lines(_lines(call, entry))
+    call.output.lines(_format_lines(call, entry))
     sys.stdout.flush()
 
 
-def _lines(call: Call, entry: LiveEntry) -> Iterator[str]:
-    """When, who, by which way, what came of it; below it what was asked, and what was withheld."""
+def _format_lines(call: Call, entry: LiveEntry) -> Iterator[str]:
+    """Yield the lines of an entry: time, name, front end and result; then the query, and withheld entries with the reason."""
     from engram.usecases.store.people import own_name
 
     moment = datetime.fromtimestamp(entry.at).astimezone().strftime("%H:%M:%S")
-    room = _WHO if call.output.width >= _WIDE else _SHORT_WHO
-    who = pad(safe_text(short_byline(entry.agent, own_name(call.store), room)), room)
+    width = _NAME_WIDTH if call.output.width >= _WIDE else _SHORT_NAME_WIDTH
+    name = pad(safe_text(short_byline(entry.agent, own_name(call.store), width)), width)
     facts = [
         entry.via or "unknown",
         entry.action,
@@ -93,9 +93,8 @@ def _lines(call: Call, entry: LiveEntry) -> Iterator[str]:
         f"{entry.tokens:,} tokens" if entry.tokens else "",
         f"{entry.took_ms:.0f} ms" if entry.took_ms else "",
     ]
-    head = f"{moment}  {who} "
-    yield call.output.styled(head, DIM) + safe_text(" · ".join(fact for fact in facts if fact))
+    yield call.output.styled(f"{moment}  {name} ", DIM) + safe_text(" · ".join(filter(None, facts)))
     if entry.query:
         yield f"          {shorten(safe_text(' '.join(entry.query.split())), call.output.width - 10)}"
-    for one in entry.withheld:
-        yield call.output.styled(safe_text(f"          withheld: {len(one.ids)} {one.why}"), DIM)
+    for group in entry.withheld:
+        yield call.output.styled(safe_text(f"          withheld: {len(group.ids)} {group.why}"), DIM)

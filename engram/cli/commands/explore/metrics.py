@@ -1,4 +1,4 @@
-"""`engram metrics`: counters, gauges and latencies of a store."""
+"""`engram metrics`: show counters, gauges and latencies of a store."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def run(call: Call) -> int:
     if given.format == "prometheus":
         call.output.line(prometheus(found).rstrip("\n"))
         return 0
-    call.output.lines(_line(metric) for metric in found)
+    call.output.lines(_format_line(metric) for metric in found)
     return 0
 
 
-def _line(metric: Metric) -> str:
+def _format_line(metric: Metric) -> str:
     labels = " ".join(f"{name}={value}" for name, value in metric.labels)
     name = safe_text(f"{metric.name} {labels}".rstrip())
     if metric.kind == HISTOGRAM:
-        quantiles = " · ".join(f"p{round(s * 100)} {metric.quantile(s):.1f}" for s in (0.5, 0.95, 0.99))
+        quantiles = " · ".join(f"p{round(q * 100)} {metric.quantile(q):.1f}" for q in (0.5, 0.95, 0.99))
         return f"{name:<44} {metric.times:>10,}  {quantiles}"
     return f"{name:<44} {metric.value:>10,.0f}"

@@ -1,10 +1,10 @@
-"""`engram sql`: a question in SQL."""
+"""`engram sql`: query the store in SQL."""
 
 from __future__ import annotations
 
 from engram.cli.invocation import Call, text_or_stdin
 from engram.cli.parsing import argument, repeatable
-from engram.cli.tables import pairs, show_table
+from engram.cli.tables import parse_parameters, show_table
 from engram.domain.explore.tables import Limits
 
 DESCRIPTION = (
@@ -17,7 +17,7 @@ EXAMPLES = (
     'engram sql "SELECT title FROM lore JOIN tags USING (id) WHERE tag = :tag" --param tag=queue',
     "engram sql - --json < question.sql",
 )
-_CHARACTERS = 1_000_000
+_MOST_CHARACTERS = 1_000_000
 _MOST_ROWS = 10_000
 ARGUMENTS = (
     argument("sql", "SQL", "the statement (- or nothing: standard input)", nargs="?"),
@@ -35,8 +35,8 @@ def run(call: Call) -> int:
     given = call.arguments
     if not 1 <= given.limit <= _MOST_ROWS:
         raise UsageError(f"The limit must be from 1 to {_MOST_ROWS:,}, not {given.limit}.")
-    limits = Limits(given.limit, _CHARACTERS)
-    found = execute(call.store, text_or_stdin(given.sql, "SQL"), pairs(given.param), limits)
+    limits = Limits(given.limit, _MOST_CHARACTERS)
+    found = execute(call.store, text_or_stdin(given.sql, "SQL"), parse_parameters(given.param), limits)
     call.output.document(found.as_dict())
     show_table(call.output, found)
     return 0

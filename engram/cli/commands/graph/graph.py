@@ -1,4 +1,4 @@
-"""`engram graph`: what is around an entity or entry, how it is related, the lore about it; and the graph for other programs."""
+"""`engram graph`: the neighbourhood of an entity or entry in the graph, and the graph itself for other programs."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ def run(call: Call) -> int:
     if values["limit"] is None and not (is_dot or call.output.json):
         values["limit"] = 20
     around = search_graph(call.store, **{**values, "entity": " ".join(values["entity"]).strip()})
-    call.output.document(graph_json(around))
+    call.output.document(_json(around))
     if is_dot:
         from engram.domain.graph.graph_drawing import dot
 
         call.output.say(dot(around.nodes(), around.edges), lines=True)
     elif around.start is None and not around.entities:
         call.output.line("No entry names an entity yet.")
-        call.output.rule(
+        call.output.dim(
             "Next: engram link NAME --type tool, --entity NAME with record, or engram graph REF for its links"
         )
     elif around.start is None:
@@ -75,30 +75,30 @@ def _show(call: Call, around: Neighbourhood) -> None:
     output = call.output
     facts = {found.reached.node.key: found for found in around.entities}
     for branch in tree([found.reached for found in around.entities]):
-        output.line(_line(call, branch, facts[branch.reached.node.key]))
+        output.line(_format_line(call, branch, facts[branch.reached.node.key]))
     if around.start is not None and around.start.kind == LORE:
         if len(around.entities) == 1:
             output.line("It has no links, and nothing links to it.")
     else:
         _show_lore(call, around)
     if around.truncated:
-        output.rule("… there is more: --limit shows more of it")
+        output.dim("… there is more: --limit shows more of it")
 
 
 def _show_lore(call: Call, around: Neighbourhood) -> None:
     output = call.output
     output.line()
-    for one in around.lore:
-        names = f"  ({', '.join(one.names)})" if one.names else ""
-        head = f"{one.category:<16} {one.confidence:.2f}  "
-        title = shorten(safe_text(one.title + names), max(20, output.width - len(one.id) - len(head) - 1))
-        output.line(f"{output.styled(one.id, CYAN)} {head}{title}")
+    for entry in around.lore:
+        names = f"  ({', '.join(entry.names)})" if entry.names else ""
+        head = f"{entry.category:<16} {entry.confidence:.2f}  "
+        title = shorten(safe_text(entry.title + names), max(20, output.width - len(entry.id) - len(head) - 1))
+        output.line(f"{output.styled(entry.id, CYAN)} {head}{title}")
     if not around.lore:
         output.line("No entry is about it.")
 
 
-def _line(call: Call, branch: Branch, found: Found) -> str:
-    """A line of the tree: how one gets there, who it is, and what speaks for it."""
+def _format_line(call: Call, branch: Branch, found: Found) -> str:
+    """Return a line of the tree: the relationship, the name, and figures."""
     node = found.reached.node
     facts = [node.type] if node.type else []
     step = found.reached.way[-1] if found.reached.way else None
@@ -113,8 +113,8 @@ def _line(call: Call, branch: Branch, found: Found) -> str:
     return f"{branch.before}{way}{output.styled(safe_text(node.name), BOLD)} · {safe_text(' · '.join(facts))}"
 
 
-def graph_json(around: Neighbourhood) -> dict[str, object]:
-    """The JSON of a neighbourhood: `entities` with their `way`, `lore`, and the `edges` among all of them, by key."""
+def _json(around: Neighbourhood) -> dict[str, object]:
+    """Return the JSON of a neighbourhood: `entities` with the `way` to each, `lore`, and the `edges` among them, by key."""
     return {
         "entity": around.start.key if around.start else "",
         "depth": around.depth,
@@ -128,7 +128,7 @@ def graph_json(around: Neighbourhood) -> dict[str, object]:
             }
             for found in around.entities
         ],
-        "lore": [{**one._asdict(), "names": list(one.names)} for one in around.lore],
+        "lore": [entry._asdict() for entry in around.lore],
         "edges": [edge._asdict() for edge in around.edges],
         "truncated": around.truncated,
     }

@@ -1,4 +1,4 @@
-"""`engram link`: entities, their relationships, and the lore that is about them."""
+"""`engram link`: define and relate entities, and link entries to them."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def run(call: Call) -> int:
 
     values = values_of(call.arguments, LINK)
     hint = "Write --set KEY=VALUE, or KEY= to remove it."
-    fields = (split_pair(one, "a field", hint) for one in call.arguments.set)
+    fields = (split_pair(text, "a field", hint) for text in call.arguments.set)
     wanted = LinkRequest(**values, metadata={name.strip(): value.strip() for name, value in fields})
     if not wanted.name:
         if any(wanted._replace(type="")):
@@ -70,34 +70,34 @@ def _list(call: Call, kind: str) -> int:
     from engram.usecases.graph.entities import read_entities
 
     found = read_entities(call.store)
-    entities = [one for one in found.entities if kind in ("", one.type)]
-    problems = [one._asdict() for one in found.problems]
-    call.output.document({"entities": [entity_json(one) for one in entities], "problems": problems})
-    for one in entities:
-        facts = [f"{one.type:<8}", safe_text(one.name)]
-        facts += [f"({safe_text(', '.join(one.aliases))})"] if one.aliases else []
-        call.output.line(f"{call.output.styled(f'{one.slug:<24}', CYAN)} {' '.join(facts)}")
-        _relationships(call, one)
+    entities = [entity for entity in found.entities if kind in ("", entity.type)]
+    problems = [problem._asdict() for problem in found.problems]
+    call.output.document({"entities": [entity_json(entity) for entity in entities], "problems": problems})
+    for entity in entities:
+        facts = [f"{entity.type:<8}", safe_text(entity.name)]
+        facts += [f"({safe_text(', '.join(entity.aliases))})"] if entity.aliases else []
+        call.output.line(f"{call.output.styled(f'{entity.slug:<24}', CYAN)} {' '.join(facts)}")
+        _print_relationships(call, entity)
     if not entities:
         call.output.line("No entities yet." if not kind else f"No entity is a {kind}.")
-        call.output.rule("Next: engram link NAME --type tool")
+        call.output.dim("Next: engram link NAME --type tool")
     if found.problems:
-        call.output.rule(f"{counted(len(found.problems), 'file')} with problems; `engram doctor` names them")
+        call.output.dim(f"{counted(len(found.problems), 'file')} with problems; `engram doctor` names them")
     return 0
 
 
 def _show(call: Call, done: Linked) -> None:
     call.output.say(f"{done.status}  {done.entity.slug}  {done.entity.type}  {done.entity.name}")
     if done.status != "removed":
-        _relationships(call, done.entity)
+        _print_relationships(call, done.entity)
     if done.made_other:
-        call.output.rule(f"{done.other} is new, too")
+        call.output.dim(f"{done.other} is new, too")
     if done.lore:
-        call.output.rule(f"entry {done.lore}")
-    call.output.rule(done.path)
+        call.output.dim(f"entry {done.lore}")
+    call.output.dim(done.path)
 
 
-def _relationships(call: Call, entity: Entity) -> None:
-    for way in entity.relationships:
-        since = f" since {way.since}" if way.since else ""
-        call.output.say(f"  {way.kind} {way.to}{since}")
+def _print_relationships(call: Call, entity: Entity) -> None:
+    for relationship in entity.relationships:
+        since = f" since {relationship.since}" if relationship.since else ""
+        call.output.say(f"  {relationship.kind} {relationship.to}{since}")

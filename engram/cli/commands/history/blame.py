@@ -1,4 +1,4 @@
-"""`engram blame`: where each field and line of an entry is from."""
+"""`engram blame`: show the commit that last changed each field and line of an entry."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def run(call: Call) -> int:
     call.output.document({"id": lore_id, "lines": lines})
     for row in rows:
         for text in row.text.split("\n"):
-            origin = safe_text(_origin(row))
-            call.output.line(f"{call.output.styled(origin, DIM)} {safe_text(text)}".rstrip())
+            origin = call.output.styled(safe_text(_origin(row)), DIM)
+            call.output.line(f"{origin} {safe_text(text)}".rstrip())
     return 0
 
 

@@ -1,4 +1,4 @@
-"""`engram diff`: what changed in lore; word by word at a terminal, as a unified diff in a pipe."""
+"""`engram diff`: show changes of lore, word by word at a terminal, as a unified diff in a pipe."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ EXAMPLES = (
     "engram diff 2026-11-01 HEAD",
     "engram diff L1 HEAD~3 HEAD~1",
 )
-NOTHING = "/dev/null"  # what diffs call the side that has no file
+_NO_FILE = "/dev/null"
 _CONTEXT = 3
 ARGUMENTS = (
     argument("names", "REF REV REV", "an entry, and up to two commits or dates; all optional", nargs="*"),
@@ -36,40 +36,40 @@ ARGUMENTS = (
 
 
 def run(call: Call) -> int:
-    """Print the differences; none is an empty answer and no error."""
+    """Print the differences; that there are none is no error."""
     from engram.usecases.history.diff import diff
 
     found = diff(call.store, call.arguments.names)
     output = call.output
-    rows = [_row(one) for one in found.differences]
+    rows = [_json(difference) for difference in found.differences]
     output.document({"from": found.start or None, "to": found.end or None, "lore": rows})
     if output.json:
         return 0
-    for one in found.differences:
-        output.lines(by_word(output, one) if sys.stdout.isatty() else unified_diff(one))
+    for difference in found.differences:
+        output.lines(_diff_by_word(output, difference) if sys.stdout.isatty() else _unified_diff(difference))
     return 0
 
 
-def unified_diff(one: Difference) -> Iterator[str]:
-    """The lines of a unified diff, control characters made visible."""
+def _unified_diff(difference: Difference) -> Iterator[str]:
+    """Yield the lines of a unified diff, escaped by `safe_text`."""
     import difflib
 
-    if _kind(one) == "moved":
-        yield safe_text(f"rename from {one.path_before}")
-        yield safe_text(f"rename to {one.path_after}")
-    old = f"a/{one.path_before}" if one.path_before else NOTHING
-    new = f"b/{one.path_after}" if one.path_after else NOTHING
-    before, after = _lines(one.before), _lines(one.after)
+    if _kind(difference) == "moved":
+        yield safe_text(f"rename from {difference.path_before}")
+        yield safe_text(f"rename to {difference.path_after}")
+    old = f"a/{difference.path_before}" if difference.path_before else _NO_FILE
+    new = f"b/{difference.path_after}" if difference.path_after else _NO_FILE
+    before, after = _split_lines(difference.before), _split_lines(difference.after)
     for line in difflib.unified_diff(before, after, old, new, n=_CONTEXT, lineterm=""):
         yield safe_text(line)
 
 
-def by_word(output: Output, one: Difference) -> Iterator[str]:
-    """The changed lines with their context; words that went in red, those that came in green."""
+def _diff_by_word(output: Output, difference: Difference) -> Iterator[str]:
+    """Yield the changed lines with their context, deleted words in red, added ones in green."""
     import difflib
 
-    yield output.styled(safe_text(_title(one)), BOLD)
-    before, after = _lines(one.before), _lines(one.after)
+    yield output.styled(safe_text(_title(difference)), BOLD)
+    before, after = _split_lines(difference.before), _split_lines(difference.after)
     matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
     for group in matcher.get_grouped_opcodes(_CONTEXT):
         yield output.styled(f"@@ line {group[0][3] + 1} @@", CYAN)
@@ -77,25 +77,26 @@ def by_word(output: Output, one: Difference) -> Iterator[str]:
             if kind == "equal":
                 yield from (safe_text(line) for line in after[from_:to])
             else:
-                yield from words(output, before[start:end], after[from_:to])
+                yield from _diff_lines(output, before[start:end], after[from_:to])
     yield ""
 
 
-def words(output: Output, before: Sequence[str], after: Sequence[str]) -> Iterator[str]:
-    """Changed lines as one text of both, with what went and what came in colour."""
+def _diff_lines(output: Output, before: Sequence[str], after: Sequence[str]) -> Iterator[str]:
+    """Yield both versions of changed lines merged into one text, with deleted and added words in colour."""
     parts: list[str] = []
     old, new = (safe_text("\n".join(side), lines=True) for side in (before, after))
-    for went, came in word_diff(old, new):
-        parts += (
-            [went] if went == came else [_style_lines(output, went, RED), _style_lines(output, came, GREEN)]
-        )
+    for deleted, added in word_diff(old, new):
+        if deleted == added:
+            parts.append(added)
+        else:
+            parts += [_style_lines(output, deleted, RED), _style_lines(output, added, GREEN)]
     yield from "".join(parts).split("\n")
 
 
 def _style_lines(output: Output, text: str, style: str) -> str:
-    """Each line by itself: a style that runs over a line end colours what a pager shows beside it.
+    """Style each line separately, since pagers show a style that spans line ends wrongly.
 
-    Where there are no colours, signs say what went and what came.
+    Without colours, mark deletions as `[-…-]` and additions as `{+…+}`.
     """
     marks = ("[-", "-]") if style == RED else ("{+", "+}")
     shown = [output.styled(line, style) if line else "" for line in text.split("\n")]
@@ -104,10 +105,10 @@ def _style_lines(output: Output, text: str, style: str) -> str:
     return "\n".join(shown)
 
 
-def _row(one: Difference) -> dict[str, object]:
-    lore = one.lore
-    old = lore_as_dict(one.lore_before, one.path_before) if one.lore_before else {}
-    new = lore_as_dict(one.lore_after, one.path_after) if one.lore_after else {}
+def _json(difference: Difference) -> dict[str, object]:
+    lore = difference.lore
+    old = lore_as_dict(difference.lore_before, difference.path_before) if difference.lore_before else {}
+    new = lore_as_dict(difference.lore_after, difference.path_after) if difference.lore_after else {}
     fields = {
         name: {"from": old.get(name), "to": new.get(name)}
         for name in (new or old)
@@ -116,26 +117,26 @@ def _row(one: Difference) -> dict[str, object]:
     return {
         "id": lore.id if lore else None,
         "title": lore.title if lore else None,
-        "change": _kind(one),
-        "path": one.path_after or one.path_before,
-        "path_before": one.path_before or None,
+        "change": _kind(difference),
+        "path": difference.path_after or difference.path_before,
+        "path_before": difference.path_before or None,
         "fields": fields,
-        "diff": "\n".join(unified_diff(one)),
+        "diff": "\n".join(_unified_diff(difference)),
     }
 
 
-def _kind(one: Difference) -> str:
-    if one.before is None:
+def _kind(difference: Difference) -> str:
+    if difference.before is None:
         return "added"
-    if one.after is None:
+    if difference.after is None:
         return "removed"
-    return "changed" if one.path_before == one.path_after else "moved"
+    return "changed" if difference.path_before == difference.path_after else "moved"
 
 
-def _title(one: Difference) -> str:
-    title = one.lore.title if one.lore else ""
-    return f"{_kind(one)} {one.path_after or one.path_before}{'  ' + title if title else ''}"
+def _title(difference: Difference) -> str:
+    title = difference.lore.title if difference.lore else ""
+    return f"{_kind(difference)} {difference.path_after or difference.path_before}{'  ' + title if title else ''}"
 
 
-def _lines(raw: bytes | None) -> list[str]:
-    return (raw or b"").decode("utf-8", "replace").removesuffix("\n").split("\n") if raw else []
+def _split_lines(raw: bytes | None) -> list[str]:
+    return raw.decode("utf-8", "replace").removesuffix("\n").split("\n") if raw else []

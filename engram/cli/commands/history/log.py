@@ -1,4 +1,4 @@
-"""`engram log`: the history of an entry, or of all."""
+"""`engram log`: show the history of an entry, or of all lore."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ ARGUMENTS = (
 def run(call: Call) -> int:
     given = call.arguments
     if not given.name:
-        return _all(call)
+        return _show_all(call)
     if given.agent or given.since:
         raise UsageError(
             "--agent and --since cannot be combined with a REF.", "They filter the log of the whole store."
@@ -50,30 +50,30 @@ def run(call: Call) -> int:
 
     with progress(call.output, "reading the history") as step:
         lore_id, events = history(call.store, given.name, given.limit, step)
-    call.output.document({"id": lore_id, "history": [_row(event) for event in events]})
+    call.output.document({"id": lore_id, "history": [_json(event) for event in events]})
     known = [event.confidence for event in reversed(events) if event.confidence is not None]
-    # One line a commit is what scripts read, so the picture is for eyes only.
+    # Scripts expect one line for each commit, so the chart is only for terminals.
     if known and sys.stdout.isatty():
         call.output.line(
             f"{sparkline(known, max(call.output.width - 20, 20))}  {known[0]:.2f} → {known[-1]:.2f}"
         )
     for event in events:
         signed = "" if event.signature.state == NOT_SIGNED else f"  [{event.signature.sentence}]"
-        call.output.say(_line(event) + signed)
+        call.output.say(_format_line(event) + signed)
     if not events:
         call.output.line("It has no history yet, since it is not committed.")
     return 0
 
 
-def _all(call: Call) -> int:
+def _show_all(call: Call) -> int:
     from engram.usecases.history.log import recent
 
     given = call.arguments
     with progress(call.output, "reading the history") as step:
         operations = recent(call.store, given.limit, given.agent, given.since, step)
-    call.output.document({"history": [_row(operation) for operation in operations]})
+    call.output.document({"history": [_json(operation) for operation in operations]})
     for operation in operations:
-        line = safe_text(_line(operation))
+        line = safe_text(_format_line(operation))
         if len(operation.lore) > 1:
             line += call.output.styled(f" · {entries(len(operation.lore))}", DIM)
         call.output.line(line)
@@ -82,17 +82,17 @@ def _all(call: Call) -> int:
     return 0
 
 
-def _line(event: Event | Operation) -> str:
+def _format_line(event: Event | Operation) -> str:
     return f"{event.commit}  {render(event.at)}  {event.who:<16} {event.subject}"
 
 
 def sparkline(confidences: Sequence[float], width: int) -> str:
-    """Confidences (0..1, oldest first) as a line of blocks; of more than `width` the last ones."""
+    """Draw the last `width` confidences (0..1, oldest first) as a line of blocks."""
     last = confidences[-max(width, 1) :]
     return "".join(_LEVELS[min(int(value * len(_LEVELS)), len(_LEVELS) - 1)] for value in last)
 
 
-def _row(event: Event | Operation) -> dict[str, object]:
+def _json(event: Event | Operation) -> dict[str, object]:
     row = {**event._asdict(), "at": render(event.at)}
     signature = getattr(event, "signature", None)  # an operation has none
     return row if signature is None else {**row, "signature": signature._asdict()}

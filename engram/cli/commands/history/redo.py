@@ -1,4 +1,4 @@
-"""`engram redo`: bring back what the last undo took back."""
+"""`engram redo`: redo what the last undo took back."""
 
 from __future__ import annotations
 

@@ -1,11 +1,10 @@
-"""`engram restore`: bring an entry back as it was."""
+"""`engram restore`: restore an entry as it was at a commit or date."""
 
 from __future__ import annotations
 
 from engram.cli.invocation import Call
 from engram.cli.parsing import argument
 from engram.cli.present import lore_json
-from engram.domain.text.safe_text import safe_text
 
 DESCRIPTION = (
     "Restore an entry as it was at a commit or date, even if it was deleted since.\n"
@@ -27,5 +26,5 @@ def run(call: Call) -> int:
         {"lore": lore_json(call, done.lore, done.path), "commit": done.commit, "changed": done.changed}
     )
     word = "Restored" if done.changed else "Already as it was then:"
-    call.output.line(f"{word} {done.lore.id}  {safe_text(done.lore.title)}")
+    call.output.say(f"{word} {done.lore.id}  {done.lore.title}")
     return 0

@@ -1,4 +1,4 @@
-"""`engram undo`: take back Engram's last operations."""
+"""`engram undo`: undo Engram's last operations."""
 
 from __future__ import annotations
 
@@ -24,10 +24,11 @@ def run(call: Call) -> int:
 
 
 def report(call: Call, word: str, done: Undone) -> int:
-    """Say what was taken back or brought back."""
+    """Print the operations that were undone or redone. `word` is the verb."""
     call.wrote = True
-    lists = {"lore": list(done.lore), "paths": list(done.paths), "notes": list(done.kept)}
-    call.output.document({word.lower(): list(done.operations), **lists})
+    call.output.document(
+        {word.lower(): done.operations, "lore": done.lore, "paths": done.paths, "notes": done.kept}
+    )
     call.output.say(*(f"{word}: {subject}" for subject in done.operations))
     call.output.notes(done.kept)
     return 0

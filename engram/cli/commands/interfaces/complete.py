@@ -1,4 +1,4 @@
-"""`engram complete`: the values that a word on the command line may become; completion scripts call it."""
+"""`engram complete`: print the possible values of a word on the command line; completion scripts call it."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ DESCRIPTION = "Print the values of a kind that begin with a text, one a line."
 EXAMPLES = ("engram complete tag que",)
 ARGUMENTS = (
     argument("kind", "KIND", "category, entity, ref, scope, tag or type"),
-    argument("begun", "TEXT", "the start of the value", nargs="?", default=""),
+    argument("prefix", "TEXT", "the start of the value", nargs="?", default=""),
 )
 
 
 def run(call: Call) -> int:
-    """Print them. A kind that is not known has none."""
+    """Print the values; none for an unknown kind."""
     from engram.operations.values import values
 
     kind = call.arguments.kind
-    found = [safe_text(value) for value in values(call.store, kind, call.arguments.begun)]
-    if kind == CATEGORY:  # as one types them
+    found = [safe_text(value) for value in values(call.store, kind, call.arguments.prefix)]
+    if kind == CATEGORY:  # as people type them
         found = [value.lower().replace("_", "-") for value in found]
     call.output.document({"values": found})
     call.output.lines(found)

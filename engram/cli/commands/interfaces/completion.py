@@ -1,4 +1,4 @@
-"""`engram completion`: a script for the shell."""
+"""`engram completion`: print a completion script for a shell."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ EXAMPLES = (
     "engram completion fish > ~/.config/fish/completions/engram.fish",
 )
 SHELLS = ("bash", "zsh", "tcsh", "fish")
-_ASKED = (CATEGORY, TYPE, TAG, REF, SCOPE, ENTITY)
-_BY_PLACEHOLDER = {"PATH": FILE, "REF": REF}  # of arguments that no description has
+_DYNAMIC = (CATEGORY, TYPE, TAG, REF, SCOPE, ENTITY)  # kinds that `engram complete` lists
+_BY_PLACEHOLDER = {"PATH": FILE, "REF": REF}  # for arguments without a description
 _FUNCTIONS = {
     "bash": '_engram_{0}() {{ engram complete {0} -- "$1" 2>/dev/null; }}',
     "zsh": '_engram_{0}() {{ compadd -- ${{(f)"$(engram complete {0} -- "$PREFIX" 2>/dev/null)"}} }}',
@@ -44,25 +44,25 @@ def completion_script(shell: str) -> str:
     parser = full_parser()
     for action in _actions(parser):
         _add_values(action)
-    functions = "\n".join(_FUNCTIONS[shell].format(kind) for kind in _ASKED) if shell in _FUNCTIONS else ""
+    functions = "\n".join(_FUNCTIONS[shell].format(kind) for kind in _DYNAMIC) if shell in _FUNCTIONS else ""
     script: str = shtab.complete(parser, shell=shell, preamble=functions)
     return script
 
 
 def _actions(parser: argparse.ArgumentParser) -> list[argparse.Action]:
-    """The arguments of all commands."""
+    """Return the arguments of all commands."""
     parsers = [parser]
     for action in parser._actions:  # noqa: SLF001 - argparse offers no other way
         if isinstance(action.choices, dict):
             parsers += action.choices.values()
-    return [action for one in parsers for action in one._actions]  # noqa: SLF001
+    return [action for each in parsers for action in each._actions]  # noqa: SLF001
 
 
 def _add_values(action: argparse.Action) -> None:
-    """Tell shtab where the values of an argument come from."""
+    """Tell shtab how to complete the values of an argument."""
     from shtab import FILE as FILES
 
-    parameter = getattr(action, "described", None)
+    parameter = getattr(action, "parameter", None)
     if parameter is not None and parameter.choices:
         action.choices = parameter.choices
         return
@@ -70,8 +70,10 @@ def _add_values(action: argparse.Action) -> None:
     kind = SCOPE if "--scope" in action.option_strings else kind
     if kind == FILE:
         action.complete = FILES  # type: ignore[attr-defined]
-    elif kind in _ASKED:
-        function = f"_engram_{kind}"
-        asked = {"bash": function, "zsh": function, "tcsh": f"`engram complete {kind}`"}
-        asked["fish"] = f"(engram complete {kind} -- (commandline -ct) 2>/dev/null)"
-        action.complete = asked  # type: ignore[attr-defined]
+    elif kind in _DYNAMIC:
+        action.complete = {  # type: ignore[attr-defined]
+            "bash": f"_engram_{kind}",
+            "zsh": f"_engram_{kind}",
+            "tcsh": f"`engram complete {kind}`",
+            "fish": f"(engram complete {kind} -- (commandline -ct) 2>/dev/null)",
+        }

@@ -1,4 +1,4 @@
-"""`engram mcp`: the server for coding agents."""
+"""`engram mcp`: the MCP server for coding agents."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ARGUMENTS = (
 
 
 def run(call: Call) -> int:
-    """Serve until the client goes (stdio) or the process is ended (HTTP)."""
+    """Serve until the client disconnects (stdio) or the process is ended (HTTP)."""
     from engram.mcp.tools import choose_sets
 
     given = call.arguments

@@ -24,7 +24,7 @@ ARGUMENTS = (
 
 
 def run(call: Call) -> int:
-    """Open it; returns the app's exit code."""
+    """Open the app; returns its exit code."""
     given = call.arguments
     if call.output.json:
         raise UsageError("The app has no JSON output.", "Leave out --json, or use `engram list --json`.")
@@ -53,7 +53,7 @@ def run(call: Call) -> int:
 
 
 def _run_web(call: Call) -> int:
-    """Serve it until Ctrl-C. The store is opened here, too, so that its errors are reported at once."""
+    """Serve the app until Ctrl-C. The store is opened here first, so that its errors are reported at once."""
     from engram_tui.main import first_run
     from engram_tui.shell.store_watch import short_path
     from engram_tui.web.server import check_packages, serve_web
@@ -65,7 +65,7 @@ def _run_web(call: Call) -> int:
             return 0
         given.store = path or given.store
         title = f"Engram · {short_path(call.store.places.root)}"
-        call.leave_store()
+        call.close_store()
         chosen = [f"--store={given.store}"] if given.store else []
         scope = [f"--scope={call.scope}"] if call.scope else []
         command = (sys.executable, "-P", "-m", "engram", "tui", *chosen, *scope)

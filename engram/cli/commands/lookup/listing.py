@@ -1,4 +1,4 @@
-"""`engram list`: lore by filter and order."""
+"""`engram list`: list lore by filter and order."""
 
 from __future__ import annotations
 
@@ -40,40 +40,40 @@ def run(call: Call) -> int:
     options["limit"] = None if call.arguments.all else min(options["limit"], sys.maxsize)
     hits, total = list_hits(call.store, **options)
     worth = usefulness_of_each(call.store, hits)
+    now = call.store.clock.now().timestamp()
     if call.output.json:
         found = list_lore(call.store, **options)
-        horizon = call.store.scope.horizon(call.store.clock.now().timestamp())
+        horizon = call.store.scope.horizon(now)
         rows = [
             {
-                **one.as_dict(),
-                "past_retention": is_past(one.lore, horizon),
+                **entry.as_dict(),
+                "past_retention": is_past(entry.lore, horizon),
                 "held": origin.held,
                 "trust": origin.trust._asdict(),
-                "worth": worth.get(one.lore.id),
+                "worth": worth.get(entry.lore.id),
             }
-            for one, origin in zip(
-                found.lore, known_origins(call.store, [one.lore for one in found.lore]), strict=True
+            for entry, origin in zip(
+                found.lore, known_origins(call.store, [entry.lore for entry in found.lore]), strict=True
             )
         ]
         call.output.document({"lore": rows, "total": found.total})
         return 0
-    now = call.store.clock.now().timestamp()
     quarantined = quarantined_texts(call.store)
-    valued = any(one["importance"] for one in worth.values())
+    has_worth = any(usage["importance"] for usage in worth.values())
     for hit in with_authors(call.store, hits):
-        waits = hit.text_digest in (quarantined.get(hit.id) or ())
-        importance = worth[hit.id]["importance"] if valued else None
-        call.output.line(hit_line(call, hit, now, "held" if waits else hit.status, importance))
+        status = "held" if hit.text_digest in (quarantined.get(hit.id) or ()) else hit.status
+        importance = worth[hit.id]["importance"] if has_worth else None
+        call.output.line(hit_line(call, hit, now, status, importance))
     if not total and (
         options["categories"] or options["tags"] or options["status"] or options["when"] is not None
     ):
         call.output.line("No entry matches.")
     elif not total:
         call.output.line("No lore here yet.")
-        call.tell_own_store()
-        call.output.rule('Next: engram record "what you learned" --category fact')
+        call.mention_own_store()
+        call.output.dim('Next: engram record "what you learned" --category fact')
     elif total > len(hits):
-        call.output.rule(f"{len(hits)} of {entries(total)}; --limit N or --all shows more")
+        call.output.dim(f"{len(hits)} of {entries(total)}; --limit N or --all shows more")
     else:
-        call.output.rule(entries(total))
+        call.output.dim(entries(total))
     return 0

@@ -1,4 +1,4 @@
-"""`engram session`: what this session was shown."""
+"""`engram session`: list the entries that this session was shown."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ARGUMENTS = (
 
 
 def run(call: Call) -> int:
-    """List the refs; where a session starts or ends, start its sync."""
+    """List the refs; at the start or end of a session, start its sync."""
     store = call.store
     syncing = False
     if call.arguments.moment:
@@ -41,7 +41,7 @@ def run(call: Call) -> int:
     for ref in refs:
         where = f"  ({ref.scope})" if ref.scope else ""
         call.output.line(f"{ref.name:<4} {ref.id}  {safe_text(ref.title)}{where}")
-    call.output.rule(f"session {store.caller.session} · {entries(len(refs))} shown")
+    call.output.dim(f"session {store.caller.session} · {entries(len(refs))} shown")
     if syncing:
-        call.output.rule("syncing in the background: engram status")
+        call.output.dim("syncing in the background: engram status")
     return 0

@@ -1,4 +1,4 @@
-"""`engram show`: one entry whole."""
+"""`engram show`: show an entry in full."""
 
 from __future__ import annotations
 
@@ -49,8 +49,7 @@ def run(call: Call) -> int:
         else:
             sys.stdout.buffer.write(raw)
         return 0
-    for line in lore_lines(
-        call, shown, found, promoted, worth, learned=learned, verbose=call.arguments.verbose
-    ):
-        call.output.line(line)
+    call.output.lines(
+        lore_lines(call, shown, found, promoted, worth, learned=learned, verbose=call.arguments.verbose)
+    )
     return 0

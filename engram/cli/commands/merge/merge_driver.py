@@ -1,4 +1,4 @@
-"""`engram merge-driver`: what git calls to merge two versions of an entry's file."""
+"""`engram merge-driver`: merge two versions of an entry's file; git calls it."""
 
 from __future__ import annotations
 
@@ -21,17 +21,15 @@ ARGUMENTS = (
 
 
 def run(call: Call) -> int:
-    """Merge; what is left for a person is in the file, so only a merge that could not be made is an error."""
+    """Merge and exit 0: conflicts are recorded in the file, so only a merge that cannot be made is an error."""
     from engram.usecases.merge.merge_driver import merge_driver
     from engram.usecases.store.store import Clock
 
     given = call.arguments
     merged = merge_driver(given.base, given.ours, given.theirs, given.path, os.environ, Clock())
-    kept = [one.path for one in merged.kept]
+    kept = [version.path for version in merged.kept]
     fields = [entry.field for entry in merged.conflicts]
-    call.output.document(
-        {"path": given.path, "fields": list(merged.fields), "conflicts": fields, "kept": kept}
-    )
+    call.output.document({"path": given.path, "fields": merged.fields, "conflicts": fields, "kept": kept})
     if fields and not call.output.json:
         call.output.note(
             f"{given.path}: both changed {', '.join(fields)}; the losing version is under `conflicts`"

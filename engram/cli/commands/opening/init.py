@@ -1,4 +1,4 @@
-"""`engram init`: make a store."""
+"""`engram init`: create a store."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ def run(call: Call) -> int:
     )
     call.output.line(f"{'There is a store' if done.existed else 'Made a store'} at {safe_text(done.root)}")
     call.output.line(done.why)
-    call.output.rule(done.otherwise)
+    call.output.dim(done.otherwise)
     if not done.existed:
-        call.output.rule('Next: engram record "what you learned" --category fact')
+        call.output.dim('Next: engram record "what you learned" --category fact')
     ask_to_sync(call, done.root)
     return 0

@@ -1,4 +1,4 @@
-"""`engram clone`: a store from a remote."""
+"""`engram clone`: clone a store from a remote."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def run(call: Call) -> int:
     )
     if done.empty:
         call.output.say(f"The remote is empty: made a new store at {done.root}")
-        call.output.rule("Next: engram record …, then engram sync")
+        call.output.dim("Next: engram record …, then engram sync")
     else:
         call.output.say(f"Cloned {entries(done.lore)} to {done.root}")
         allow_cloned(call, done.root)

@@ -1,4 +1,4 @@
-"""`engram demo`: the lore of a team to look around in; in a pipe two clones that disagree, and the merge."""
+"""`engram demo`: open the app on the lore of a made-up team; in a pipe, merge two clones that disagree."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ ARGUMENTS = (argument("--keep", "PATH", "use this new folder, and keep it", defa
 
 
 def run(call: Call) -> int:
-    """Open the app on it, or run the merge and show it; that fails where the clones do not come out equal."""
+    """Open the app, or run and print the merge. Exit 1 if the two clones differ afterwards."""
     keep = call.arguments.keep
     if not call.output.json and at_terminal():
-        return _open(call, keep)
+        return _open_app(call, keep)
     from engram.usecases.placement.demo import demo
 
     done = demo(keep)
@@ -35,8 +35,8 @@ def run(call: Call) -> int:
     return 0 if done.equal else 1
 
 
-def _open(call: Call, keep: str) -> int:
-    """Make the team's lore in a folder of its own, and open the app on it."""
+def _open_app(call: Call, keep: str) -> int:
+    """Create the team's lore in its own folder, and open the app on it."""
     import shutil
     import tempfile
 

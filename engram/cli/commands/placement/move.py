@@ -1,4 +1,4 @@
-"""`engram move`: another placement for a store."""
+"""`engram move`: move a store to another placement."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ def run(call: Call) -> int:
     found = plan(call.store, given.to, os.path.expanduser(given.path))
     if not given.dry_run:
         move(call.store, found)
-        call.leave_store()
+        call.close_store()
     call.output.document({"dry_run": given.dry_run, **found.as_dict()})
-    moved = "Would move" if given.dry_run else "Moved"
+    verb = "Would move" if given.dry_run else "Moved"
     start, end = found.start, found.end
-    call.output.say(f"{moved} {entries(found.lore)} from {start.path}  ({start.placement})")
+    call.output.say(f"{verb} {entries(found.lore)} from {start.path}  ({start.placement})")
     call.output.say(f"to {end.path}  ({end.placement})")
     if given.dry_run:
         for number, step in enumerate(found.steps, 1):
-            call.output.rule(f"{number}. {step}")
-    call.output.rule(found.kept)
+            call.output.dim(f"{number}. {step}")
+    call.output.dim(found.kept)
     return 0

@@ -1,4 +1,4 @@
-"""`engram scope`: the stores that are asked together."""
+"""`engram scope`: the stores that are queried together."""
 
 from __future__ import annotations
 
@@ -73,9 +73,8 @@ def _add(call: Call) -> int:
         call.output.say(f"The remote is empty: made a new store for {done.name} at {done.path}")
     else:
         call.output.say(f"Added {done.name}: {entries(done.lore)} in {done.path}")
-    if not (done.existed or done.empty):
         allow_cloned(call, done.path)
-    call.output.rule(f"Next: engram query …, engram sync --scope {done.name}")
+    call.output.dim(f"Next: engram query …, engram sync --scope {done.name}")
     return 0
 
 
@@ -85,7 +84,7 @@ def _remove(call: Call) -> int:
     given = call.arguments
     if not given.name or given.url:
         raise UsageError("The name of one scope is needed.", "engram scope remove NAME")
-    team_clone(given.name)  # before a question about a scope that there is not
+    team_clone(given.name)  # fails for an unknown scope, before asking
     what = "and delete its clone" if given.delete else "(its clone stays)"
     if not call.confirm(f"Forget the scope {given.name} {what}?"):
         call.output.line("Nothing was changed.")
@@ -93,7 +92,7 @@ def _remove(call: Call) -> int:
     path = remove_scope(given.name, delete=given.delete)
     call.output.document({"removed": given.name, "path": path, "deleted": given.delete})
     call.output.line(f"Forgot the scope {given.name}")
-    call.output.rule(f"{'Deleted' if given.delete else 'Its clone is still at'} {path}")
+    call.output.dim(f"{'Deleted' if given.delete else 'Its clone is still at'} {path}")
     return 0
 
 
@@ -101,20 +100,20 @@ def _list(call: Call) -> int:
     from engram.usecases.placement.manage_scopes import list_scopes
 
     found = list_scopes(call.store)
-    call.output.document({"scopes": [one._asdict() for one in found]})
-    for one in found:
-        call.output.say(*_lines(one))
+    call.output.document({"scopes": [scope._asdict() for scope in found]})
+    for scope in found:
+        call.output.say(*_format_lines(scope))
     return 0
 
 
-def _lines(one: Listed) -> Iterator[str]:
-    facts = [f"weight {one.weight:g}"]
-    facts += ["read-only"] if one.readonly else []
-    facts += [f"{one.retention_days} days"] if one.retention_days else []
-    count = entries(one.lore_count) if one.exists else "none yet"
-    if one.past_retention:
-        count += f", {one.past_retention:,} past retention"
-    yield f"{'*' if one.here else ' '} {one.name:<12} {count} · {' · '.join(facts)}"
-    yield f"    {one.path}" + (f"  {one.remote}" if one.remote else "")
-    if one.message:
-        yield f"    {one.message}"
+def _format_lines(scope: Listed) -> Iterator[str]:
+    facts = [f"weight {scope.weight:g}"]
+    facts += ["read-only"] if scope.readonly else []
+    facts += [f"{scope.retention_days} days"] if scope.retention_days else []
+    count = entries(scope.lore_count) if scope.exists else "none yet"
+    if scope.past_retention:
+        count += f", {scope.past_retention:,} past retention"
+    yield f"{'*' if scope.here else ' '} {scope.name:<12} {count} · {' · '.join(facts)}"
+    yield f"    {scope.path}" + (f"  {scope.remote}" if scope.remote else "")
+    if scope.message:
+        yield f"    {scope.message}"

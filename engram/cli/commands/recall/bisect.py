@@ -1,4 +1,4 @@
-"""`engram bisect`: which commit changed the answer to a query."""
+"""`engram bisect`: find the commit that changed the answer to a query."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ARGUMENTS = (
 
 
 def run(call: Call) -> int:
-    """Search and print the commit. An answer that never changed is a result, too: exit 0."""
+    """Find and print the commit. Exit 0 even if the answer never changed."""
     from engram.cli.progress import steps
     from engram.usecases.recall.bisect import bisect
     from engram.usecases.recall.query import Question
@@ -48,8 +48,14 @@ def run(call: Call) -> int:
         found = bisect(call.store, question, given.start, given.end, tell or str)
     commit = found.commit
     rows = [
-        {"change": one.kind, "id": one.lore.id, "title": one.lore.title, "from": one.before, "to": one.after}
-        for one in found.differences
+        {
+            "change": difference.kind,
+            "id": difference.lore.id,
+            "title": difference.lore.title,
+            "from": difference.before,
+            "to": difference.after,
+        }
+        for difference in found.differences
     ]
     facts: dict[str, object] = {"commit": None}
     if commit is not None:
@@ -70,13 +76,13 @@ def run(call: Call) -> int:
         return 0
     out.say(f"{commit.short}  {facts['at']}  {commit.author}")
     out.line(out.styled(safe_text(commit.subject), BOLD))
-    out.say(*(_line(one) for one in found.differences))
-    out.rule(
+    out.say(*(_format_line(difference) for difference in found.differences))
+    out.dim(
         f"{found.asked} of {counted(found.commits, 'commit')} queried; engram diff {commit.short}~1 {commit.short}"
     )
     return 0
 
 
-def _line(one: Difference) -> str:
-    places = f"{one.before or '-'} → {one.after or '-'}"
-    return f"  {one.kind:<8} {places:<8} {one.lore.title}  {one.lore.id}"
+def _format_line(difference: Difference) -> str:
+    places = f"{difference.before or '-'} → {difference.after or '-'}"
+    return f"  {difference.kind:<8} {places:<8} {difference.lore.title}  {difference.lore.id}"

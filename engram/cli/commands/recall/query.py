@@ -1,4 +1,4 @@
-"""`engram query`: recall."""
+"""`engram query`: recall the lore that answers a question."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ARGUMENTS = (
 
 
 def run(call: Call) -> int:
-    """Ask and print the answer. Nothing found is an answer too: exit 0."""
+    """Query and print the answer. Exit 0 even if it is empty."""
     from engram.usecases.recall.query import Question, query
 
     values = values_of(call.arguments, QUERY)
@@ -52,24 +52,23 @@ def run(call: Call) -> int:
     answer = query(call.store, question._replace(budget=budget))
     texts = [hit.lore.content for hit in answer.lore]
     if budget is not None:
-        texts = _within(call, answer, texts, budget)
+        texts = _fit_budget(call, answer, texts, budget)
     origins = _origins(call, answer)
     if call.output.json:
         from engram.usecases.recall.answer_json import answer_json
 
         call.output.document(answer_json(answer, texts, origins))
-    for note in answer.notes:
-        if note not in call.store.notes:  # shown already
-            call.output.note(note)
+    printed = call.store.notes
+    call.output.notes(note for note in answer.notes if note not in printed)
     shown: Sequence[Origin | None] = origins or [None] * len(texts)
     for hit, text, origin in zip(answer.lore, texts, shown, strict=True):
         call.output.lines(recalled_lines(call, hit, text, origin))
-    _closing(call, answer)
+    _print_summary(call, answer)
     return 0
 
 
-def _within(call: Call, answer: Answer, texts: Sequence[str], budget: int) -> list[str]:
-    """What is shown of each text within `budget` tokens: all of it, of a long one what answers, "" of what does not fit."""
+def _fit_budget(call: Call, answer: Answer, texts: Sequence[str], budget: int) -> list[str]:
+    """Fit the texts into `budget` tokens: long ones are cut to the passages that answer; those that do not fit become ""."""
     from engram.usecases.recall.passage_similarity import nearness
     from engram.usecases.recall.query import HYBRID
 
@@ -80,23 +79,22 @@ def _within(call: Call, answer: Answer, texts: Sequence[str], budget: int) -> li
 
 
 def _origins(call: Call, answer: Answer) -> list[Origin]:
-    """Where each entry is from: what is known, with --explain also what git knows; nothing where nobody asks."""
+    """Return the origins of the entries, from git with --explain; [] if they are not printed."""
     if not (call.output.json or call.arguments.explain) or not answer.lore:
         return []
     from engram.usecases.history.origin import known_origins, origin
     from engram.usecases.opening.scopes import reach
 
-    stores = [reach(call.store, hit.scope) for hit in answer.lore]
-    found = list(zip(stores, answer.lore, strict=True))
+    pairs = [(reach(call.store, hit.scope), hit) for hit in answer.lore]
     if call.arguments.explain and not call.arguments.as_of:
-        return [origin(store, hit.lore, hit.path) for store, hit in found]
-    return [known_origins(store, [hit.lore])[0] for store, hit in found]
+        return [origin(store, hit.lore, hit.path) for store, hit in pairs]
+    return [known_origins(store, [hit.lore])[0] for store, hit in pairs]
 
 
-def _closing(call: Call, answer: Answer) -> None:
+def _print_summary(call: Call, answer: Answer) -> None:
     if not answer.lore:
         call.output.line("Nothing relevant is known here.")
-        call.tell_own_store()
+        call.mention_own_store()
         return
     note = ""
     if answer.strength == WEAK:
@@ -105,4 +103,4 @@ def _closing(call: Call, answer: Answer) -> None:
         near = has_rivals(answer.lore)
         note = " · several match about equally well" if near else " · even the best is only weakly related"
     found = entries(len(answer.lore))
-    call.output.rule(f"{answer.strength} · {found} · {answer.strategy} · {answer.took_ms:.0f} ms{note}")
+    call.output.dim(f"{answer.strength} · {found} · {answer.strategy} · {answer.took_ms:.0f} ms{note}")

@@ -1,15 +1,12 @@
-"""`engram search`: lore by text, tags, category, agent and dates together."""
+"""`engram search`: find lore by text, tags, category, agent and dates together."""
 
 from __future__ import annotations
 
 from engram.cli.invocation import Call
-from engram.cli.output import BOLD, CYAN
 from engram.cli.parsing import declare, values_of
-from engram.domain.entry.confidence import two_decimals
+from engram.cli.present import title_line
 from engram.domain.entry.people import byline
 from engram.domain.text.counted_nouns import entries
-from engram.domain.text.drawing import gauge
-from engram.domain.text.safe_text import safe_text
 from engram.operations.recall import SEARCH
 
 DESCRIPTION = (
@@ -37,16 +34,13 @@ def run(call: Call) -> int:
 
     values = values_of(call.arguments, SEARCH)
     found = find(call.store, **{**values, "text": " ".join(values["text"])}, scope=call.scope)
-    rows = [{**one.as_dict(), "ref": one.ref, "scope": one.scope} for one in found.lore]
-    call.output.document({"lore": rows, "strength": found.strength, "notes": list(found.notes)})
-    styled = call.output.styled
-    for one in found.lore:
-        lore = one.lore if one.counted is None else in_effect(one.lore, one.counted)
-        head = f"{styled(f'{one.ref:<3}', BOLD, CYAN)} {gauge(lore.confidence, 8)} {two_decimals(lore.thousandths)}  "
-        call.output.line(head + styled(safe_text(lore.title), BOLD))
+    rows = [{**hit.as_dict(), "ref": hit.ref, "scope": hit.scope} for hit in found.lore]
+    call.output.document({"lore": rows, "strength": found.strength, "notes": found.notes})
+    for hit in found.lore:
+        lore = hit.lore if hit.counted is None else in_effect(hit.lore, hit.counted)
+        call.output.line(title_line(call, hit.ref, lore.confidence, lore.thousandths, lore.title))
         by = byline(lore.agent, lore.author)
-        facts = f"    {lore.category} · {by} · {lore.created_at:%Y-%m-%d} · {one.scope}"
-        call.output.rule(facts)
-    call.output.rule(entries(len(found.lore)) if found.lore else "No entry matches.")
+        call.output.dim(f"    {lore.category} · {by} · {lore.created_at:%Y-%m-%d} · {hit.scope}")
+    call.output.dim(entries(len(found.lore)) if found.lore else "No entry matches.")
     call.output.notes(found.notes)
     return 0

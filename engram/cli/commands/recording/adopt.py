@@ -1,4 +1,4 @@
-"""`engram adopt`: give dropped files their fields."""
+"""`engram adopt`: add the missing fields to files that people wrote."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def _add_aliases(call: Call) -> int:
     return 0
 
 
-def _in_store(call: Call, path: str) -> str:
-    """A path as a person or a shell gives it, relative to the store."""
+def _path_in_store(call: Call, path: str) -> str:
+    """Return a path that is relative to the working folder or the store, relative to the store."""
     for start in (os.getcwd(), call.store.places.root):
         full = os.path.realpath(os.path.join(start, os.path.expanduser(path)))
         inside = os.path.relpath(full, os.path.realpath(call.store.places.root))
@@ -49,11 +49,11 @@ def run(call: Call) -> int:
 
     if call.arguments.aliases:
         return _add_aliases(call)
-    paths = [_in_store(call, path) for path in call.arguments.paths]
+    paths = [_path_in_store(call, path) for path in call.arguments.paths]
     adopted = adopt(call.store, paths, category=call.arguments.category)
     call.wrote = bool(adopted)
-    call.output.document({"adopted": [lore_json(call, one.lore, one.path) for one in adopted]})
-    call.output.say(*(f"Adopted {one.path}  {one.lore.title}" for one in adopted))
+    call.output.document({"adopted": [lore_json(call, entry.lore, entry.path) for entry in adopted]})
+    call.output.say(*(f"Adopted {entry.path}  {entry.lore.title}" for entry in adopted))
     if not adopted:
         call.output.line("Every file has its fields.")
     return 0

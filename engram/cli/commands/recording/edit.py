@@ -5,7 +5,6 @@ from __future__ import annotations
 from engram.cli.invocation import Call, text_or_stdin
 from engram.cli.parsing import argument, declare, switch, values_of
 from engram.cli.present import WAITS, lore_json
-from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 from engram.operations.edit import EDIT
 
@@ -40,20 +39,21 @@ def run(call: Call) -> int:
     if values["content"] is not None:
         values["content"] = text_or_stdin(values["content"], "text")
     wanted = Edit(**values)
-    by_hand = wanted.is_empty and call.is_interactive
-    shown = _in_editor(call) if by_hand else edit(call.store, call.arguments.name, wanted)
+    opens_editor = wanted.is_empty and call.is_interactive
+    shown = _edit_in_editor(call) if opens_editor else edit(call.store, call.arguments.name, wanted)
     if shown is None:
         call.output.line("Nothing was changed.")
         return 0
     call.wrote = True
     call.output.document({"lore": lore_json(call, shown.lore, shown.path), "why": shown.pending})
-    call.output.line(f"Changed {shown.lore.id}  {safe_text(shown.lore.title)}")
+    call.output.say(f"Changed {shown.lore.id}  {shown.lore.title}")
     if shown.pending:
         call.output.line(WAITS.format(shown.pending))
     return 0
 
 
-def _in_editor(call: Call) -> Shown | None:
+def _edit_in_editor(call: Call) -> Shown | None:
+    """Let the user edit the file of an entry; None if it was not changed."""
     from engram.usecases.lookup.listing import get
     from engram.usecases.opening.scopes import reach
     from engram.usecases.recording.edit import rewrite

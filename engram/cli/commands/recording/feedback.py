@@ -1,4 +1,4 @@
-"""`engram feedback`: what was helpful, wrong, or not relevant."""
+"""`engram feedback`: judge lore: helpful, incorrect, or not relevant."""
 
 from __future__ import annotations
 
@@ -28,6 +28,6 @@ def run(call: Call) -> int:
 
     judged = feedback(call.store, **values_of(call.arguments, FEEDBACK))
     call.wrote = True
-    call.output.document({"updated": [one._asdict() for one in judged]})
-    call.output.say(*(describe(one) for one in judged))
+    call.output.document({"updated": [judgement._asdict() for judgement in judged]})
+    call.output.say(*map(describe, judged))
     return 0

@@ -5,7 +5,6 @@ from __future__ import annotations
 from engram.cli.invocation import Call
 from engram.cli.parsing import argument
 from engram.cli.present import lore_json
-from engram.domain.text.safe_text import safe_text
 
 DESCRIPTION = (
     "Delete lore. Git's history keeps what was committed; to remove a secret, rewrite the history too."
@@ -15,19 +14,21 @@ ARGUMENTS = (argument("names", "REF", "which entries: ref, id, start of an id, o
 
 
 def run(call: Call) -> int:
-    """Ask where nothing else could bring it back, then delete."""
+    """Delete entries, after asking about those that Engram could not restore."""
     from engram.usecases.lookup.listing import get_many
     from engram.usecases.recording.forget import forget
 
     names = call.arguments.names
-    lost = [one.path for one in get_many(call.store, names) if not one.store.places.owns_branch]
-    if not call.may_delete(lost):
+    unrecoverable = [
+        entry.path for entry in get_many(call.store, names) if not entry.store.places.owns_branch
+    ]
+    if not call.may_delete(unrecoverable):
         call.output.line("Nothing was deleted.")
         return 0
-    gone = forget(call.store, names)
+    deleted = forget(call.store, names)
     call.wrote = True
-    call.output.document({"forgotten": [lore_json(call, one.lore, one.path) for one in gone]})
-    call.output.lines(f"Forgot {one.lore.id}  {safe_text(one.lore.title)}" for one in gone)
-    if not lost:
-        call.output.rule("`engram undo` brings back what was forgotten.")
+    call.output.document({"forgotten": [lore_json(call, entry.lore, entry.path) for entry in deleted]})
+    call.output.say(*(f"Forgot {entry.lore.id}  {entry.lore.title}" for entry in deleted))
+    if not unrecoverable:
+        call.output.dim("`engram undo` brings back what was forgotten.")
     return 0

@@ -27,23 +27,24 @@ def run(call: Call) -> int:
     done = promote(call.store, given.names, given.to, dry_run=given.dry_run)
     rows = [
         {
-            "lore": lore_json(call, one.lore, one.path),
-            "from": one.came_from,
-            "to": one.to,
-            "status": one.status,
-            "fields": list(one.fields),
-            "conflicts": one.conflicts,
+            "lore": lore_json(call, entry.lore, entry.path),
+            "from": entry.came_from,
+            "to": entry.to,
+            "status": entry.status,
+            "fields": entry.fields,
+            "conflicts": entry.conflicts,
         }
-        for one in done
+        for entry in done
     ]
     call.output.document({"promoted": rows, "dry_run": given.dry_run})
-    would = "Would be " if given.dry_run else ""
-    for one in done:
-        what = f"{would}{one.status}" if would else one.status.capitalize()
-        more = f" ({', '.join(one.fields)})" if one.status == MERGED and one.fields else ""
-        call.output.say(f"{what}{more}: {one.lore.id}  {one.lore.title}  {one.came_from} → {one.to}")
-        if one.conflicts:
-            call.output.rule(f"    {counted(one.conflicts, 'conflict')}: both versions are in its file")
-    if all(one.status == UNCHANGED for one in done):
-        call.output.rule(f"{given.to} has it all already.")
+    for entry in done:
+        status = f"Would be {entry.status}" if given.dry_run else entry.status.capitalize()
+        fields = f" ({', '.join(entry.fields)})" if entry.status == MERGED and entry.fields else ""
+        call.output.say(
+            f"{status}{fields}: {entry.lore.id}  {entry.lore.title}  {entry.came_from} → {entry.to}"
+        )
+        if entry.conflicts:
+            call.output.dim(f"    {counted(entry.conflicts, 'conflict')}: both versions are in its file")
+    if all(entry.status == UNCHANGED for entry in done):
+        call.output.dim(f"{given.to} has it all already.")
     return 0

@@ -1,4 +1,4 @@
-"""`engram record`: write down something learned."""
+"""`engram record`: record something learned."""
 
 from __future__ import annotations
 
@@ -56,29 +56,29 @@ def run(call: Call) -> int:
             "contradictions": [found._asdict() for found in done.contradictions],
         }
     )
-    did = "Known already:" if done.status == KNOWN else "Recorded"
-    call.output.line(f"{did} {done.lore.id}  {safe_text(done.lore.title)}")
-    if done.status == KNOWN and describe_known(done):
-        call.output.line(describe_known(done))
-    call.output.rule(f"{done.lore.category} · confidence {two_decimals(done.lore.thousandths)} · {done.path}")
-    call.tell_own_store()
+    outcome = "Known already:" if done.status == KNOWN else "Recorded"
+    call.output.say(f"{outcome} {done.lore.id}  {done.lore.title}")
+    if done.status == KNOWN and (known := describe_known(done)):
+        call.output.line(known)
+    call.output.dim(f"{done.lore.category} · confidence {two_decimals(done.lore.thousandths)} · {done.path}")
+    call.mention_own_store()
     if done.redacted:
         call.output.line(f"{counted(done.redacted, 'secret was', 'secrets were')} masked.")
     if done.why:
         call.output.line(WAITS.format(done.why))
     for found in done.contradictions:
         call.output.say(f"It speaks against {found.id}, {found.why}: {found.title}")
-    _name_twins(call, done)
+    _print_twins(call, done)
     return 0
 
 
-def _name_twins(call: Call, done: Recorded) -> None:
+def _print_twins(call: Call, done: Recorded) -> None:
     from engram.usecases.recording.record import RECORDED
     from engram.usecases.similarity.near_duplicates import describe
 
     for twin in done.similar:
         call.output.say(f"{describe(twin)}:")
-        call.output.rule(safe_text(twin.content, lines=True))
+        call.output.dim(safe_text(twin.content, lines=True))
     if done.similar and done.status == RECORDED:
         call.output.line(
             "If one says the same, record yours again with --same-as; if yours replaces it, with --supersedes."

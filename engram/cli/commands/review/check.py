@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from engram.cli.invocation import Call, caller_here
+from engram.cli.invocation import Call, current_caller
 from engram.cli.parsing import argument, switch
 from engram.domain.typed import TYPE_CHECKING
 
@@ -37,7 +37,7 @@ ARGUMENTS = (
 
 
 def run(call: Call) -> int:
-    """Check and report; exit 1 for errors, with --strict for warnings, too."""
+    """Check and report. Exit 1 for errors, with --strict also for warnings."""
     from engram.domain.errors import UsageError
     from engram.usecases.review.check import ERROR
 
@@ -47,19 +47,19 @@ def run(call: Call) -> int:
     found = _run_check(call)
     is_ok = not (found.remarks if given.strict else found.count(ERROR))
     call.output.document(
-        {"ok": is_ok, "files": found.files, "findings": [one._asdict() for one in found.remarks]}
+        {"ok": is_ok, "files": found.files, "findings": [remark._asdict() for remark in found.remarks]}
     )
     if given.markdown:
         call.output.lines(_markdown(found))
         return 0 if is_ok else 1
-    for one in found.remarks:
-        _show(call, one, found.prefix)
+    for remark in found.remarks:
+        _print_remark(call, remark, found.prefix)
     call.output.line(_summary(found))
     return 0 if is_ok else 1
 
 
 def _run_check(call: Call) -> CheckReport:
-    """Check with the caller's own store where it is ready to be asked, else with one made for the checkout."""
+    """Check with the caller's store if it has an index, else with a temporary one for the checkout."""
     from engram.usecases.review.check import check
     from engram.usecases.review.check_checkout import has_index, open_checkout
 
@@ -67,28 +67,28 @@ def _run_check(call: Call) -> CheckReport:
     start = os.path.expanduser(given.store or os.environ.get("ENGRAM_STORE") or os.getcwd())
     if call.scope or has_index(start):
         return check(call.store, given.paths, given.since)
-    with open_checkout(start, caller_here(), given.since) as store:
+    with open_checkout(start, current_caller(), given.since) as store:
         return check(store, given.paths, given.since)
 
 
-def _show(call: Call, one: Remark, prefix: str) -> None:
+def _print_remark(call: Call, remark: Remark, prefix: str) -> None:
     from engram.domain.review.annotations import annotation, log_line
 
-    path = prefix + one.path
+    path = prefix + remark.path
     if call.arguments.annotations:
-        message = f"{one.message}. {one.hint}" if one.hint else one.message
-        call.output.line(annotation(one.level, path, one.line, f"engram: {one.kind}", message))
+        message = f"{remark.message}. {remark.hint}" if remark.hint else remark.message
+        call.output.line(annotation(remark.level, path, remark.line, f"engram: {remark.kind}", message))
         return
-    where = f"{path}:{one.line}" if one.line else path
-    call.output.line(log_line(f"{one.level:<7} {one.kind:<13} {where}: {one.message}"))
-    if one.hint:
-        call.output.rule(log_line(f"        {one.hint}"))
+    where = f"{path}:{remark.line}" if remark.line else path
+    call.output.line(log_line(f"{remark.level:<7} {remark.kind:<13} {where}: {remark.message}"))
+    if remark.hint:
+        call.output.dim(log_line(f"        {remark.hint}"))
 
 
 def _markdown(found: CheckReport) -> Iterator[str]:
-    """The report as a comment: what entries and names of files say is quoted as code, so that nothing of it is a link.
+    """Yield the report as a comment in markdown. Text from entries and file names is quoted as code, so it makes no links.
 
-    Errors come first; the rest is counted where a host would not take so long a comment.
+    The comment is cut at the longest that hosts accept; errors come first.
     """
     from engram.domain.review.annotations import log_line
 
@@ -96,10 +96,10 @@ def _markdown(found: CheckReport) -> Iterator[str]:
     if found.remarks:
         yield ""
     room = COMMENT
-    for number, one in enumerate(found.remarks):
-        where = f"{found.prefix}{one.path}" + (f":{one.line}" if one.line else "")
-        message = log_line(f"{one.message}. {one.hint}" if one.hint else one.message)
-        line = f"- **{one.level}** {one.kind} {_code(log_line(where))}: {_code(message)}"
+    for number, remark in enumerate(found.remarks):
+        where = f"{found.prefix}{remark.path}" + (f":{remark.line}" if remark.line else "")
+        message = log_line(f"{remark.message}. {remark.hint}" if remark.hint else remark.message)
+        line = f"- **{remark.level}** {remark.kind} {_code(log_line(where))}: {_code(message)}"
         room -= len(line) + 1
         if room < 0:
             yield f"- … and {len(found.remarks) - number:,} more: `engram check` lists them all."
@@ -108,7 +108,7 @@ def _markdown(found: CheckReport) -> Iterator[str]:
 
 
 def _code(text: str) -> str:
-    """A text as a span of code, whatever marks it holds."""
+    """Return a text as a span of code, even if it contains backquotes."""
     inside = " ".join(text.split()).replace("`", "'")
     return f"`{inside}`"
 
@@ -117,8 +117,8 @@ def _summary(found: CheckReport) -> str:
     from engram.domain.text.counted_nouns import counted
     from engram.usecases.review.check import ERROR, WARNING
 
-    looked = f"{counted(found.files, 'file')} checked"
+    checked = f"{counted(found.files, 'file')} checked"
     if not found.remarks:
-        return f"{looked}: all is well."
+        return f"{checked}: all is well."
     errors, warnings = (counted(found.count(level), level) for level in (ERROR, WARNING))
-    return f"{looked}: {errors}, {warnings}."
+    return f"{checked}: {errors}, {warnings}."

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
     from engram.usecases.review.proposals import Proposal, ProposedEntry
 
-_LINES = 12  # of a text
+_MOST_LINES = 12  # of a difference
 
 
 def run(call: Call) -> int:
-    """List the entries of a proposal, or decide about some; with the last decision the review is brought in."""
+    """List the entries of a proposal, or decide about some; the last decision finishes the review."""
     from engram.usecases.review.proposals import ACCEPT, REJECT, decide, load_proposal
 
     given = call.arguments
@@ -35,8 +35,8 @@ def run(call: Call) -> int:
         return 0
     if bool(given.items) == given.all:
         raise UsageError("Name the entries by their ids, or decide about all that are left with --all.", "")
-    chosen = [one.id for one in found.undecided] if given.all else given.items
-    found = decide(call.store, name, [(one, given.decision, given.reason) for one in chosen])
+    chosen = [entry.id for entry in found.undecided] if given.all else given.items
+    found = decide(call.store, name, [(lore_id, given.decision, given.reason) for lore_id in chosen])
     if found.undecided:
         call.output.document({"proposal": _json(found), "finished": None})
         left = counted(len(found.undecided), "entry is", "entries are")
@@ -56,7 +56,7 @@ def _finish(call: Call, found: Proposal) -> int:
     call.output.document({"proposal": _json(found), "finished": finished})
     call.output.say(f"{found.about.title}: {done.accepted:,} accepted, {done.rejected:,} rejected.")
     if done.held:
-        call.output.rule(
+        call.output.dim(
             f"{counted(done.held, 'entry waits', 'entries wait')} to be accepted: engram trust list"
         )
     if done.pushed:
@@ -75,33 +75,33 @@ def _show(call: Call, found: Proposal) -> None:
     call.output.document({"proposal": _json(found), "finished": None})
     call.output.line(call.output.styled(safe_text(about.title), BOLD))
     call.output.say(f"{about.author} · {entries(len(found.entries))}")
-    for one in found.entries:
-        call.output.lines(_lines(call, one))
+    for entry in found.entries:
+        call.output.lines(_format_lines(call, entry))
     left = len(found.undecided)
-    call.output.rule(
+    call.output.dim(
         f"{left} undecided. engram review --proposal {about.name} accept ENTRY, or reject ENTRY --reason TEXT"
     )
 
 
-def _lines(call: Call, one: ProposedEntry) -> Iterator[str]:
+def _format_lines(call: Call, entry: ProposedEntry) -> Iterator[str]:
     styled = call.output.styled
-    decided = {"accept": "accepted", "reject": f"rejected: {one.reason}"}.get(one.decision, "")
-    yield f"{styled(safe_text(one.id), CYAN)}  {styled(safe_text(one.title), BOLD)}"
-    facts = " · ".join(part for part in (one.phrase, one.who, decided) if part)
+    decided = {"accept": "accepted", "reject": f"rejected: {entry.reason}"}.get(entry.decision, "")
+    yield f"{styled(safe_text(entry.id), CYAN)}  {styled(safe_text(entry.title), BOLD)}"
+    facts = " · ".join(part for part in (entry.phrase, entry.who, decided) if part)
     yield styled(safe_text(f"    {facts}"), DIM)
-    shown = [line for line in one.differences() if line.strip()]
-    for line in shown[:_LINES]:
+    shown = [line for line in entry.differences() if line.strip()]
+    for line in shown[:_MOST_LINES]:
         yield safe_text(f"    {line}")
-    if len(shown) > _LINES:
-        yield styled(f"    … {len(shown) - _LINES} more lines", DIM)
+    if len(shown) > _MOST_LINES:
+        yield styled(f"    … {len(shown) - _MOST_LINES} more lines", DIM)
 
 
 def _json(found: Proposal) -> dict[str, object]:
     entries = [
         {
-            "id": one.id, "title": one.title, "kind": one.kind, "phrase": one.phrase, "who": one.who,
-            "differences": one.differences(), "decision": one.decision, "reason": one.reason,
+            "id": entry.id, "title": entry.title, "kind": entry.kind, "phrase": entry.phrase, "who": entry.who,
+            "differences": entry.differences(), "decision": entry.decision, "reason": entry.reason,
         }
-        for one in found.entries
+        for entry in found.entries
     ]  # fmt: skip
     return {**found.about._asdict(), "entries": entries}

@@ -1,10 +1,10 @@
-"""`engram review`: what waits for a person, and decisions about it."""
+"""`engram review`: list the review queue, and decide about its items."""
 
 from __future__ import annotations
 
 from engram.cli.invocation import Call, text_or_stdin
 from engram.cli.output import BOLD, CYAN, DIM, shorten
-from engram.cli.parsing import argument, described, repeatable, switch
+from engram.cli.parsing import argument, declare_parameter, repeatable, switch
 from engram.cli.present import lore_json
 from engram.domain.errors import UsageError
 from engram.domain.review.review import CONFLICT, DECISIONS, EDIT, KINDS, MERGE, Item
@@ -35,13 +35,13 @@ EXAMPLES = (
     "engram review --proposal queues-7k3f accept 01M805C3",
 )
 
-_DIFFERENCES = 12  # lines of a conflict
+_MOST_DIFFERENCES = 12  # lines of a conflict
 ARGUMENTS = (
     argument("decision", "DECISION", ", ".join(DECISIONS), nargs="?", choices=DECISIONS),
     argument("items", "ITEM", "ids of items, or the start of them", nargs="*"),
     repeatable("--kind", "KIND", f"only items of this kind: {', '.join(KINDS)}", choices=KINDS),
     repeatable("--agent", "NAME", "only entries recorded by this agent"),
-    *map(described, FILTERS),
+    *map(declare_parameter, FILTERS),
     argument("--older-than", "DAYS", "only lore older than this", type=float, default=0.0),
     argument("--min-confidence", "F", "only lore of this confidence or more", type=float, default=0.0),
     argument("--max-confidence", "F", "only lore of this confidence or less", type=float, default=1.0),
@@ -79,25 +79,25 @@ def run(call: Call) -> int:
 
 def _list(call: Call) -> int:
     given = call.arguments
-    found = _fitting(call, None if given.all else max(0, given.limit))
+    found = _find_matching(call, None if given.all else max(0, given.limit))
     call.output.document(
-        {"items": [item_json(item) for item in found.items], "total": found.total, "by_kind": found.by_kind}
+        {"items": [_item_json(item) for item in found.items], "total": found.total, "by_kind": found.by_kind}
     )
     for item in found.items:
-        call.output.lines(item_lines(call, item))
+        call.output.lines(_format_item(call, item))
     if not found.total:
         call.output.line(
-            "Nothing that matches waits for you." if _filters(call) else "Nothing waits for you."
+            "Nothing that matches waits for you." if _describe_filters(call) else "Nothing waits for you."
         )
     else:
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in found.by_kind.items())
         more = "" if len(found.items) == found.total else f"{len(found.items)} of {found.total:,} shown; "
-        call.output.rule(f"{more}{kinds}. engram review DECISION ITEM")
+        call.output.dim(f"{more}{kinds}. engram review DECISION ITEM")
     return 0
 
 
-def _fitting(call: Call, limit: int | None) -> Queue:
-    """The items that fit the filters."""
+def _find_matching(call: Call, limit: int | None) -> Queue:
+    """Return the items that match the filters."""
     from engram.usecases.review.review import EntryFilter, review
 
     given = call.arguments
@@ -107,8 +107,8 @@ def _fitting(call: Call, limit: int | None) -> Queue:
     return review(call.store, kinds=given.kind, agents=given.agent, wanted=wanted, limit=limit)
 
 
-def _filters(call: Call) -> list[str]:
-    """The filters that were given, for people."""
+def _describe_filters(call: Call) -> list[str]:
+    """Describe the given filters to people."""
     given = call.arguments
     lists = {"kind": given.kind, "agent": given.agent, "category": given.categories, "tag": given.tags}
     found = [f"{name} {', '.join(values)}" for name, values in lists.items() if values]
@@ -134,32 +134,36 @@ def _decide(call: Call) -> int:
             "--all needs --kind: one decision fits items of one kind.", "For example: --kind stale --all"
         )
     items = (
-        list(_fitting(call, None).items)
+        list(_find_matching(call, None).items)
         if given.all
         else [find_item(call.store, name) for name in given.items]
     )
-    asked = f"{given.decision} {counted(len(items), 'item')} ({'; '.join(_filters(call))})?"
+    question = f"{given.decision} {counted(len(items), 'item')} ({'; '.join(_describe_filters(call))})?"
     if given.content is not None:
-        done = [_with_text(call, items)]
+        done = [_decide_with_text(call, items)]
     elif given.dry_run:
         done = [preview(call.store, item, given.decision) for item in items]
-    elif not (call.confirm(asked) if given.all and items else call.may_delete(_lost(call, items))):
+    elif not (
+        call.confirm(question) if given.all and items else call.may_delete(_unrecoverable(call, items))
+    ):
         call.output.line("Nothing was changed.")
         return 0
     else:
         done = decide_all(call.store, items, given.decision, days=given.days)
         call.wrote = True
     _commit_settlements(call, done)
-    call.output.document({"decided": [_decided_json(call, one) for one in done], "dry_run": given.dry_run})
-    for one in done:
-        _print_result(call, one, dry=given.dry_run)
+    call.output.document(
+        {"decided": [_decided_json(call, decided) for decided in done], "dry_run": given.dry_run}
+    )
+    for decided in done:
+        _print_result(call, decided, dry=given.dry_run)
     if not done:
         call.output.line("Nothing fits.")
     return 0
 
 
-def _lost(call: Call, items: list[Item]) -> list[str]:
-    """The files that the decision deletes where Engram does not commit."""
+def _unrecoverable(call: Call, items: list[Item]) -> list[str]:
+    """Return the files that the decision deletes and Engram could not restore."""
     from engram.usecases.review.decisions import preview
 
     if call.store.places.owns_branch:
@@ -174,29 +178,29 @@ def _lost(call: Call, items: list[Item]) -> list[str]:
 
 
 def _commit_settlements(call: Call, done: list[Decided]) -> None:
-    """Commit what was settled at once; other decisions are committed in the background."""
-    if call.wrote and any(one.item.kind == CONFLICT and one.wrote for one in done):
+    """Commit settled conflicts now; other decisions are committed in the background."""
+    if call.wrote and any(decided.item.kind == CONFLICT and decided.wrote for decided in done):
         from engram.usecases.store.commit import commit_quietly
 
-        trouble = commit_quietly(call.store)
-        if trouble:
-            call.output.note(f"Not in git yet: {trouble}")
+        problem = commit_quietly(call.store)
+        if problem:
+            call.output.note(f"Not in git yet: {problem}")
 
 
-def _with_text(call: Call, items: list[Item]) -> Decided:
-    """Decide about one item, with a text of one's own in the entry that stays."""
+def _decide_with_text(call: Call, items: list[Item]) -> Decided:
+    """Decide about one item; the entry that is kept gets the text of --content."""
     from engram.usecases.recording.record import tidy
     from engram.usecases.review.decisions import decide, preview
 
     given = call.arguments
     planned = preview(call.store, items[0], given.decision) if len(items) == 1 else None
-    written = [lore for lore in planned.lore.values() if lore is not None] if planned else []
+    written = [entry for entry in planned.lore.values() if entry is not None] if planned else []
     if planned is None or not written:
         raise UsageError(
             "--content needs a single item and a decision that writes an entry.",
             "For example: merge, or accept.",
         )
-    kept = written[-1]  # of what supersedes, the newer; of others there is one
+    kept = written[-1]  # the newer one if it supersedes another; else there is only one
     wanted = kept._replace(content=tidy(text_or_stdin(given.content, "text")))
     if given.dry_run:
         return planned._replace(lore={**planned.lore, kept.id: wanted})
@@ -204,34 +208,27 @@ def _with_text(call: Call, items: list[Item]) -> Decided:
     return decide(call.store, items[0], given.decision, result=wanted)
 
 
-def item_json(item: Item) -> dict[str, object]:
-    """The JSON of one item."""
-    found = {**item._asdict(), "decisions": list(item.decisions)}
-    del found["mark"]
-    return found
+def _item_json(item: Item) -> dict[str, object]:
+    fields = {**item._asdict(), "decisions": list(item.decisions)}
+    del fields["mark"]
+    return fields
 
 
-def item_lines(call: Call, item: Item) -> list[str]:
-    """One item: what and which, why, and what is proposed."""
+def _format_item(call: Call, item: Item) -> list[str]:
+    """Return the lines of an item: kind and title, reason, evidence, proposed decision."""
     styled = call.output.styled
     width = call.output.width
     head = f"{styled(item.id, CYAN)} {item.kind:<13} "
     room = max(10, width - len(item.id) - 15)
-    lines = [head + styled(shorten(safe_text(item.title), room), BOLD)]
-    lines.append(f"    {safe_text(item.why)}")
-    lines += [
-        styled("    " + shorten(safe_text(line), width - 4), DIM)
-        for line in item.evidence[: _DIFFERENCES if item.kind == CONFLICT else 3]
-    ]
-    about = "".join([f"{one} · " for one in item.lore[:1] or item.paths[:1]])
+    evidence = item.evidence[: _MOST_DIFFERENCES if item.kind == CONFLICT else 3]
+    about = "".join([f"{name} · " for name in item.lore[:1] or item.paths[:1]])
     cost = f" · {counted(item.cost, 'token')}" if item.cost else ""
-    lines.append(
-        styled(
-            f"    {safe_text(about)}proposed: {item.proposed}{cost}",
-            DIM,
-        )
-    )
-    return lines
+    return [
+        head + styled(shorten(safe_text(item.title), room), BOLD),
+        f"    {safe_text(item.why)}",
+        *(styled("    " + shorten(safe_text(line), width - 4), DIM) for line in evidence),
+        styled(f"    {safe_text(about)}proposed: {item.proposed}{cost}", DIM),
+    ]
 
 
 def _decided_json(call: Call, done: Decided) -> dict[str, object]:
@@ -242,7 +239,7 @@ def _decided_json(call: Call, done: Decided) -> dict[str, object]:
         lore_id: lore and lore_json(call, lore, paths.get(lore_id, "")) for lore_id, lore in done.lore.items()
     }
     entities = {slug: entity and entity_json(entity) for slug, entity in done.entities.items()}
-    return {"item": item_json(done.item), "decision": done.decision, "lore": lore, "entities": entities}
+    return {"item": _item_json(done.item), "decision": done.decision, "lore": lore, "entities": entities}
 
 
 def _print_result(call: Call, done: Decided, *, dry: bool) -> None:
@@ -258,6 +255,6 @@ def _print_result(call: Call, done: Decided, *, dry: bool) -> None:
         kept = next(lore for lore in done.lore.values() if lore is not None)
         call.output.line()
         call.output.say(kept.content, lines=True)
-        call.output.rule(
+        call.output.dim(
             f"confidence {kept.confidence:.2f} · tags {', '.join(kept.tags)} · context {' / '.join(kept.context)}"
         )

@@ -1,4 +1,4 @@
-"""`engram trust`: lore that waits until a person has seen it."""
+"""`engram trust`: quarantined lore, and judgements of sources to ignore or erase."""
 
 from __future__ import annotations
 
@@ -54,16 +54,16 @@ def run(call: Call) -> int:
     if given.action == "erase":
         return _erase(call)
     if given.action in ("ignore", "heed"):
-        return _set_aside(call)
+        return _ignore_or_heed(call)
     if given.action == "list":
-        return _show(call, trust.list_quarantined(call.store))
+        return _list(call, trust.list_quarantined(call.store))
     if given.action == "accept":
         done, word = trust.accept(call.store, given.names, everything=given.all), "accepted"
     else:
         done = trust.reject(call.store, given.names, everything=given.all, delete=given.forget)
         word, call.wrote = "rejected", True
-    call.output.document({word: [{"id": one.lore.id, "title": one.lore.title} for one in done]})
-    call.output.say(*(f"{word}  {one.lore.id}  {one.lore.title}" for one in done))
+    call.output.document({word: [{"id": entry.lore.id, "title": entry.lore.title} for entry in done]})
+    call.output.say(*(f"{word}  {entry.lore.id}  {entry.lore.title}" for entry in done))
     if not done:
         call.output.line("Nothing waits.")
     return 0
@@ -82,48 +82,48 @@ def _erase(call: Call) -> int:
     return 0
 
 
-def _set_aside(call: Call) -> int:
+def _ignore_or_heed(call: Call) -> int:
     from engram.domain.errors import UsageError
     from engram.usecases.judgements import ignored_sources
 
-    names, word = call.arguments.names, call.arguments.action
-    if word == "heed" and not names:
+    names, ignores = call.arguments.names, call.arguments.action == "ignore"
+    if not ignores and not names:
         raise UsageError("No source was named.", "To list the ignored ones: engram trust ignore")
     if names:
-        count = (ignored_sources.ignore if word == "ignore" else ignored_sources.restore_sources)(
-            call.store, names
-        )
-        call.output.line(f"{counted(count, 'source')} {'ignored' if word == 'ignore' else 'counted again'}.")
+        count = (ignored_sources.ignore if ignores else ignored_sources.restore_sources)(call.store, names)
+        call.output.line(f"{counted(count, 'source')} {'ignored' if ignores else 'counted again'}.")
     listed = ignored_sources.list_ignored(call.store)
-    call.output.document({"ignored": [one._asdict() for one in listed]})
-    for one in listed if not names else ():
-        number = counted(one.judgements, "judgement")
-        call.output.say(f"{one.source}  {one.name or 'no name'}  {number}")
-    if not listed and not names:
+    call.output.document({"ignored": [source._asdict() for source in listed]})
+    if names:
+        return 0
+    for source in listed:
+        number = counted(source.judgements, "judgement")
+        call.output.say(f"{source.source}  {source.name or 'no name'}  {number}")
+    if not listed:
         call.output.line("No source is ignored.")
     return 0
 
 
-def _show(call: Call, waiting: list[QuarantinedEntry]) -> int:
+def _list(call: Call, waiting: list[QuarantinedEntry]) -> int:
     from engram.usecases.store import people
 
     hold = call.store.settings.text("trust.hold")
-    call.output.document({"hold": hold, "held": [_row(one) for one in waiting], "total": len(waiting)})
-    for one in waiting:
-        lore = one.lore
+    call.output.document({"hold": hold, "held": [_json(entry) for entry in waiting], "total": len(waiting)})
+    for entry in waiting:
+        lore = entry.lore
         call.output.say(f"{lore.id}  {lore.title}")
         machine = people.machine_name(call.store, lore.source_id) or "an unknown machine"
         who = f"{byline(lore.agent, lore.author)}, on {machine}"
-        call.output.rule(f"    {one.why} · {who} · commit {one.commit[:10] or 'unknown'} · {one.path}")
+        call.output.dim(f"    {entry.why} · {who} · commit {entry.commit[:10] or 'unknown'} · {entry.path}")
     if hold == "none":
         call.output.line("Nothing is quarantined: trust.hold is none.")
     else:
-        call.output.rule(f"{entries(len(waiting))} in quarantine (trust.hold = {hold})")
+        call.output.dim(f"{entries(len(waiting))} in quarantine (trust.hold = {hold})")
     return 0
 
 
-def _row(one: QuarantinedEntry) -> dict[str, object]:
-    lore = one.lore
+def _json(entry: QuarantinedEntry) -> dict[str, object]:
+    lore = entry.lore
     return {
         "id": lore.id,
         "title": lore.title,
@@ -131,9 +131,9 @@ def _row(one: QuarantinedEntry) -> dict[str, object]:
         "agent": lore.agent,
         "author": lore.author,
         "source_id": lore.source_id,
-        "path": one.path,
-        "commit": one.commit or None,
-        "signature": one.signature._asdict() if one.signature else None,
-        "why": one.why,
-        "at": render(datetime.fromtimestamp(int(one.at), UTC)),
+        "path": entry.path,
+        "commit": entry.commit or None,
+        "signature": entry.signature._asdict() if entry.signature else None,
+        "why": entry.why,
+        "at": render(datetime.fromtimestamp(int(entry.at), UTC)),
     }

@@ -1,4 +1,4 @@
-"""`engram config`: see and change settings."""
+"""`engram config`: show and change settings."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ def run(call: Call) -> int:
 
 def _show_all(call: Call) -> int:
     found = {key.name: key.shown(call.store.settings.get(key.name)) for key in settings.KEYS}
-    origins = {one.key.name: one.origin for one in configuration(call.store)}
+    origins = {setting.key.name: setting.origin for setting in configuration(call.store)}
     call.output.document(
         {
             "settings": found,
             "origins": origins,
-            "categories": list(call.store.categories.names),
-            "held_back": [one._asdict() for one in call.store.held_back],
+            "categories": call.store.categories.names,
+            "held_back": [held_back._asdict() for held_back in call.store.held_back],
             "files": {
                 "store": os.path.join(call.store.places.root, places.CONFIG_NAME),
                 "user": places.user_config_file(),
@@ -68,11 +68,11 @@ def _show_all(call: Call) -> int:
     for key in settings.KEYS:
         origin = "" if origins[key.name] == DEFAULT else f"  ({origins[key.name]})"
         call.output.line(f"{key.name} = {safe_text(_plain(found[key.name]))}{origin}")
-        call.output.rule(f"    {key.doc}" + (" Only in your own file." if key.user_only else ""))
+        call.output.dim(f"    {key.doc}" + (" Only in your own file." if key.user_only else ""))
     call.output.line(f"Categories: {', '.join(call.store.categories.names)}")
-    for one in call.store.held_back:
-        call.output.say(f"Not accepted here: {one.message}")
-        call.output.rule(f"    {accepted_settings.ACCEPT}")
+    for held_back in call.store.held_back:
+        call.output.say(f"Not accepted here: {held_back.message}")
+        call.output.dim(f"    {accepted_settings.ACCEPT}")
     return 0
 
 
@@ -83,8 +83,8 @@ def _accept(call: Call) -> int:
     accepted: tuple[accepted_settings.HeldBack, ...] = ()
     if where.repository is not None:
         accepted = accepted_settings.accept(where.root, where.state)
-    call.output.document({"accepted": [one._asdict() for one in accepted]})
-    call.output.say(*(f"{one.key} = {_plain(one.wanted)}" for one in accepted))
+    call.output.document({"accepted": [setting._asdict() for setting in accepted]})
+    call.output.say(*(f"{setting.key} = {_plain(setting.wanted)}" for setting in accepted))
     if not accepted:
         call.output.line("Nothing waits to be accepted.")
     return 0
@@ -107,10 +107,10 @@ def _change(call: Call, key: settings.Key) -> int:
         accepted_settings.accept(call.store.places.root, call.store.places.state, [key.name])
     call.output.document({"name": key.name, "value": value, "file": path})
     call.output.say(f"{key.name} {'is unset' if given.unset else '= ' + _plain(value)} in {path}")
-    own = places.user_config_file()
-    mine = config_file.read(own).get(key.name)
-    if not given.user and mine not in (None, value):
-        call.output.note(f"Your own {own} says {_plain(mine)}, and that counts for you.")
+    own_file = places.user_config_file()
+    own_value = config_file.read(own_file).get(key.name)
+    if not given.user and own_value not in (None, value):
+        call.output.note(f"Your own {own_file} says {_plain(own_value)}, and that counts for you.")
     return 0
 
 

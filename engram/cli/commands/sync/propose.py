@@ -1,4 +1,4 @@
-"""`engram propose`: ask for lore to be let into a branch that one may not push to."""
+"""`engram propose`: propose lore for a branch that the user may not push to."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def run(call: Call) -> int:
         call.output.say(f"Open a pull request: {done.url}")
     else:
         call.output.say(f"Branch: {done.remote}/{done.branch}")
-    call.output.rule(f"To review it: engram review --proposal {done.name}")
+    call.output.dim(f"To review it: engram review --proposal {done.name}")
     call.output.notes(done.notes)
     return 0
 
@@ -52,13 +52,14 @@ def _list(call: Call) -> int:
 
     found, own = list_proposals(call.store, timeout=call.arguments.timeout), own_proposal(call.store)
     last = own if own is not None and not own.open else None
-    call.output.document({"proposals": [one._asdict() for one in found], "last": last and last.as_dict()})
+    call.output.document(
+        {"proposals": [proposal._asdict() for proposal in found], "last": last and last.as_dict()}
+    )
     now = call.store.clock.now().timestamp()
-    for one in found:
-        mine = ", yours" if one.is_own else ""
-        call.output.say(f"{one.name}  {one.title}")
-        facts = f"    {entries(one.entries)} · {one.author}{mine} · {elapsed(now - one.at)}"
-        call.output.rule(facts)
+    for proposal in found:
+        author = f"{proposal.author}, yours" if proposal.is_own else proposal.author
+        call.output.say(f"{proposal.name}  {proposal.title}")
+        call.output.dim(f"    {entries(proposal.entries)} · {author} · {elapsed(now - proposal.at)}")
     if not found:
         call.output.line("No proposal is open.")
     call.output.notes(last.lines() if last else ())

@@ -1,4 +1,4 @@
-"""`engram remote`: where a store is synced with."""
+"""`engram remote`: the remotes of a store."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ARGUMENTS = (
 
 
 def run(call: Call) -> int:
-    """Do it, then list what there is."""
+    """Add or remove a remote, then list them."""
     from engram.usecases.store import remote
 
     given = call.arguments
@@ -35,11 +35,11 @@ def run(call: Call) -> int:
     elif given.name:
         raise UsageError("`list` takes no name.", "engram remote list")
     found = remote.list_remotes(call.store)
-    call.output.document({"remotes": [one._asdict() for one in found]})
-    call.output.say(*(f"{one.name}  {one.url}" for one in found))
+    call.output.document({"remotes": [each._asdict() for each in found]})
+    call.output.say(*(f"{each.name}  {each.url}" for each in found))
     if not found:
         call.output.line("No remotes.")
-        call.output.rule(f"Next: {remote.how_to_add(call.store.places.placement)}")
+        call.output.dim(f"Next: {remote.how_to_add(call.store.places.placement)}")
     elif given.action == "add":
-        call.output.rule("Next: engram sync")
+        call.output.dim("Next: engram sync")
     return 0

@@ -1,4 +1,4 @@
-"""`engram sync`: bring this clone and its remote together."""
+"""`engram sync`: synchronize this clone with its remote."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 import os
 
 from engram.cli.invocation import Call
-from engram.cli.parsing import declare, described, switch, values_of
+from engram.cli.parsing import declare, declare_parameter, switch, values_of
 from engram.cli.progress import steps
 from engram.domain.errors import REMOTE_FAILED, NotFoundError, UsageError
 from engram.domain.text.counted_nouns import counted
@@ -29,7 +29,7 @@ EXAMPLES = (
     "engram sync --scope team-ml",
     "engram sync --all",
 )
-_SHOWN = 20
+_MOST_LISTED = 20
 _SUMS = ("pulled", "pushed", "merged", "folded", "conflicts", "held", "duration_ms")
 
 
@@ -41,7 +41,7 @@ def _seconds(text: str) -> float:
 
 
 _SECONDS: dict[str, Any] = {"type": _seconds, "metavar": "SECONDS"}
-TIME_LIMIT = described(TIMEOUT, **_SECONDS)  # of everything that goes over the network
+TIME_LIMIT = declare_parameter(TIMEOUT, **_SECONDS)  # for all commands that use the network
 ARGUMENTS = (
     *declare(
         SYNC,
@@ -56,7 +56,7 @@ ARGUMENTS = (
 
 
 def run(call: Call) -> int:
-    """Sync and report; trouble after something was done gives the exit code of that trouble."""
+    """Sync and report. An error after a partial sync determines the exit code."""
     from engram.usecases.opening.open_store import own_store_notice
     from engram.usecases.sync.sync import Options, preview, sync
 
@@ -66,11 +66,11 @@ def run(call: Call) -> int:
         values["pull"] = values["push"] = True
     options = Options(**values)
     if arguments.all:
-        return _all(call, options)
+        return _sync_all(call, options)
     if arguments.scope:
         _clone_missing(call)
-    elif lore := own_store_notice(call.store, os.getcwd()):
-        raise NotFoundError("There is no store of this project in this clone yet.", lore)
+    elif notice := own_store_notice(call.store, os.getcwd()):
+        raise NotFoundError("There is no store of this project in this clone yet.", notice)
     with steps(call.output) as step:
         if arguments.dry_run:
             return _show_plan(call, preview(call.store, options, step))
@@ -79,7 +79,7 @@ def run(call: Call) -> int:
 
 
 def _report(call: Call, options: Options, done: Synced) -> int:
-    """Say what a sync did; returns the exit code. With `--yes` it may go on by itself, also where that was refused before."""
+    """Print the result of a sync and return the exit code. `--yes` also allows automatic sync, even if it was refused before."""
     from engram.usecases.store.sync_consent import allow
 
     if call.arguments.yes and options.push and done.remote:
@@ -88,15 +88,15 @@ def _report(call: Call, options: Options, done: Synced) -> int:
     call.output.document(done.as_dict())
     call.output.say(_summary(done))
     if done.conflicts:
-        call.output.rule("Both versions of each are in its file; `engram review` shows them.")
-    for pair in done.alike[:_SHOWN]:
-        call.output.rule(f"Nearly the same, {pair.why}: {pair.older} {pair.younger}")
-    _tell_rest(call, done)
+        call.output.dim("Both versions of each are in its file; `engram review` shows them.")
+    for pair in done.alike[:_MOST_LISTED]:
+        call.output.dim(f"Nearly the same, {pair.why}: {pair.older} {pair.younger}")
+    _report_problems(call, done)
     return done.errors[0].exit_code if done.errors else 0
 
 
-def _all(call: Call, options: Options) -> int:
-    """Sync every scope; any trouble gives the exit code of a failed remote."""
+def _sync_all(call: Call, options: Options) -> int:
+    """Sync every scope. Any error gives the exit code of a failed remote."""
     from engram.usecases.placement.sync_all import sync_all
 
     arguments = call.arguments
@@ -105,19 +105,21 @@ def _all(call: Call, options: Options) -> int:
     with steps(call.output) as step:
         found = sync_all(call.store, options, step)
     call.wrote = call.synced = True
-    sums = {name: sum(getattr(one.done, name) for one in found) for name in _SUMS}
-    errors = [{"scope": one.scope, **error.as_dict()} for one in found for error in one.done.errors]
-    call.output.document({"scopes": [one.as_dict() for one in found], **sums, "errors": errors, "head": None})
-    for one in found:
-        call.output.say(f"{one.scope}: {_summary(one.done) if one.done.branch else 'not synced'}")
-        _tell_rest(call, one.done, f"{one.scope}: ")
+    sums = {name: sum(getattr(scope.done, name) for scope in found) for name in _SUMS}
+    errors = [{"scope": scope.scope, **error.as_dict()} for scope in found for error in scope.done.errors]
+    call.output.document(
+        {"scopes": [scope.as_dict() for scope in found], **sums, "errors": errors, "head": None}
+    )
+    for scope in found:
+        call.output.say(f"{scope.scope}: {_summary(scope.done) if scope.done.branch else 'not synced'}")
+        _report_problems(call, scope.done, f"{scope.scope}: ")
     if not found:
         call.output.line("No scope here has a remote.")
     return REMOTE_FAILED if errors else 0
 
 
 def _clone_missing(call: Call) -> None:
-    """A team's store that is configured, but not on this machine yet, is cloned first."""
+    """Clone the store of a configured team if it is not on this machine yet."""
     from engram.adapters.files import config_file
     from engram.usecases.placement.manage_scopes import clone_missing
 
@@ -135,33 +137,34 @@ def _summary(done: Synced) -> str:
         parts.append(f"{done.folded:,} folded into entries that say the same")
     if done.conflicts:
         parts.append(f"{counted(done.conflicts, 'conflict')} to look at")
-    ways = [way for way, moved in (("in", done.received_judgements), ("out", done.sent_judgements)) if moved]
-    if ways:
-        parts.append(f"judgements {' and '.join(ways)}")
-    where = f"{done.remote}/{done.branch}" if done.branch else done.remote
-    return f"{where}: {', '.join(parts) or 'nothing new'}"
+    judgements = [("in", done.received_judgements), ("out", done.sent_judgements)]
+    directions = [direction for direction, moved in judgements if moved]
+    if directions:
+        parts.append(f"judgements {' and '.join(directions)}")
+    source = f"{done.remote}/{done.branch}" if done.branch else done.remote
+    return f"{source}: {', '.join(parts) or 'nothing new'}"
 
 
-def _tell_rest(call: Call, done: Synced, where: str = "") -> None:
-    """Say what waits to be accepted, what to know, what went wrong; each after `where`."""
+def _report_problems(call: Call, done: Synced, prefix: str = "") -> None:
+    """Print quarantined entries, notes and errors, each line after `prefix`."""
     if done.held:
         held = counted(done.held, "entry waits", "entries wait")
-        call.output.rule(f"{where}{held} to be accepted: engram trust list")
-    call.output.notes(where + note for note in done.notes)
+        call.output.dim(f"{prefix}{held} to be accepted: engram trust list")
+    call.output.notes(prefix + note for note in done.notes)
     for error in done.errors:
-        call.output.note(f"engram: {where}{error.message}", error.hint)
+        call.output.note(f"engram: {prefix}{error.message}", error.hint)
 
 
-def _titles(call: Call) -> dict[str, str]:
-    """By path: the title of an entry that waits to go out or to come in, and its change in a phrase."""
+def _describe_changes(call: Call) -> dict[str, str]:
+    """Describe the entries that wait to be pushed or pulled, by path."""
     from engram.usecases.sync.traffic import exchange
 
     found = exchange(call.store)
-    return {one.path: f"{one.phrase}: {one.title}" for one in (*found.outgoing.lore, *found.incoming.lore)}
+    changes = (*found.outgoing.lore, *found.incoming.lore)
+    return {change.path: f"{change.phrase}: {change.title}" for change in changes}
 
 
 def _show_plan(call: Call, found: Planned) -> int:
-    plan = {name: list(paths) for name, paths in found.plan._asdict().items()}
     nothing = {"pulled": 0, "pushed": 0, "merged": 0, "folded": 0, "alike": [], "conflicts": 0}
     call.output.document(
         {
@@ -171,19 +174,19 @@ def _show_plan(call: Call, found: Planned) -> int:
             "errors": [],
             "duration_ms": 0,
             "head": found.head,
-            "plan": plan,
+            "plan": found.plan._asdict(),
             "waiting": found.waiting,
         }
     )
-    titles = {} if call.output.json else _titles(call)
+    changes = {} if call.output.json else _describe_changes(call)
     for title, paths in zip(
         ("Would be pulled", "Would be pushed", "Would be merged"), found.plan, strict=True
     ):
         call.output.line(f"{title}: {counted(len(paths), 'file')}")
-        for path in paths[:_SHOWN]:
-            call.output.rule(f"  {titles.get(path, path)}")
-        if len(paths) > _SHOWN:
-            call.output.rule(f"  … and {len(paths) - _SHOWN:,} more")
+        for path in paths[:_MOST_LISTED]:
+            call.output.dim(f"  {changes.get(path, path)}")
+        if len(paths) > _MOST_LISTED:
+            call.output.dim(f"  … and {len(paths) - _MOST_LISTED:,} more")
     if found.waiting:
         call.output.line(f"{counted(found.waiting, 'change')} not committed yet would be pushed, too.")
     return 0

@@ -1,4 +1,4 @@
-"""`engram evolve`: what judged queries tell of the ranking, and settings that would serve them better."""
+"""`engram evolve`: show what judged queries say about the ranking, and propose better settings."""
 
 from __future__ import annotations
 
@@ -33,6 +33,6 @@ def run(call: Call) -> int:
         show_table(call.output, table)
         call.output.line()
     call.output.say(verdict(found))
-    if any(not is_of_scope(one.key) for one in found.proposals) and not found.file:
-        call.output.rule("engram evolve --apply writes that, engram evolve --revert takes it back")
+    if any(not is_of_scope(proposal.key) for proposal in found.proposals) and not found.file:
+        call.output.dim("engram evolve --apply writes that, engram evolve --revert takes it back")
     return 0

@@ -1,4 +1,4 @@
-"""`engram doctor`: find what is wrong."""
+"""`engram doctor`: find and repair problems of the store."""
 
 from __future__ import annotations
 
@@ -19,51 +19,51 @@ ARGUMENTS = (
 
 
 def run(call: Call) -> int:
-    """Look and report; exit 1 while something is wrong that was not repaired.
+    """Check and report. Exit 1 if there are problems that were not repaired.
 
-    Files to adopt, links that lead nowhere, two versions of something, an untold git, a sync that stopped and a hook that
-    failed are no fault of the store.
+    Files to adopt, broken links, conflicts, an unconfigured merge driver, missing vectors, and failed syncs and hooks
+    do not count: they are no faults of the store.
     """
     if call.arguments.poison:
-        return _poison(call)
+        return _test_injection(call)
     from engram.usecases.upkeep.doctor import CONFLICT, DRIVER, HOOK, LINK, SYNC, VECTORS, doctor
 
     found = doctor(call.store, fix=call.arguments.fix)
     wrong = [
-        one
-        for one in found
-        if not one.fixed and one.kind not in ("adoption", CONFLICT, DRIVER, HOOK, LINK, SYNC, VECTORS)
+        finding
+        for finding in found
+        if not finding.fixed and finding.kind not in ("adoption", CONFLICT, DRIVER, HOOK, LINK, SYNC, VECTORS)
     ]
     provider = call.store.settings.text("embedding.provider")
     call.output.document(
-        {"ok": not wrong, "findings": [one._asdict() for one in found], "embedding": provider}
+        {"ok": not wrong, "findings": [finding._asdict() for finding in found], "embedding": provider}
     )
-    for one in found:
-        mark = "repaired" if one.fixed else one.kind
-        call.output.say(f"{mark:<9} {one.where + ': ' if one.where else ''}{one.message}")
-        if one.hint and not one.fixed:
-            call.output.rule(f"          {one.hint}")
+    for finding in found:
+        mark = "repaired" if finding.fixed else finding.kind
+        call.output.say(f"{mark:<9} {finding.where + ': ' if finding.where else ''}{finding.message}")
+        if finding.hint and not finding.fixed:
+            call.output.dim(f"          {finding.hint}")
     if not found:
         call.output.line("All is well.")
     if provider != "bundled":
-        call.output.rule(f"embedding provider: {provider}")
+        call.output.dim(f"embedding provider: {provider}")
     return 1 if wrong else 0
 
 
-def _poison(call: Call) -> int:
+def _test_injection(call: Call) -> int:
     from engram.usecases.upkeep.injection_test import poison_check
 
     report = poison_check()
-    findings = [one._asdict() for one in report.findings]
+    findings = [finding._asdict() for finding in report.findings]
     call.output.document(
         {"ok": not findings, "lore": report.lore, "texts": report.texts, "findings": findings}
     )
-    for one in report.findings:
-        call.output.say(f"{one.leak:<16} {one.way}: {one.name or 'several entries'}")
-        call.output.rule(f"          {one.line}")
+    for finding in report.findings:
+        call.output.say(f"{finding.leak:<16} {finding.way}: {finding.name or 'several entries'}")
+        call.output.dim(f"          {finding.line}")
     by_way = ", ".join(f"{way} {count:,}" for way, count in report.texts.items())
     if not findings:
         harmful = counted(report.lore, "harmful entry", "harmful entries")
         call.output.line(f"Nothing got through: {harmful}, in {sum(report.texts.values()):,} texts.")
-    call.output.rule(f"texts by way: {by_way}")
+    call.output.dim(f"texts by way: {by_way}")
     return 1 if findings else 0

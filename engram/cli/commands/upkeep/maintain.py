@@ -1,4 +1,4 @@
-"""`engram maintain`: the periodic work on a store."""
+"""`engram maintain`: do the periodic work on a store."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ DESCRIPTION = (
     "in the background, at most once a day."
 )
 EXAMPLES = ("engram maintain --dry-run", "engram maintain --scope user --json")
-SAYS = {
+_RESULTS = {
     "observations": "pending entries made from observations",
     "migrate": "entries whose votes moved to the ledger",
     "importance": "graphs whose importance was recomputed",
@@ -26,7 +26,7 @@ ARGUMENTS = (switch("--dry-run", "show what is due; change nothing"),)
 
 
 def run(call: Call) -> int:
-    """Do it; 1 where a step failed."""
+    """Do the work that is due. Exit 1 if a step failed."""
     from engram.usecases.upkeep.maintain import maintain
 
     done = maintain(call.store, dry_run=call.arguments.dry_run)
@@ -36,9 +36,9 @@ def run(call: Call) -> int:
         if step.error:
             call.output.note(f"{step.step}: {step.error}")
         elif step.number:
-            call.output.line(f"{step.number:>7,} {SAYS.get(step.step, step.step)}")
+            call.output.line(f"{step.number:>7,} {_RESULTS.get(step.step, step.step)}")
     if not any(step.number or step.error for step in done.steps):
         call.output.line("Nothing is due.")
     if done.dry_run:
-        call.output.rule("Nothing was changed.")
+        call.output.dim("Nothing was changed.")
     return int(any(step.error for step in done.steps))

@@ -28,10 +28,10 @@ def run(call: Call) -> int:
     if not done.fresh:
         call.output.line("Another process is updating the index.")
         return 0
-    what = f"Rebuilt ({done.rebuilt})" if done.rebuilt else "Up to date"
+    result = f"Rebuilt ({done.rebuilt})" if done.rebuilt else "Up to date"
     problems = counted(done.problems, "problem")
     call.output.line(
-        f"{what}: {done.added:,} new, {done.changed:,} changed, {done.removed:,} gone, {problems}"
+        f"{result}: {done.added:,} new, {done.changed:,} changed, {done.removed:,} gone, {problems}"
     )
     if filled.done or filled.left:
         call.output.line(f"Vectors: {filled.done:,} made, {filled.left:,} still to be made")

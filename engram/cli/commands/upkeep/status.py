@@ -1,4 +1,4 @@
-"""`engram status`: how the store is."""
+"""`engram status`: show the state of the store."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def run(call: Call) -> int:
         width = min(call.output.width, _WIDTH)
         for name, text in _parts(found, call.store.clock.now()):
             call.output.say(*_wrap(name, text, width))
-        call.tell_own_store()
+        call.mention_own_store()
     return 0
 
 
 def _parts(found: Any, now: datetime) -> Iterator[tuple[str | None, str]]:
-    """The state in texts, each after the name of what it is about: "" for more about the same, None for the store."""
+    """Yield the state as (label, text): label "" continues the one before, None is for the store itself."""
     git, placement, session = found["git"], found["store"]["placement"], found["session"]
     yield from _content_parts(found)
     yield from _scope_parts(found)
@@ -53,15 +53,15 @@ def _parts(found: Any, now: datetime) -> Iterator[tuple[str | None, str]]:
     elif git["sync"] and git["sync"]["at"]:  # in-tree: judgements alone
         yield from _last_parts(git, now, "sync", "judgements last exchanged")
     if git["conflicts"]:
-        some = counted(git["conflicts"], "entry is", "entries are")
-        yield "disputed", f"{some} disputed: engram review --kind conflict"
+        disputed = counted(git["conflicts"], "entry is", "entries are")
+        yield "disputed", f"{disputed} disputed: engram review --kind conflict"
     if git["proposals"]:
-        some = counted(len(git["proposals"]), "proposal waits", "proposals wait")
-        whose = f", {git['proposed']} is yours" if git["proposed"] in git["proposals"] else ""
-        yield "proposals", f"{some} to be reviewed{whose}: engram propose --list"
+        proposals = counted(len(git["proposals"]), "proposal waits", "proposals wait")
+        own = f", {git['proposed']} is yours" if git["proposed"] in git["proposals"] else ""
+        yield "proposals", f"{proposals} to be reviewed{own}: engram propose --list"
     if found["review"]["waiting"]:
-        some = counted(found["review"]["waiting"], "item waits", "items wait")
-        yield "inbox", f"{some} for you: engram review"
+        items = counted(found["review"]["waiting"], "item waits", "items wait")
+        yield "inbox", f"{items} for you: engram review"
     yield from _judgement_parts(found["judgements"])
     yield "embedding", _embedding(found["embedding"])
     if found["trust"]["held"]:
@@ -72,21 +72,20 @@ def _parts(found: Any, now: datetime) -> Iterator[tuple[str | None, str]]:
 
 
 def _content_parts(found: Any) -> Iterator[tuple[None, str]]:
-    """What the store holds."""
+    """Yield the numbers of entries and entities."""
     entities = found["entities"]
     kinds = ", ".join(f"{count} {name}" for name, count in list(found["by_category"].items())[:4])
     so_far = "" if found["index"]["ok"] else " known so far"
     yield None, f"{entries(found['lore_count'])}{so_far}{': ' + kinds if kinds else ''}"
     if entities["count"] or entities["problems"]:
-        problems = f", {counted(entities['problems'], 'file')} with problems: engram doctor"
-        yield (
-            None,
-            counted(entities["count"], "entity", "entities") + (problems if entities["problems"] else ""),
-        )
+        text = counted(entities["count"], "entity", "entities")
+        if entities["problems"]:
+            text += f", {counted(entities['problems'], 'file')} with problems: engram doctor"
+        yield None, text
 
 
 def _judgement_parts(judgements: Any) -> Iterator[tuple[str, str]]:
-    """Where anything was judged."""
+    """Yield the number of judgements, if there are any."""
     if not judgements["lines"] and not judgements["unreadable"]:
         return
     text = f"{judgements['lines']:,} in the ledger"
@@ -98,21 +97,23 @@ def _judgement_parts(judgements: Any) -> Iterator[tuple[str, str]]:
 
 
 def _settings_parts(settings: Any) -> Iterator[tuple[str, str]]:
-    """What of the store's configuration does not count here."""
+    """Yield the settings of the store's file that are not in force here."""
     if settings["message"]:
         yield "settings", settings["message"]
     if settings["held_back"]:
-        keys = ", ".join(one["key"] for one in settings["held_back"])
+        keys = ", ".join(setting["key"] for setting in settings["held_back"])
         yield "settings", f"changed elsewhere and not accepted here: {keys}"
         yield "", "engram doctor says what, engram config --accept takes it"
 
 
 def _scope_parts(found: Any) -> Iterator[tuple[str, str]]:
-    others = [one for one in found["scopes"] if not one["here"]]
+    others = [scope for scope in found["scopes"] if not scope["here"]]
     if others:
-        listed = ", ".join(f"{one['name']} has {entries(one['lore_count'])}" for one in others)
+        listed = ", ".join(f"{scope['name']} has {entries(scope['lore_count'])}" for scope in others)
         yield "scopes", f"{listed}: engram scope list"
-    past = sum(one["past_retention"] for one in found["scopes"] if one["path"] == found["store"]["path"])
+    past = sum(
+        scope["past_retention"] for scope in found["scopes"] if scope["path"] == found["store"]["path"]
+    )
     if past:
         text = f"{counted(past, 'entry is', 'entries are')} past retention and not recalled"
         yield "" if others else "scopes", text
@@ -128,7 +129,7 @@ def _index_parts(index: Any) -> Iterator[tuple[str, str]]:
 
 
 def _sync_parts(git: Any, placement: str, now: datetime) -> Iterator[tuple[str, str]]:
-    """What waits to be pushed and pulled, how the last sync ended, and what to do."""
+    """Yield what waits to be pushed and pulled, and the result of the last sync."""
     from engram.usecases.store.remote import how_to_add
 
     if not git["remotes"]:
@@ -145,7 +146,7 @@ def _sync_parts(git: Any, placement: str, now: datetime) -> Iterator[tuple[str, 
 
 
 def _last_parts(git: Any, now: datetime, name: str, did: str) -> Iterator[tuple[str, str]]:
-    """When the last sync succeeded and why one failed since, and what is sent by itself."""
+    """Yield when the last sync succeeded, why a later one failed, and the state of automatic sync."""
     last, auto = git["sync"], git["auto"]
     if last["succeeded"]:
         yield name, f"{did} with {last['remote']} {_ago(last['succeeded'], now)}"
@@ -172,7 +173,7 @@ def _embedding(embedding: Any) -> str:
 
 
 def _wrap(name: str | None, text: str, width: int) -> list[str]:
-    """Return `name` and a text after it, in as many lines as it takes."""
+    """Wrap a text after a label (None: without indentation)."""
     from textwrap import wrap
 
     first, rest = ("", "") if name is None else (f"{name:<{_INDENT}}", " " * _INDENT)
