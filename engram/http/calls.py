@@ -1,4 +1,4 @@
-"""A request as a call of Engram: who is calling, what the body says, and the work in a thread."""
+"""Requests as calls of Engram: the caller, the body, and the work in a thread."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse
 
 from engram.domain.errors import NotFoundError, ValidationError
 from engram.domain.text.safe_text import safe_json, safe_text
-from engram.http.problems import ProblemError, of_shape, refusal
+from engram.http.problems import ProblemError, from_validation_error, refusal
 from engram.mcp.memory import Caller, Memory
 from engram.usecases.store.judgements import plain_name
 
@@ -29,41 +29,42 @@ if TYPE_CHECKING:
 
 JSON, MERGE_PATCH = "application/json", "application/merge-patch+json"
 SESSION_HEADER, AGENT_HEADER = "engram-session", "engram-agent"
-_LONGEST_NAME = 100
-# An id, the start of one, or a session ref; words may fit another entry.
+_LONGEST_NAME = 100  # characters
+# An id, the start of one, or a session ref, but no words, since they may match another entry.
 _NAME = re.compile(r"(?:[0-9A-HJKMNP-TV-Z]{4,26}|L[1-9][0-9]{0,8})", re.IGNORECASE)
 
 
-async def work(request: Request, do: Callable[[Engram], T], *, index: bool = True) -> T:
-    """What `do` returns for the server's store, as the session and agent that the request names. Raises EngramError."""
+async def use_store(request: Request, work: Callable[[Engram], T], *, index: bool = True) -> T:
+    """Return the result of `work` on the server's store, as the session and agent of the request. Raises EngramError."""
     memory: Memory = request.app.state.memory
-    return await memory.run(caller_of(request), do, index=index)
+    return await memory.run(caller_of(request), work, index=index)
 
 
 def caller_of(request: Request) -> Caller:
-    """Who names no session has one with all others of its `source_id`, or from its address."""
+    """Return the caller of a request. Requests without a session share that of their `source_id` or address."""
     client = getattr(request.state, "client", "")
     address = request.client.host if request.client else "unknown"
-    session = _plain(request.headers.get(SESSION_HEADER, "")) or f"http-{client or address}"
-    agent = _plain(request.headers.get(AGENT_HEADER, "")) or client or "http"
-    return Caller(session, agent, _nobody_listens, "http", client)
+    session = _header_name(request, SESSION_HEADER) or f"http-{client or address}"
+    agent = _header_name(request, AGENT_HEADER) or client or "http"
+    return Caller(session, agent, _ignore_progress, "http", client)
 
 
 def note_sender(request: Request, source_id: str) -> None:
-    """Note whom the body names as the client that sends the request."""
+    """Note the client that the body names as the sender."""
     request.state.client = plain_name(source_id)
 
 
-def _plain(name: str) -> str:
-    return " ".join(safe_text(name).split())[:_LONGEST_NAME]
+def _header_name(request: Request, header: str) -> str:
+    """Return the name in a header, in one safe line, "" if it is missing."""
+    return " ".join(safe_text(request.headers.get(header, "")).split())[:_LONGEST_NAME]
 
 
-async def _nobody_listens(_done: float, _total: float, _message: str) -> None:
-    """Progress has nowhere to go over plain HTTP."""
+async def _ignore_progress(_done: float, _total: float, _message: str) -> None:
+    """Drop progress, which plain HTTP cannot report."""
 
 
 def name_in_path(request: Request) -> str:
-    """The name in the path. Raises NotFoundError for what names no entry."""
+    """Return the name of the entry in the path. Raises NotFoundError if it is neither an id nor a ref."""
     name = str(request.path_params["id"])
     if not _NAME.fullmatch(name):
         raise NotFoundError(
@@ -73,27 +74,27 @@ def name_in_path(request: Request) -> str:
     return name
 
 
-async def body_of(request: Request, *kinds: str) -> Any:
-    """The JSON of a request, which may be of these media types too. Raises ProblemError where it has none."""
+async def read_body(request: Request, *kinds: str) -> Any:
+    """Return the JSON of a request; `kinds` are media types besides JSON. Raises ProblemError if it is not JSON."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind not in (JSON, *kinds):
         raise refusal(415, "not-json", "The body must be JSON.", f"Send Content-Type: {JSON}.")
     try:
         return json.loads(await request.body())
-    except (ValueError, RecursionError):  # a decoding error is one, too
+    except (ValueError, RecursionError):  # including UnicodeDecodeError
         raise refusal(400, "not-json", "The body is not JSON.", "Send one JSON document in UTF-8.") from None
 
 
 def parse_body(model: type[M], body: Any, at: str = "") -> M:
-    """The body as the shape it should have. Raises ProblemError with each place where it has not."""
+    """Validate a body, or the part of it at the path `at`. Raises ProblemError with the wrong fields."""
     try:
         return model.model_validate(body)
     except ShapeError as error:
-        raise of_shape(error, at) from None
+        raise from_validation_error(error, at) from None
 
 
-def arguments_of(tool: LoreTool, body: Any, at: str = "") -> dict[str, Any]:
-    """The body as the arguments of a tool of the MCP server. Raises ProblemError where it has not that shape."""
+def parse_arguments(tool: LoreTool, body: Any, at: str = "") -> dict[str, Any]:
+    """Return a body as arguments of an MCP tool. Raises ProblemError with the wrong fields."""
     known = tool.parameters["properties"]
     if isinstance(body, dict):
         unknown = [name for name in body if name not in known]
@@ -107,9 +108,9 @@ def arguments_of(tool: LoreTool, body: Any, at: str = "") -> dict[str, Any]:
 
 
 class Json(JSONResponse):
-    """JSON in which every text is safe on a screen, whatever the entries say."""
+    """A JSON response, escaped by `safe_json`."""
 
     def render(self, content: Any) -> bytes:
-        """The bytes."""
+        """Return the body."""
         text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         return safe_json(text).encode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""What the headers of a request ask besides: that an entry still be what was read, and that the request be done once."""
+"""Conditional and idempotent requests: If-Match, If-None-Match and Idempotency-Key."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from starlette.responses import Response
 
 from engram.domain.errors import ValidationError
-from engram.http.calls import Json, work
+from engram.http.calls import Json, use_store
 from engram.usecases.store.entry_writer import ANY
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _TAG = re.compile(r'"([^"]*)"')
 
 
 class Reply(NamedTuple):
-    """An answer that can be kept: its JSON, status and headers."""
+    """An answer that can be stored: its JSON, status and headers."""
 
     body: dict[str, Any]
     status: int = 200
@@ -33,29 +33,32 @@ class Reply(NamedTuple):
 
 
 async def write(
-    request: Request, asked: object, do: Callable[[Engram], Reply], *, index: bool = True
+    request: Request, body: object, work: Callable[[Engram], Reply], *, index: bool = True
 ) -> Response:
-    """The answer of `do` to `asked` (JSON values), done once where the request has a key. Raises EngramError."""
-    key = _key(request)
+    """Answer with the reply of `work`; a request with an idempotency key and the same `body` (JSON values) does it only once.
 
-    def keyed(engram: Engram) -> tuple[Reply, bool]:
+    Raises EngramError.
+    """
+    key = _idempotency_key(request)
+
+    def work_once(engram: Engram) -> tuple[Reply, bool]:
         if not key:
-            return do(engram), False
+            return work(engram), False
         from engram.usecases.recording.idempotent_writes import once
 
         headers = [request.headers.get(name, "") for name in (MATCH_HEADER, NONE_MATCH_HEADER)]
-        whole = [request.method, request.url.path, headers, asked]
-        found = once(engram.store, key, whole, lambda _: do(engram))
+        content = [request.method, request.url.path, headers, body]
+        found = once(engram.store, key, content, lambda _: work(engram))
         return Reply(*found.answer), found.repeated
 
-    reply, repeated = await work(request, keyed, index=index)
+    reply, repeated = await use_store(request, work_once, index=index)
     return Json(
         reply.body, reply.status, {**reply.headers, **({REPEATED_HEADER: "true"} if repeated else {})}
     )
 
 
 def expected_digest(request: Request) -> str:
-    """The digest that If-Match asks for; "" without it. Raises ValidationError where it names several."""
+    """Return the digest in If-Match, "" without it. Raises ValidationError if it has several."""
     given = request.headers.get(MATCH_HEADER, "").strip()
     if given in ("", ANY):
         return given
@@ -64,11 +67,11 @@ def expected_digest(request: Request) -> str:
         raise ValidationError(
             MATCH_HEADER, "If-Match names several digests.", "Send the ETag of the entry that you read."
         )
-    return tag[1] if tag else given  # a weak one fits nothing
+    return tag[1] if tag else given  # a weak tag matches nothing
 
 
 def must_be_new(request: Request) -> bool:
-    """Whether If-None-Match asks that there be none yet. Raises ValidationError for anything but `*`."""
+    """Return whether If-None-Match forbids to replace an entry. Raises ValidationError for anything but `*`."""
     given = request.headers.get(NONE_MATCH_HEADER, "").strip()
     if given not in ("", ANY):
         raise ValidationError(
@@ -78,23 +81,23 @@ def must_be_new(request: Request) -> bool:
 
 
 def is_known(request: Request, digest: str) -> bool:
-    """Whether the caller has what it asks for already, by If-None-Match."""
+    """Return whether the caller has this version already, by If-None-Match."""
     given = request.headers.get(NONE_MATCH_HEADER, "").strip()
     return given == ANY or digest in _TAG.findall(given)
 
 
 def entity_tag(digest: str) -> dict[str, str]:
-    """The ETag header."""
+    """Return the ETag header for a digest."""
     return {"etag": f'"{digest}"'} if digest else {}
 
 
 def lore_json(shown: Shown) -> dict[str, Any]:
-    """An entry as it is answered: all fields, its path, and the digest to change it by."""
+    """Return the JSON of an entry: all fields, its path, and its digest."""
     return {**shown.as_dict(), "digest": shown.digest}
 
 
-def _key(request: Request) -> str:
-    """The key of the request, "" for none; the quotes of a structured field do not count."""
+def _idempotency_key(request: Request) -> str:
+    """Return the idempotency key without quotes, "" if there is none. Raises ValidationError if it is empty."""
     given = request.headers.get(KEY_HEADER)
     if given is None:
         return ""

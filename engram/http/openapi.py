@@ -1,4 +1,4 @@
-"""The OpenAPI document of the HTTP API, from the table of resources, the tools' arguments and the shapes."""
+"""The OpenAPI document of the HTTP API, made from the table of resources, the tools' arguments and the shapes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from engram.http.routes import PUBLIC, RESOURCES, ROOT, Resource
 from engram.version import __version__
 
 _REFS = "#/components/schemas/{model}"
-_SHARED = (400, 401, 403, 421, 422, 429, 503)  # what any request may be answered
+_SHARED_STATUSES = (400, 401, 403, 421, 422, 429, 503)  # of all resources
 _ID = {
     "name": "id", "in": "path", "required": True, "description": "An id, the start of one, or a session ref like L1",
     "schema": {"type": "string", "minLength": 1},
@@ -30,8 +30,8 @@ _HEADERS = {
 }
 
 
-def document() -> dict[str, Any]:
-    """The document (OpenAPI 3.1)."""
+def build_document() -> dict[str, Any]:
+    """Return the document (OpenAPI 3.1)."""
     schemas: dict[str, Any] = {}
     paths: dict[str, dict[str, Any]] = {}
     for resource in RESOURCES:
@@ -57,15 +57,11 @@ def _operation(resource: Resource, schemas: dict[str, Any]) -> dict[str, Any]:
     summary = " ".join((resource.handler.__doc__ or "").split())
     ok = {"description": "Done", "content": _content(resource.answers, schemas)}
     answers: dict[str, Any] = {"200": ok, **({"201": ok} if resource.created else {})}
-    for status in sorted({*_SHARED, *resource.statuses}):
-        if status < 400:
-            answers[str(status)] = {"description": HTTPStatus(status).phrase}
-            continue
-        problem = {"schema": {"$ref": _REFS.format(model="Problem")}}
-        answers[str(status)] = {
-            "description": HTTPStatus(status).phrase,
-            "content": {problems.MEDIA_TYPE: problem},
-        }
+    problem = {"schema": {"$ref": _REFS.format(model="Problem")}}
+    for status in sorted({*_SHARED_STATUSES, *resource.statuses}):
+        answers[str(status)] = {"description": HTTPStatus(status).phrase}
+        if status >= 400:
+            answers[str(status)]["content"] = {problems.MEDIA_TYPE: problem}
     operation: dict[str, Any] = {
         "operationId": resource.name,
         "summary": summary,
@@ -73,7 +69,7 @@ def _operation(resource: Resource, schemas: dict[str, Any]) -> dict[str, Any]:
         "responses": answers,
     }
     if resource.takes:
-        choices = [_schema(one, schemas) for one in resource.takes]
+        choices = [_schema(schema, schemas) for schema in resource.takes]
         schema = choices[0] if len(choices) == 1 else {"anyOf": choices}
         content = {media: {"schema": schema} for media in resource.media}
         operation["requestBody"] = {"required": resource.body_needed, "content": content}
@@ -97,14 +93,14 @@ def _content(answers: type[BaseModel] | dict[str, Any] | str, schemas: dict[str,
     return {"application/json": {"schema": _schema(answers, schemas)}}
 
 
-def _schema(one: type[BaseModel] | dict[str, Any], schemas: dict[str, Any]) -> dict[str, Any]:
-    """A schema in its place; those with a name of their own go to the components."""
-    if isinstance(one, dict):
-        text = json.dumps(one).replace("#/$defs/", _REFS.format(model=""))
-        own: dict[str, Any] = json.loads(text)
-        schemas.update(own.pop("$defs", {}))
-        return own
-    made = one.model_json_schema(ref_template=_REFS)
-    schemas.update(made.pop("$defs", {}))
-    schemas[one.__name__] = made
-    return {"$ref": _REFS.format(model=one.__name__)}
+def _schema(schema: type[BaseModel] | dict[str, Any], schemas: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema, or a reference to it if it has a name; add it and its definitions to the components `schemas`."""
+    if isinstance(schema, dict):
+        text = json.dumps(schema).replace("#/$defs/", _REFS.format(model=""))
+        inline: dict[str, Any] = json.loads(text)
+        schemas.update(inline.pop("$defs", {}))
+        return inline
+    named = schema.model_json_schema(ref_template=_REFS)
+    schemas.update(named.pop("$defs", {}))
+    schemas[schema.__name__] = named
+    return {"$ref": _REFS.format(model=schema.__name__)}

@@ -1,4 +1,4 @@
-"""Errors of the HTTP API: which status an error of Engram has, and how it is reported."""
+"""Errors of the HTTP API: the status of an error, and its answer by RFC 9457."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 MEDIA_TYPE = "application/problem+json"
 _MOST_ERRORS = 20
-_LONGEST = 1200
+_LONGEST = 1200  # characters
 _STATUS: tuple[tuple[type[errors.EngramError], int], ...] = (
     (errors.ValidationError, 422),
     (errors.SecretFoundError, 422),
@@ -35,58 +35,54 @@ _STATUS: tuple[tuple[type[errors.EngramError], int], ...] = (
 
 
 class ProblemError(Exception):
-    """An answer that is an error: its status, what happened, what to do, and where in the request."""
+    """An error as an answer: its status, the error, the wrong fields of the request, and headers."""
 
     def __init__(
         self,
         status: int,
         error: errors.EngramError,
         *,
-        where: Sequence[Mapping[str, str]] = (),
+        fields: Sequence[Mapping[str, str]] = (),
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        """`where` are {field, message}."""
+        """`fields` are {field, message}."""
         super().__init__(error.message)
         self.status, self.error = status, error
-        self.where, self.headers = where, dict(headers or {})
+        self.fields, self.headers = fields, dict(headers or {})
 
 
 def refusal(
     status: int, code: str, message: str, hint: str = "", headers: Mapping[str, str] | None = None
 ) -> ProblemError:
-    """A request that is not let through."""
+    """Return the problem of a refused request."""
     return ProblemError(status, errors.EngramError(message, hint, code), headers=headers)
 
 
-def of_engram(error: errors.EngramError) -> ProblemError:
-    """The answer to an error of Engram; what the caller cannot help (a full disk) is 503."""
+def from_engram_error(error: errors.EngramError) -> ProblemError:
+    """Return the problem for an error of Engram. Errors that the caller cannot avoid (a full disk) are 503."""
     status = next((status for kind, status in _STATUS if isinstance(error, kind)), 503)
     if isinstance(error, errors.RemoteError) and error.kind == "no-remote":
-        status = 409  # nobody was asked
+        status = 409  # no remote was contacted
     headers = {"retry-after": "5"} if status == 503 else {}
     if isinstance(error, errors.StaleError) and error.current:
         headers["etag"] = f'"{error.current}"'
     return ProblemError(status, error, headers=headers)
 
 
-def of_shape(error: ValidationError, at: str = "") -> ProblemError:
-    """The answer to a request whose shape is wrong, with each place; never with the values, which may be long."""
-    where = [
-        {"field": _place(at, found["loc"]), "message": found["msg"][:200]}
-        for found in error.errors(include_url=False, include_input=False, include_context=False)[
-            :_MOST_ERRORS
-        ]
-    ]
-    reasons = "; ".join(f"{one['field']}: {one['message']}" for one in where[:3])
-    return ProblemError(
-        422,
-        errors.ValidationError(where[0]["field"], f"The request is invalid: {reasons}."),
-        where=where,
-    )
+def from_validation_error(error: ValidationError, at: str = "") -> ProblemError:
+    """Return the problem for an invalid request, with the wrong fields but not their values, which may be long.
+
+    `at` is the path of the validated part in the request.
+    """
+    details = error.errors(include_url=False, include_input=False, include_context=False)[:_MOST_ERRORS]
+    fields = [{"field": _field_path(at, detail["loc"]), "message": detail["msg"][:200]} for detail in details]
+    reasons = "; ".join(f"{field['field']}: {field['message']}" for field in fields[:3])
+    first = errors.ValidationError(fields[0]["field"], f"The request is invalid: {reasons}.")
+    return ProblemError(422, first, fields=fields)
 
 
-def response(problem: ProblemError, path: str) -> Response:
-    """The problem as an answer."""
+def to_response(problem: ProblemError, path: str) -> Response:
+    """Return the answer for a problem of a request to `path`."""
     error = problem.error
     problem_json = {
         "type": "about:blank",
@@ -95,14 +91,14 @@ def response(problem: ProblemError, path: str) -> Response:
         "detail": safe_text(error.message)[:_LONGEST],
         "instance": safe_text(path)[:_LONGEST],
         "error": error.as_dict(),
-        "errors": list(problem.where),
+        "errors": list(problem.fields),
     }
     body = safe_json(json.dumps(problem_json, ensure_ascii=False)).encode("utf-8", "replace")
     return Response(body, problem.status, problem.headers, MEDIA_TYPE)
 
 
-def _place(at: str, location: tuple[int | str, ...]) -> str:
-    """`lore[1].content`."""
+def _field_path(at: str, location: tuple[int | str, ...]) -> str:
+    """Return the path of a field, such as `lore[1].content`."""
     path = at
     for part in location:
         path += f"[{part}]" if isinstance(part, int) else f".{part}" if path else str(part)

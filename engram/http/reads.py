@@ -12,11 +12,11 @@ from engram.domain.entry import times
 from engram.domain.errors import EngramError, UsageError, ValidationError
 from engram.domain.explore.metrics import CONTENT_TYPE, prometheus
 from engram.domain.text.safe_text import safe_json
-from engram.http.calls import Json, arguments_of, body_of, name_in_path, work
+from engram.http.calls import Json, name_in_path, parse_arguments, read_body, use_store
 from engram.http.conditions import entity_tag, is_known, lore_json
 from engram.http.problems import ProblemError
 from engram.mcp.tools.core import TOOLS
-from engram.operations.description import HTTP, TEXTS, WHOLE, Operation
+from engram.operations.description import HTTP, TEXTS, WHOLE, Operation, Parameter
 from engram.operations.lookup import DELTA, LIST
 from engram.version import __version__
 
@@ -34,10 +34,10 @@ AS_OF_HEADER, CURSOR_HEADER = "engram-as-of", "engram-cursor"
 
 async def query(request: Request) -> Response:
     """Recall lore by words and meaning."""
-    given = arguments_of(TOOLS["recall_query"], await body_of(request))
+    given = parse_arguments(TOOLS["recall_query"], await read_body(request))
     text, scope = given.pop("query"), given.pop("scope")
 
-    def do(engram: Engram) -> dict[str, object]:
+    def work(engram: Engram) -> dict[str, object]:
         from engram.usecases.history.origin import known_origins
         from engram.usecases.opening.scopes import reach
         from engram.usecases.recall.answer_json import answer_json
@@ -46,50 +46,48 @@ async def query(request: Request) -> Response:
         origins = [known_origins(reach(engram.store, hit.scope), [hit.lore])[0] for hit in found.lore]
         return answer_json(found, [hit.lore.content for hit in found.lore], origins)
 
-    return Json({"notice": NOTICE, **await work(request, do)})
+    return Json({"notice": NOTICE, **await use_store(request, work)})
 
 
 async def listing(request: Request) -> Response:
     """Lore by filter and order, newest first unless `sort` says otherwise."""
     options = _query_arguments(request, LIST)
 
-    def do(engram: Engram) -> dict[str, object]:
+    def work(engram: Engram) -> dict[str, object]:
         from engram.usecases.lookup.listing import list_lore
 
         found = list_lore(engram.store, **options)
         return {"lore": [lore_json(shown) for shown in found.lore], "total": found.total}
 
-    return Json(await work(request, do))
+    return Json(await use_store(request, work))
 
 
-async def one(request: Request) -> Response:
+async def entry(request: Request) -> Response:
     """An entry by id, the start of one, or session ref."""
     name = name_in_path(request)
 
-    def do(engram: Engram) -> Shown:
+    def work(engram: Engram) -> Shown:
         from engram.usecases.store import activity_log
 
         shown = engram.get(name)
         activity_log.note(engram.store, "get", ids=[shown.lore.id])
         return shown
 
-    shown = await work(request, do)
+    shown = await use_store(request, work)
     tag = entity_tag(shown.digest)
-    return (
-        Response(None, 304, tag)
-        if is_known(request, shown.digest)
-        else Json({"lore": lore_json(shown)}, headers=tag)
-    )
+    if is_known(request, shown.digest):
+        return Response(None, 304, tag)
+    return Json({"lore": lore_json(shown)}, headers=tag)
 
 
 async def list_changes(request: Request) -> Response:
     """What changed in this clone since a cursor or a time: entries that came or are different, ids that went."""
     options = _query_arguments(request, DELTA)
 
-    def do(engram: Engram) -> dict[str, object]:
+    def work(engram: Engram) -> dict[str, object]:
         try:
             found = engram.delta(**options)
-        except (ValidationError, UsageError) as error:  # what `since` says is no cursor and no time that was
+        except (ValidationError, UsageError) as error:  # `since` is neither a cursor nor a time in the past
             raise ProblemError(400, error) from None
         return {
             "lore": [lore_json(shown) for shown in found.lore],
@@ -100,7 +98,7 @@ async def list_changes(request: Request) -> Response:
             "more": found.more,
         }
 
-    return Json(await work(request, do))
+    return Json(await use_store(request, work))
 
 
 async def everything(request: Request) -> Response:
@@ -115,36 +113,34 @@ async def everything(request: Request) -> Response:
         headers["content-disposition"] = 'attachment; filename="lore.jsonl"'
         return headers, next(found.parts, None)
 
-    headers, first = await work(request, begin)
+    headers, first = await use_store(request, begin)
 
     async def lines() -> AsyncIterator[bytes]:
         part = first
         while part is not None:
-            yield "".join([_line(shown) for shown in part]).encode("utf-8", "replace")
-            part = await work(request, lambda _: next(request.state.parts, None), index=False)
+            yield "".join([_format_line(shown) for shown in part]).encode("utf-8", "replace")
+            part = await use_store(request, lambda _: next(request.state.parts, None), index=False)
 
     return StreamingResponse(lines(), media_type="application/x-ndjson", headers=headers)
 
 
 async def health(request: Request) -> Response:
     """Whether the server works; who sends the token also learns what it serves."""
-    found: dict[str, Any] = {"status": "healthy", "version": __version__}
+    health: dict[str, Any] = {"status": "healthy", "version": __version__}
     if request.state.known:
         try:
-            state, snapshot_at = await work(request, _state, index=False)
+            state, snapshot_at = await use_store(request, _state, index=False)
         except EngramError:
-            return Json({**found, "status": "degraded"})
+            return Json({**health, "status": "degraded"})
         index = state["index"]
-        assert isinstance(index, dict)
-        embedding = state["embedding"]
-        assert isinstance(embedding, dict)
-        found |= {"lore_count": state["lore_count"], "embedding_model": embedding["model"]}
-        found |= {
+        health |= {
+            "lore_count": state["lore_count"],
+            "embedding_model": state["embedding"]["model"],
             "strategy": index.get("strategy", "scan"),
             "status": "healthy" if index["ok"] else "degraded",
             "last_snapshot": times.render(snapshot_at) if snapshot_at else None,
         }
-    return Json(found)
+    return Json(health)
 
 
 def _state(engram: Engram) -> tuple[dict[str, Any], datetime | None]:
@@ -155,34 +151,33 @@ def _state(engram: Engram) -> tuple[dict[str, Any], datetime | None]:
 
 async def metrics(request: Request) -> Response:
     """Counters and latencies, as Prometheus reads them."""
-    found = await work(request, lambda engram: engram.metrics(), index=False)
+    found = await use_store(request, lambda engram: engram.metrics(), index=False)
     return Response(prometheus(found), media_type=CONTENT_TYPE)
 
 
-def _line(shown: Shown) -> str:
+def _format_line(shown: Shown) -> str:
     return safe_json(json.dumps(lore_json(shown), ensure_ascii=False)) + "\n"
 
 
 def _query_arguments(request: Request, operation: Operation) -> dict[str, Any]:
-    """Return what a query string gives for the parameters of an operation. Raises ValidationError."""
+    """Return the values of a query string for the parameters of an operation. Raises ValidationError."""
     given = request.query_params
-    found: dict[str, Any] = {}
-    for one in operation.offered(HTTP):
-        name = one.item or one.name
-        if one.type == TEXTS:
-            found[one.name] = given.getlist(name)
-        elif one.type == WHOLE:
-            found[one.name] = value = _whole(given.get(name), name, one.default)
-            if value is not None and not (one.low or 0) <= value <= (one.high or value):
-                raise ValidationError(name, f"The {name} must be from {one.low:g} to {one.high:,g}.")
+    values: dict[str, Any] = {}
+    for parameter in operation.offered(HTTP):
+        name = parameter.item or parameter.name
+        if parameter.type == TEXTS:
+            values[parameter.name] = given.getlist(name)
+        elif parameter.type == WHOLE and given.get(name):
+            values[parameter.name] = _parse_whole(given[name], name, parameter)
         else:
-            found[one.name] = given.get(name) or one.default
-    return found
+            values[parameter.name] = given.get(name) or parameter.default
+    return values
 
 
-def _whole(text: str | None, field: str, otherwise: Any) -> Any:
-    if not text:
-        return otherwise
+def _parse_whole(text: str, name: str, parameter: Parameter) -> int:
     if not (text.isascii() and text.isdecimal() and len(text) < 10):
-        raise ValidationError(field, f"'{field}' is not a whole number.")
-    return int(text)
+        raise ValidationError(name, f"'{name}' is not a whole number.")
+    value = int(text)
+    if not (parameter.low or 0) <= value <= (parameter.high or value):
+        raise ValidationError(name, f"The {name} must be from {parameter.low:g} to {parameter.high:,g}.")
+    return value

@@ -1,4 +1,4 @@
-"""Every resource of the HTTP API: the one table that the server and the OpenAPI document are made from."""
+"""The table of all resources of the HTTP API, from which the server and the OpenAPI document are made."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pydantic import BaseModel, TypeAdapter
 from engram.http import entries, reads, shapes, tools, writes
 from engram.http.calls import JSON, MERGE_PATCH
 from engram.http.conditions import KEY_HEADER, MATCH_HEADER, NONE_MATCH_HEADER
-from engram.mcp.tools.arguments import annotation
+from engram.mcp.tools.arguments import make_annotation
 from engram.mcp.tools.core import TOOLS
 from engram.mcp.tools.schema import compact
 from engram.operations.description import HTTP, Operation
@@ -23,17 +23,16 @@ if TYPE_CHECKING:
 
 ROOT = "/api/v1"
 DOCUMENT = f"{ROOT}/openapi.json"
-PUBLIC = frozenset(
-    {f"{ROOT}/health", "/health"}
-)  # answered without the token, and then without a word about the store
+# These need no token, but without it tell nothing about the store.
+PUBLIC = frozenset({f"{ROOT}/health", "/health"})
 
 
 class Resource(NamedTuple):
-    """One operation: method, path below /api/v1, what does it, what it takes and answers.
+    """A method and a path below /api/v1, its handler, and the description of its requests and answers.
 
-    `takes` are JSON schemas of which the body has one; `answers` is the model of the answer, its schema, or its media type;
-    `parameters` are those of the query string, `headers` those of the request that count here, `media` the types that
-    the body may have; `statuses` are what it may answer besides what all share.
+    `answers` is the model of the answer, its schema, or its media type; `takes` are the possible schemas of the body.
+    `parameters` are those of the query string, `headers` those of the request that it uses, `media` the types of the
+    body. `statuses` are those of its answers besides the ones that all resources share.
     """
 
     method: str
@@ -51,17 +50,17 @@ class Resource(NamedTuple):
 
 
 def _query_string(operation: Operation) -> tuple[dict[str, Any], ...]:
-    """Return the parameters of an operation as those of a query string, which names each item of a list by itself."""
+    """Return the parameters of an operation for a query string, where each item of a list is a parameter."""
     return tuple(
         {
-            "name": one.item or one.name,
+            "name": parameter.item or parameter.name,
             "in": "query",
             "required": False,
-            "schema": compact(TypeAdapter(annotation(one)).json_schema())
-            | ({"default": one.default} if one.default not in (None, "", ()) else {}),
-            "description": one.help[:1].upper() + one.help[1:],
+            "schema": compact(TypeAdapter(make_annotation(parameter)).json_schema())
+            | ({"default": parameter.default} if parameter.default not in (None, "", ()) else {}),
+            "description": parameter.help[:1].upper() + parameter.help[1:],
         }
-        for one in operation.offered(HTTP)
+        for parameter in operation.offered(HTTP)
     )
 
 
@@ -72,34 +71,37 @@ _ENTRY = {
     **_RECORD,
     "properties": {**_RECORD["properties"], **shapes.Sent.model_json_schema()["properties"]},
 }
-_SEVERAL = {
-    **shapes.Batch.model_json_schema(),
-    "properties": {
-        **shapes.Batch.model_json_schema()["properties"],
-        "lore": {"type": "array", "items": _ENTRY, "minItems": 1, "maxItems": shapes.MOST_LORE},
-    },
+_SEVERAL = shapes.Batch.model_json_schema()
+_SEVERAL["properties"]["lore"] = {
+    "type": "array",
+    "items": _ENTRY,
+    "minItems": 1,
+    "maxItems": shapes.MOST_LORE,
 }
 
 _JUDGED = (_FEEDBACK, shapes.FeedbackList)
 _MERGE = (JSON, MERGE_PATCH)
-_SENT, _NAMED = (408, 413, 415, 422), (404, 409, 422)  # errors of what has a body, of what names an entry
+_SENT, _NAMED = (
+    (408, 413, 415, 422),
+    (404, 409, 422),
+)  # errors of requests with a body; of those that name an entry
 _ONCE, _STILL, _NEW = (KEY_HEADER,), (KEY_HEADER, MATCH_HEADER), (KEY_HEADER, MATCH_HEADER, NONE_MATCH_HEADER)
 _TOOLS = [
     Resource(
-        "POST", f"/tools/{tool.name}", tools.handler_of(tool), tool.name, tool.fn_metadata.output_schema or {}, (tool.parameters,),
-        (), (404, 409, *_SENT),
+        "POST", f"/tools/{tool.name}", tools.make_handler(tool), tool.name, tool.fn_metadata.output_schema or {},
+        (tool.parameters,), (), (404, 409, *_SENT),
     )
-    for tool in tools.tools()
+    for tool in tools.list_tools()
 ]  # fmt: skip
 RESOURCES = (
-    Resource("POST", "/lore", writes.take_in, "recordLore", shapes.Ingest, (_ENTRY, _SEVERAL), (), (409, *_SENT), True, _ONCE),
+    Resource("POST", "/lore", writes.record, "recordLore", shapes.Ingest, (_ENTRY, _SEVERAL), (), (409, *_SENT), True, _ONCE),
     Resource("GET", "/lore", reads.listing, "listLore", shapes.Listed, (), _query_string(LIST), (422,)),
     Resource("GET", "/lore/delta", reads.list_changes, "changedLore", shapes.Changed, (), _query_string(DELTA), (410, 422)),
     Resource("GET", "/lore/snapshot", reads.everything, "allLore", "application/x-ndjson"),
     Resource(
         "POST", "/lore/feedback", writes.feedback, "judgeLore", shapes.FeedbackDone, _JUDGED, (), (*_NAMED, *_SENT), False, _ONCE
     ),
-    Resource("GET", "/lore/{id}", reads.one, "readLore", shapes.OneLore, (), (), (304, *_NAMED), False, (NONE_MATCH_HEADER,)),
+    Resource("GET", "/lore/{id}", reads.entry, "readLore", shapes.OneLore, (), (), (304, *_NAMED), False, (NONE_MATCH_HEADER,)),
     Resource("PUT", "/lore/{id}", entries.put, "putLore", shapes.PutDone, (shapes.Whole,), (), (409, 412, *_SENT), True, _NEW),
     Resource(
         "PATCH", "/lore/{id}", entries.change, "changeLore", shapes.Patched, (shapes.Changes,), (), (412, *_NAMED, *_SENT),

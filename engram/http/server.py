@@ -1,4 +1,4 @@
-"""The HTTP API as an app, and serving it: routes from the table, errors as problems, everything behind the entrance."""
+"""The HTTP API as an app: routes from the table of resources, errors as problems, all behind the entrance."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from engram import serving
-from engram.adapters import heap_limits
 from engram.domain.errors import EngramError, ValidationError
 from engram.domain.text.safe_text import safe_text
 from engram.http import openapi, problems
@@ -31,17 +30,17 @@ if TYPE_CHECKING:
 
     Handler = Callable[[Request], Awaitable[Response]]
 
-_SHORT = ("/health", "/metrics")  # where monitors look by habit
-_SENTENCES = {404: "There is no such address.", 405: "This address does not take that method."}
+_AT_TOP = ("/health", "/metrics")  # also served at the top, where monitors look
+_MESSAGES = {404: "There is no such address.", 405: "This address does not take that method."}
 
 
 def build(memory: Memory, rules: TransportSecuritySettings, token: str, limits: Limits) -> ASGIApp:
-    """The app on a memory, for callers with the token by way of these hosts."""
+    """Build the app on a memory, behind checks of the token, hosts, origins and limits."""
     by_path: dict[str, dict[str, Resource]] = {}
     for resource in RESOURCES:
-        for path in (ROOT + resource.path, *([resource.path] if resource.path in _SHORT else [])):
+        for path in (ROOT + resource.path, *([resource.path] if resource.path in _AT_TOP else [])):
             by_path.setdefault(path, {})[resource.method] = resource
-    routes = [Route(path, _one_of(found), methods=list(found)) for path, found in by_path.items()]
+    routes = [Route(path, _make_handler(found), methods=list(found)) for path, found in by_path.items()]
     app = Starlette(
         routes=[*routes, Route(DOCUMENT, _document), Route("/openapi.json", _document)],
         exception_handlers={HTTPException: _handle_unserved},
@@ -51,19 +50,18 @@ def build(memory: Memory, rules: TransportSecuritySettings, token: str, limits: 
 
 
 def serve_api(memory: Memory, address: serving.Address, limits: Limits) -> int:
-    """Serve until the process is ended; returns the exit code. Raises EngramError where it cannot begin."""
+    """Serve until the process is ended; returns the exit code. Raises EngramError if it cannot start."""
     serving.check_packages()
     log_to_stderr("serve")
-    heap_limits.limit_arenas()
-    rules = serving.transport_rules(address)
-    token, place = serving.token_of(memory.engram.store.places.state)
-    listening = serving.listen(address)
-    serving.announce(address, listening, ROOT, place)
-    return serving.serve(build(memory, rules, token, limits), listening, address, limits, memory.leave)
+    return serving.serve_app(
+        lambda rules, token: build(memory, rules, token, limits),
+        lambda: memory.engram.store.places.state,
+        address, ROOT, limits, memory.leave,
+    )  # fmt: skip
 
 
-def _one_of(resources: dict[str, Resource]) -> Handler:
-    """The handler of one path, for each method; errors are answered as problems."""
+def _make_handler(resources: dict[str, Resource]) -> Handler:
+    """Return the handler of a path, for resources by method. It answers errors as problems."""
 
     async def handle(request: Request) -> Response:
         try:
@@ -71,18 +69,18 @@ def _one_of(resources: dict[str, Resource]) -> Handler:
             _check_parameters(request, resource)
             return await resource.handler(request)
         except problems.ProblemError as problem:
-            return problems.response(problem, request.url.path)
+            return problems.to_response(problem, request.url.path)
         except EngramError as error:
-            return problems.response(problems.of_engram(error), request.url.path)
-        except Exception as error:  # noqa: BLE001 - a bug of ours must not end a connection without a word
+            return problems.to_response(problems.from_engram_error(error), request.url.path)
+        except Exception as error:  # noqa: BLE001 - a bug must not close a connection without an answer
             return _handle_unexpected(request, error)
 
     return handle
 
 
 def _check_parameters(request: Request, resource: Resource) -> None:
-    """Refuse what the query string asks and nothing would do: a scope, for instance. Raises ProblemError."""
-    if resource.path in _SHORT:  # monitors add what they like
+    """Raise ProblemError for unknown parameters of the query string, such as a scope."""
+    if resource.path in _AT_TOP:  # monitors add their own
         return
     known = [parameter["name"] for parameter in resource.parameters]
     unknown = next((name for name in request.query_params if name not in known), None)
@@ -95,25 +93,25 @@ def _check_parameters(request: Request, resource: Resource) -> None:
 
 def _refusal(refused: RefusedError, path: str) -> Response:
     problem = problems.refusal(refused.status, refused.code, refused.message, refused.hint, refused.headers)
-    return problems.response(problem, path)
+    return problems.to_response(problem, path)
 
 
 async def _document(_request: Request) -> Response:
-    return JSONResponse(openapi.document())
+    return JSONResponse(openapi.build_document())
 
 
 async def _handle_unserved(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    sentence = _SENTENCES.get(error.status_code, f"{error.detail}.")
+    message = _MESSAGES.get(error.status_code, f"{error.detail}.")
     code = "not-found" if error.status_code == 404 else "not-allowed"
-    problem = problems.refusal(error.status_code, code, sentence, f"See {DOCUMENT}.", error.headers)
-    return problems.response(problem, request.url.path)
+    problem = problems.refusal(error.status_code, code, message, f"See {DOCUMENT}.", error.headers)
+    return problems.to_response(problem, request.url.path)
 
 
 def _handle_unexpected(request: Request, error: Exception) -> Response:
-    """An error that should not happen; the line on standard error says which."""
+    """Answer an error that should not happen, and log it to standard error."""
     sys.stderr.write(f"engram serve: {type(error).__name__}: {error}\n")
     problem = problems.refusal(
         500, "internal", f"An error that should not happen: {type(error).__name__}.", "Please report it."
     )
-    return problems.response(problem, request.url.path)
+    return problems.to_response(problem, request.url.path)

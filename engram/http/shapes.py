@@ -1,6 +1,7 @@
-"""What the HTTP API takes and answers, where that is not what a tool of the MCP server takes already.
+"""Requests and answers of the HTTP API that are not arguments of an MCP tool.
 
-The argument types of the tools (`engram.mcp.tools`) are used as they are, so both say the same of an entry, a query, a vote.
+Docstrings and descriptions are part of the OpenAPI document. The arguments of the tools (`engram.mcp.tools`) are used as
+they are, so that both front ends describe entries, queries and judgements alike.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from engram.domain.entry.lore import STATUSES
 from engram.mcp.results import Judgement
-from engram.mcp.tools.arguments import annotation
+from engram.mcp.tools.arguments import make_annotation
 from engram.operations.description import HTTP, Operation
 from engram.operations.edit import EDIT
 from engram.operations.record import RECORD
@@ -68,21 +69,21 @@ class _Syncing(Shape):
     """With which remote (its usual one where none is named), whether to bring in and to send, and how long to wait."""
 
 
-def shape(name: str, base: type[Shape], operation: Operation, **changes: dict[str, Any]) -> type[Shape]:
-    """Return a request with what HTTP takes of an operation besides what `base` has.
+def make_shape(name: str, base: type[Shape], operation: Operation, **changes: dict[str, Any]) -> type[Shape]:
+    """Create the model of a request: the fields of `base`, and the parameters of an operation that HTTP offers.
 
-    `changes` say by parameter what is different over HTTP.
+    `changes` override fields of parameters, by parameter.
     """
     fields: dict[str, Any] = {
-        one.name: (annotation(one), ... if one.required else one.default)
-        for one in operation.offered(HTTP, **changes)
+        parameter.name: (make_annotation(parameter), ... if parameter.required else parameter.default)
+        for parameter in operation.offered(HTTP, **changes)
     }
     return create_model(name, __base__=base, __doc__=base.__doc__, **fields)
 
 
-Changes = shape("Changes", _Changing, EDIT)
-Whole = shape("Whole", _Replacing, RECORD, status={"default": "", "choices": ("", *STATUSES)})
-Syncing = shape("Syncing", _Syncing, SYNC, timeout={"default": 60, "high": 600})
+Changes = make_shape("Changes", _Changing, EDIT)
+Whole = make_shape("Whole", _Replacing, RECORD, status={"default": "", "choices": ("", *STATUSES)})
+Syncing = make_shape("Syncing", _Syncing, SYNC, timeout={"default": 60, "high": 600})
 
 
 class Tidying(Shape):

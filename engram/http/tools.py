@@ -1,11 +1,11 @@
-"""Tools of the MCP server as resources: the same arguments, and the data of the same answers, from the same functions."""
+"""MCP tools as resources: the same functions, with the same arguments and the data of their answers."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engram.http.calls import Json, arguments_of, body_of, caller_of
-from engram.mcp.caller import speaking_for
+from engram.http.calls import Json, caller_of, parse_arguments, read_body
+from engram.mcp.caller import bind_caller
 from engram.mcp.tools import tools_of
 
 if TYPE_CHECKING:
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
     Handler = Callable[[Request], Awaitable[Response]]
 
 SETS = ("explore", "skills", "graph", "team")
-_OWN = "recall_skill"  # it changes nothing but counts of use
+_ALSO = "recall_skill"  # changes only counts of use
 
 
-def tools() -> list[LoreTool]:
-    """The tools that are resources: of these sets what does not change lore, and has no resource of its own."""
-    return [tool for tool in tools_of(SETS) if tool.name == _OWN or tool.only_reads]
+def list_tools() -> list[LoreTool]:
+    """Return the tools that are resources: those of the sets that do not change lore."""
+    return [tool for tool in tools_of(SETS) if tool.name == _ALSO or tool.only_reads]
 
 
-def handler_of(tool: LoreTool) -> Handler:
-    """What answers a request for a tool; its docstring is the tool's."""
+def make_handler(tool: LoreTool) -> Handler:
+    """Return the handler of requests for a tool. Its docstring is the tool's description."""
 
     async def handle(request: Request) -> Response:
-        arguments = arguments_of(tool, await body_of(request))
-        with speaking_for(request.app.state.memory, caller_of(request)):
+        arguments = parse_arguments(tool, await read_body(request))
+        with bind_caller(request.app.state.memory, caller_of(request)):
             result = await tool.fn(**arguments)
         return Json(result.structured_content)
 

@@ -1,4 +1,4 @@
-"""Resources that take lore in, and judgements of entries."""
+"""Resources that record and judge lore."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from engram.adapters.files.durable import atomic
 from engram.domain.entry import times
 from engram.domain.errors import ValidationError
-from engram.http.calls import arguments_of, body_of, note_sender, parse_body
+from engram.http.calls import note_sender, parse_arguments, parse_body, read_body
 from engram.http.conditions import Reply, entity_tag, write
 from engram.http.problems import ProblemError
 from engram.http.shapes import Batch, FeedbackList, Sent
@@ -28,70 +28,64 @@ if TYPE_CHECKING:
 _OUTCOMES = ("helpful", "not_relevant", "incorrect")
 
 
-async def take_in(request: Request) -> Response:
+async def record(request: Request) -> Response:
     """One entry, or several as `{"lore": […]}` or a list: each is accepted, merged or rejected on its own."""
-    body = await body_of(request)
+    body = await read_body(request)
     several = isinstance(body, list) or (isinstance(body, dict) and "lore" in body)
     batch = parse_body(Batch, {"lore": body} if isinstance(body, list) else body) if several else None
     items, source_id = (batch.lore, batch.source_id) if batch else ([body], "")
     note_sender(request, source_id)
-    read = [_read(item, f"lore[{number}]" if several else "", source_id) for number, item in enumerate(items)]
-    drafts = [one for one in read if isinstance(one, Draft)]
-    for one in read:
-        if isinstance(one, ProblemError) and not several:
-            raise one
+    parsed = [
+        _parse_entry(item, f"lore[{at}]" if several else "", source_id) for at, item in enumerate(items)
+    ]
+    drafts = [entry for entry in parsed if isinstance(entry, Draft)]
+    if not several and isinstance(parsed[0], ProblemError):
+        raise parsed[0]
 
-    def do(engram: Engram) -> Reply:
+    def work(engram: Engram) -> Reply:
         done = iter(engram.record_all(drafts))
-        results = [next(done) if isinstance(one, Draft) else one for one in read]
-        for one in results:
-            if isinstance(one, Ingested) and one.error and not several:
-                raise one.error
-        outcomes = [_outcome(engram, number, one) for number, one in enumerate(results)]
-        only = (
-            {}
-            if several
-            else {"location": f"{request.url.path}/{outcomes[0]['id']}", **entity_tag(outcomes[0]["digest"])}
-        )
-        sums = _sums(outcomes)
-        return Reply(sums, 201 if only and sums[ACCEPTED] else 200, only)
+        results = [next(done) if isinstance(entry, Draft) else entry for entry in parsed]
+        if not several and isinstance(results[0], Ingested) and results[0].error:
+            raise results[0].error
+        outcomes = [_outcome(engram, number, result) for number, result in enumerate(results)]
+        summary = _summarize(outcomes)
+        if several:
+            return Reply(summary)
+        headers = {"location": f"{request.url.path}/{outcomes[0]['id']}", **entity_tag(outcomes[0]["digest"])}
+        return Reply(summary, 201 if summary[ACCEPTED] else 200, headers)
 
-    return await write(request, body, do, index=False)
+    return await write(request, body, work, index=False)
 
 
-def _sums(outcomes: list[dict[str, Any]]) -> dict[str, Any]:
+def _summarize(outcomes: list[dict[str, Any]]) -> dict[str, Any]:
     return {
-        **{name: sum(one["outcome"] == name for one in outcomes) for name in (ACCEPTED, MERGED, REJECTED)},
-        "errors": [_sentence(one) for one in outcomes if one["outcome"] == REJECTED],
+        **{name: sum(item["outcome"] == name for item in outcomes) for name in (ACCEPTED, MERGED, REJECTED)},
+        "errors": [_describe_error(item) for item in outcomes if item["outcome"] == REJECTED],
         "lore": outcomes,
     }
 
 
-def _read(item: Any, at: str, source_id: str) -> Draft | ProblemError:
-    """An entry that was sent as a draft; in a batch a wrong one stops no other."""
+def _parse_entry(item: Any, at: str, source_id: str) -> Draft | ProblemError:
+    """Return a sent entry as a draft, or what is wrong with it: a wrong one of a batch does not stop the others."""
     try:
-        own = item if isinstance(item, dict) else {}
-        sent = parse_body(
-            Sent, {name: own[name] for name in Sent.model_fields if own.get(name) is not None}, at
-        )
-        rest = {
-            name: value for name, value in own.items() if name not in Sent.model_fields and value is not None
-        }
-        found = arguments_of(TOOLS["recall_record"], rest if own else item, at)
-        client = plain_name(sent.source_id or source_id)
-        context = (found["context"],) if found["context"] else ()
+        own, fields = {}, item
+        if isinstance(item, dict):
+            fields = {name: value for name, value in item.items() if value is not None}
+            own = {name: fields.pop(name) for name in Sent.model_fields if name in fields}
+        sent = parse_body(Sent, own, at)
+        found = parse_arguments(TOOLS["recall_record"], fields, at)
         return Draft(
-            **{**found, "context": context},
+            **{**found, "context": (found["context"],) if found["context"] else ()},
             id=sent.id.upper(),
-            created_at=_moment(sent.created_at, at),
-            client=client,
+            created_at=_parse_time(sent.created_at, at),
+            client=plain_name(sent.source_id or source_id),
         )
     except ProblemError as problem:
         return problem
 
 
-def _moment(text: str, at: str) -> datetime | None:
-    """Raises ProblemError for what is no time."""
+def _parse_time(text: str, at: str) -> datetime | None:
+    """Parse `created_at`; None for "". Raises ProblemError."""
     try:
         return times.parse(text) if text else None
     except (ValueError, OverflowError):
@@ -102,20 +96,25 @@ def _moment(text: str, at: str) -> datetime | None:
         ) from None
 
 
-def _outcome(engram: Engram, number: int, one: Ingested | ProblemError) -> dict[str, Any]:
-    if isinstance(one, ProblemError):
-        return {"index": number, "outcome": REJECTED, "error": one.error.as_dict()}
-    outcome: dict[str, Any] = {"index": number, "outcome": one.outcome, "id": one.id, "path": one.path}
-    where = reach(engram.store, one.scope)
-    outcome["digest"] = atomic.current_digest(where.files.absolute(one.path)) or "" if one.path else ""
-    outcome["scope"] = one.scope
-    outcome["similar"] = [twin._asdict() for twin in one.similar]
-    outcome |= {"pending": one.pending} if one.pending else {}
-    return outcome | ({"error": one.error.as_dict()} if one.error else {})
+def _outcome(engram: Engram, number: int, result: Ingested | ProblemError) -> dict[str, Any]:
+    if isinstance(result, ProblemError):
+        return {"index": number, "outcome": REJECTED, "error": result.error.as_dict()}
+    files = reach(engram.store, result.scope).files
+    return {
+        "index": number,
+        "outcome": result.outcome,
+        "id": result.id,
+        "path": result.path,
+        "digest": atomic.current_digest(files.absolute(result.path)) or "" if result.path else "",
+        "scope": result.scope,
+        "similar": [twin._asdict() for twin in result.similar],
+        **({"pending": result.pending} if result.pending else {}),
+        **({"error": result.error.as_dict()} if result.error else {}),
+    }
 
 
-def _sentence(outcome: dict[str, Any]) -> str:
-    """`lore[1].content: …`."""
+def _describe_error(outcome: dict[str, Any]) -> str:
+    """Return the error of a rejected entry, such as `lore[1].content: …`."""
     error = outcome["error"]
     place = f"lore[{outcome['index']}]"
     field = str(error.get("field", ""))
@@ -125,18 +124,19 @@ def _sentence(outcome: dict[str, Any]) -> str:
 
 async def feedback(request: Request) -> Response:
     """Judge lore: lists of refs or ids by outcome, or one by one."""
-    body = await body_of(request)
+    body = await read_body(request)
     if isinstance(body, dict) and "feedback" in body:
         listed = parse_body(FeedbackList, body)
         note_sender(request, listed.source_id)
         judgements: dict[str, Any] = {
-            name: tuple(one.id for one in listed.feedback if one.outcome == name) for name in _OUTCOMES
+            name: tuple(judgement.id for judgement in listed.feedback if judgement.outcome == name)
+            for name in _OUTCOMES
         }
     else:
-        judgements = arguments_of(TOOLS["recall_feedback"], body)
+        judgements = parse_arguments(TOOLS["recall_feedback"], body)
 
-    def do(engram: Engram) -> Reply:
-        updated = [one._asdict() for one in engram.feedback(**judgements)]
+    def work(engram: Engram) -> Reply:
+        updated = [judgement._asdict() for judgement in engram.feedback(**judgements)]
         return Reply({"updated": updated, "updates": updated})
 
-    return await write(request, body, do)
+    return await write(request, body, work)

@@ -1,7 +1,7 @@
-"""Who is calling: what the server knows of a client before any tool, resource or prompt is at work.
+"""The caller of a tool, resource, prompt or completion: its session, agent and folders.
 
-The SDK hands a call's context to tools only; static resources and completions get none. So a middleware notes
-it for all of them, and asks the client where it works the first time that this matters.
+The SDK passes a call's context only to tools, not to static resources and completions. So a middleware keeps it in a
+context variable for all of them, and asks the client for its folders the first time that they matter.
 """
 
 from __future__ import annotations
@@ -27,24 +27,27 @@ if TYPE_CHECKING:
     Work = Callable[[Engram], T]
 
 
-_ASKING = {"tools/call", "resources/read", "prompts/get"}  # these can ask back, in every protocol
-_USING = _ASKING | {"completion/complete"}
+_CAN_ASK = {
+    "tools/call",
+    "resources/read",
+    "prompts/get",
+}  # may ask the client back, in every version of the protocol
+_USE_STORE = _CAN_ASK | {"completion/complete"}
 _current: ContextVar[tuple[Memory, Caller]] = ContextVar("engram_caller")
 
 
 class Callers:
-    """The middleware of a server."""
+    """The middleware of a server on a memory. Over stdio, the process is one session."""
 
     def __init__(self, memory: Memory) -> None:
-        """`memory` is the server's; a process that serves one client over stdio is one session."""
         self._memory = memory
         self._session = named_session(os.environ) or f"mcp-{os.getpid()}-{time.time_ns():x}"
 
     async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-        """Note who is calling, then go on."""
-        if ctx.method not in _USING:
+        """Bind the caller, then handle the request."""
+        if ctx.method not in _USE_STORE:
             return await call_next(ctx)
-        if ctx.method in _ASKING and self._memory.wants_folders:
+        if ctx.method in _CAN_ASK and self._memory.wants_folders:
             found = await folders.ask(ctx)
             if isinstance(found, dict):
                 return found
@@ -53,7 +56,7 @@ class Callers:
         return await call_next(ctx)
 
     def _caller(self, ctx: ServerRequestContext[Any, Any]) -> Caller:
-        """Over HTTP each connection is a session of its own, and the environment says nothing of the agent."""
+        """Return the caller. Over HTTP each connection is its own session, and the environment does not name the agent."""
         client = ctx.session.client_params
         agent = folders.agent_of(client.client_info.name) if client else ""
         headers = getattr(ctx.request, "headers", None)
@@ -65,8 +68,8 @@ class Callers:
 
 
 @contextmanager
-def speaking_for(memory: Memory, caller: Caller) -> Iterator[None]:
-    """Within this, `use` works on this memory for this caller: for who calls a tool without the protocol."""
+def bind_caller(memory: Memory, caller: Caller) -> Iterator[None]:
+    """Make `use` work on a memory for a caller, to call a tool without the protocol."""
     token = _current.set((memory, caller))
     try:
         yield
@@ -75,6 +78,6 @@ def speaking_for(memory: Memory, caller: Caller) -> Iterator[None]:
 
 
 async def use(work: Work[T], *, index: bool = True, apart: bool = False) -> T:
-    """What `work` returns for the server's store, as the session and agent that is calling; see `Memory.run`."""
+    """Return the result of `work` on the server's store, as the calling session and agent; see `Memory.run`."""
     memory, caller = _current.get()
     return await memory.run(caller, work, index=index, apart=apart)

@@ -1,4 +1,4 @@
-"""Completions: the categories, tags, refs and ids that an argument may begin to name."""
+"""Completions of arguments: categories, tags, refs and ids."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from engram.mcp.caller import use
 from engram.operations.description import CATEGORY, REF, TAG
 from engram.operations.values import values
 
-_MOST = 100  # as the protocol allows
+_MOST = 100  # the limit of the protocol
 _KINDS = (CATEGORY, TAG, REF)
 
 
@@ -25,7 +25,7 @@ async def complete(
     argument: CompletionArgument,
     context: CompletionContext | None,  # noqa: ARG001 - the SDK's signature
 ) -> Completion | None:
-    """The values that `argument` may become; none for arguments that are free text."""
+    """Complete an argument; None for free text."""
     kind = REF if isinstance(reference, ResourceTemplateReference) else argument.name
     if kind not in _KINDS:
         return None

@@ -1,7 +1,7 @@
-"""How what keeps a memory in order looks to an agent: plans, changes, the review queue; short, and every text made harmless.
+"""Consolidation plans, changes and the review queue as agents see them: short, with every text neutralized.
 
-The queue is a person's. An agent sees of it what is about lore that it may read, and decides about these alone: what waits
-until a person accepts it (pending, held), what two clones wrote at once, and files that cannot be read are not shown.
+The queue belongs to a person. An agent sees, and may decide about, only the items about lore that it may read. Entries
+that wait for a person (pending, held), conflicts between clones and unreadable files are not shown.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ if TYPE_CHECKING:
     from engram.usecases.recording.promote import Promoted
 
 REVIEWED = (CONTRADICTION, DUPLICATE, JUNK, STALE, WEAK)
-_STEPS = 10  # that an answer shows; it counts the others
-_ASKED = 2000  # ids in one question
-_SEEN = "SELECT id FROM lore WHERE id IN (SELECT value FROM json_each(:ids))"
+_MOST_STEPS = 10  # in an answer, which counts the others
+_MOST_IDS = 2000  # in one query
+_READABLE = "SELECT id FROM lore WHERE id IN (SELECT value FROM json_each(:ids))"
 _UNDO = "`engram undo` takes it back."
 
 
 class PlannedStep(BaseModel):
-    """A step of a plan: the entries it is about, the one that stays first."""
+    """A step of a plan; of its entries, the first is the one that stays."""
 
     id: str
     kind: str
@@ -54,7 +54,7 @@ class PlannedStep(BaseModel):
 
 
 class Tidied(BaseModel):
-    """A plan, or what was done of one: how many steps of each kind; `steps` are the first of them."""
+    """A plan, or the result of one: the number of steps of each kind, and the first steps."""
 
     applied: bool
     counts: dict[str, int] = {}
@@ -75,7 +75,7 @@ class Copied(BaseModel):
 
 
 class Promotion(BaseModel):
-    """What became of entries that were to be copied."""
+    """The results of copying entries."""
 
     promoted: list[Copied] = []
 
@@ -90,8 +90,8 @@ class Changed(BaseModel):
     pending: str = ""
 
 
-class Waits(BaseModel):
-    """An item of the review queue, and what can be decided about it."""
+class QueueItem(BaseModel):
+    """An item of the review queue, with the possible decisions."""
 
     id: str
     kind: str
@@ -103,58 +103,62 @@ class Waits(BaseModel):
 
 
 class Reviewed(BaseModel):
-    """The items of a list, or what a decision changed."""
+    """The items of the queue, or the result of a decision."""
 
     notice: str = ""
-    items: list[Waits] = []
+    items: list[QueueItem] = []
     total: int = 0
     decided: str = ""
     lore: list[str] = []
 
 
-def would(plan: Plan) -> str:
-    """What a plan does, as words after `this would`; "" for nothing."""
+def describe_plan(plan: Plan) -> str:
+    """Describe what a plan does, in words that fit after `this would`; "" for nothing."""
     counts = {kind: sum(step.kind == kind for step in plan.selected) for kind in KINDS}
     return ", ".join(f"{kind} {count} ({EFFECTS[kind]})" for kind, count in counts.items() if count)
 
 
 def present_plan(plan: Plan, *, declined: bool = False) -> CallToolResult:
-    """A plan that was only looked at."""
+    """Present a plan that was not carried out."""
     if not plan.steps and not plan.withheld:
         return answer("Nothing to tidy up.", Tidied(applied=False))
-    shown = [_step(step) for step in plan.selected[:_STEPS]]
+    shown = [_step(step) for step in plan.selected[:_MOST_STEPS]]
     data = Tidied(
         applied=False, counts=plan.by_kind, rehearsal=plan.rehearsal.sentence, notice=NOTICE, steps=shown,
         more=len(plan.selected) - len(shown), left_to_people=len(plan.left) + len(plan.withheld),
     )  # fmt: skip
     head = "Nothing was changed: the user does not want it." if declined else "Nothing was changed yet."
-    lines = [NOTICE, f"{head} Plan: {would(plan) or 'nothing'}; {data.rehearsal}.", *map(_step_text, shown)]
+    lines = [
+        NOTICE,
+        f"{head} Plan: {describe_plan(plan) or 'nothing'}; {data.rehearsal}.",
+        *map(_step_text, shown),
+    ]
     lines += [f"… {data.more} more steps"] if data.more else []
     lines += [f"{data.left_to_people} left to people: `engram consolidate`."] if data.left_to_people else []
     return answer("\n".join(lines), data)
 
 
 def apply_plan(engram: Engram, plan: Plan) -> CallToolResult:
-    """Do a plan, and say what was done."""
+    """Carry out a plan, and present the result."""
     done = engram.apply(plan)
     undo = _UNDO if engram.store.places.owns_branch else ""
-    data = Tidied(applied=True, counts=done.done, lore=list(done.lore[:_STEPS]))
+    data = Tidied(applied=True, counts=done.done, lore=list(done.lore[:_MOST_STEPS]))
     summary = ", ".join(f"{kind} {count}" for kind, count in done.done.items()) or "nothing was left to do"
     return answer(f"Done: {summary}. {undo}".rstrip(), data)
 
 
 def present_promotion(done: Sequence[Promoted]) -> CallToolResult:
-    """What became of entries that were copied to another scope."""
-    rows = [Copied(id=one.lore.id, status=one.status, scope=one.to) for one in done]
+    """Present the results of copying entries to another scope."""
+    rows = [Copied(id=promoted.lore.id, status=promoted.status, scope=promoted.to) for promoted in done]
     lines = [
-        f"{row.id} {row.status}: {row.scope}\n{quote(one.lore.title)}"
-        for row, one in zip(rows, done, strict=True)
+        f"{row.id} {row.status}: {row.scope}\n{quote(promoted.lore.title)}"
+        for row, promoted in zip(rows, done, strict=True)
     ]
     return answer("\n".join(lines), Promotion(promoted=rows))
 
 
 def present_change(shown: Shown) -> CallToolResult:
-    """An entry after a change."""
+    """Present an entry after a change."""
     lore = shown.lore
     tags = [neutralize(tag, is_checked=False) for tag in lore.tags]
     data = Changed(id=lore.id, category=lore.category, status=lore.status, tags=tags, pending=shown.pending)
@@ -163,29 +167,30 @@ def present_change(shown: Shown) -> CallToolResult:
     return answer(f"{' · '.join(facts)}\n{quote(lore.title)}{waits}", data)
 
 
-def waiting(engram: Engram, kinds: Sequence[str], limit: int) -> CallToolResult:
-    """What an agent may decide about, the most urgent first."""
-    _check(kinds)
-    found = _readable(engram, engram.review(kinds=kinds or REVIEWED).items)
-    rows = [_waits(item) for item in found[:limit]]
-    data = Reviewed(notice=NOTICE if rows else "", items=rows, total=len(found))
-    lines = [f"{len(rows)} of {len(found)}", *map(_waits_text, rows)] if rows else ["Nothing waits."]
-    return answer("\n".join([*([NOTICE] if rows else []), *lines]), data)
+def present_queue(engram: Engram, kinds: Sequence[str], limit: int) -> CallToolResult:
+    """Present the items that an agent may decide about, the most urgent first. Raises UsageError."""
+    _check_kinds(kinds)
+    found = _filter_readable(engram, engram.review(kinds=kinds or REVIEWED).items)
+    if not found:
+        return answer("Nothing waits.", Reviewed())
+    rows = [_queue_item(item) for item in found[:limit]]
+    lines = [NOTICE, f"{len(rows)} of {len(found)}", *map(_item_text, rows)]
+    return answer("\n".join(lines), Reviewed(notice=NOTICE, items=rows, total=len(found)))
 
 
-def decision_of(engram: Engram, item: str, decision: str) -> str:
-    """What a decision means, after `this would`. Raises NotFoundError, AmbiguousError, UsageError."""
+def describe_decision(engram: Engram, item: str, decision: str) -> str:
+    """Describe a decision, in words that fit after `this would`. Raises NotFoundError, AmbiguousError, UsageError."""
     found = _find_item(engram, item)
     title = neutralize(found.title, is_checked=False)
     return f"{decision} {found.id}: {allowed_decisions(found.kind)[_check_decision(found, decision)]} (“{title}”)"
 
 
 def apply_decision(engram: Engram, item: str, decision: str) -> CallToolResult:
-    """Decide, and say what was done."""
+    """Decide about an item, and present the result."""
     found = _find_item(engram, item)
     done = engram.decide(found, _check_decision(found, decision))
-    what = f"{decision}: {allowed_decisions(found.kind)[decision]}"
-    return answer(f"{found.id} {what}.", Reviewed(decided=what, lore=list(done.lore)))
+    decided = f"{decision}: {allowed_decisions(found.kind)[decision]}"
+    return answer(f"{found.id} {decided}.", Reviewed(decided=decided, lore=list(done.lore)))
 
 
 def _step(step: Step) -> PlannedStep:
@@ -197,25 +202,25 @@ def _step_text(step: PlannedStep) -> str:
     return f"{step.id} {step.kind} {' '.join(step.lore)}\n{quote(step.title)}\n{quote(step.why)}"
 
 
-def _waits(item: Item) -> Waits:
+def _queue_item(item: Item) -> QueueItem:
     decisions = {name: what for name, what in allowed_decisions(item.kind).items() if name != EDIT}
-    return Waits(
+    return QueueItem(
         id=item.id, kind=item.kind, lore=list(item.lore), title=neutralize(item.title, is_checked=False),
         why=neutralize(item.why, is_checked=False), proposal=item.proposal, decisions=decisions,
     )  # fmt: skip
 
 
-def _waits_text(item: Waits) -> str:
-    ways = "; ".join(f"{name}: {what}" for name, what in item.decisions.items())
+def _item_text(item: QueueItem) -> str:
+    decisions = "; ".join(f"{name}: {what}" for name, what in item.decisions.items())
     head = f"{item.id} {item.kind} {' '.join(item.lore)} · proposed {item.proposal}"
-    return f"{head}\n{quote(item.title)}\n{quote(item.why)}\n{ways}"
+    return f"{head}\n{quote(item.title)}\n{quote(item.why)}\n{decisions}"
 
 
 def _find_item(engram: Engram, name: str) -> Item:
     from engram.usecases.review.review import find_item
 
     found = find_item(engram.store, name)
-    if found.kind not in REVIEWED or not _readable(engram, [found]):
+    if found.kind not in REVIEWED or not _filter_readable(engram, [found]):
         raise NotFoundError(f"{found.id} waits for a person.", "A person can review it: `engram review`.")
     return found
 
@@ -225,7 +230,7 @@ def _check_decision(item: Item, decision: str) -> str:
     return decision
 
 
-def _check(kinds: Sequence[str]) -> None:
+def _check_kinds(kinds: Sequence[str]) -> None:
     for kind in kinds:
         if kind not in REVIEWED:
             raise UsageError(
@@ -233,14 +238,15 @@ def _check(kinds: Sequence[str]) -> None:
             )
 
 
-def _readable(engram: Engram, items: Sequence[Item]) -> list[Item]:
-    """Those items of which an agent may see all lore."""
+def _filter_readable(engram: Engram, items: Sequence[Item]) -> list[Item]:
+    """Return the items whose lore an agent may read in full."""
     from engram.domain.explore.tables import Limits
 
     ids = list(dict.fromkeys(lore_id for item in items for lore_id in item.lore))
-    seen: set[object] = set()
-    for start in range(0, len(ids), _ASKED):
-        asked = {"ids": json.dumps(ids[start : start + _ASKED])}
-        found = engram.execute(_SEEN, asked, limits=Limits(_ASKED, 100 * _ASKED, 20.0), waiting=False)
-        seen.update(row[0] for row in found.rows)
-    return [item for item in items if item.lore and seen.issuperset(item.lore)]
+    readable: set[object] = set()
+    for start in range(0, len(ids), _MOST_IDS):
+        parameters = {"ids": json.dumps(ids[start : start + _MOST_IDS])}
+        limits = Limits(_MOST_IDS, 100 * _MOST_IDS, 20.0)
+        found = engram.execute(_READABLE, parameters, limits=limits, waiting=False)
+        readable.update(row[0] for row in found.rows)
+    return [item for item in items if item.lore and readable.issuperset(item.lore)]

@@ -1,4 +1,4 @@
-"""What a client says of itself: the folders it works in (its roots) and its name."""
+"""The folders that a client works in (its roots), and its name."""
 
 from __future__ import annotations
 
@@ -13,52 +13,52 @@ from mcp_types import InputRequiredResult, ListRootsRequest, ListRootsResult
 from mcp_types.version import is_version_at_least
 from pydantic import ValidationError
 
-# From this protocol on a server asks by its result, not by a request of its own.
-_ASKED_BY_RESULT = "2026-07-28"
+# From this version of the protocol on, a server asks by its result instead of a request.
+_ASKS_BY_RESULT = "2026-07-28"
 _KEY = "folders"
 _PATIENCE_SECONDS = 2.0
-_LONGEST_NAME = 40
-_MOST = 20
+_LONGEST_NAME = 40  # characters
+_MOST_ROOTS = 20
 
 
 async def ask(ctx: ServerRequestContext[Any, Any]) -> list[str] | dict[str, Any]:
-    """The client's local folders; none where it has none or does not answer soon. A dict is the result that asks it."""
+    """Return the client's local folders, [] if it has none or does not answer in time; or a result that asks for them."""
     capabilities = ctx.session.client_capabilities
     if capabilities is None or capabilities.roots is None:
         return []
-    if is_version_at_least(ctx.protocol_version, _ASKED_BY_RESULT):
-        return _folders_of(ctx)
+    if is_version_at_least(ctx.protocol_version, _ASKS_BY_RESULT):
+        return _ask_by_result(ctx)
     try:
         with anyio.fail_after(_PATIENCE_SECONDS):
-            return _local(await ctx.session.send_request(ListRootsRequest(), ListRootsResult))
-    except Exception:  # noqa: BLE001 - a client's trouble with its roots must not cost it its memory
+            return _local_folders(await ctx.session.send_request(ListRootsRequest(), ListRootsResult))
+    except Exception:  # noqa: BLE001 - a client that fails to list its roots can still use its memory
         return []
 
 
-def _folders_of(ctx: ServerRequestContext[Any, Any]) -> list[str] | dict[str, Any]:
-    """What a call says of the client's folders, or the result that makes it call again and say it."""
+def _ask_by_result(ctx: ServerRequestContext[Any, Any]) -> list[str] | dict[str, Any]:
+    """Return the folders that a call names, or the result that makes the client call again and name them."""
     answers = (ctx.params or {}).get("inputResponses")
     if not isinstance(answers, dict) or _KEY not in answers:
         question = InputRequiredResult(input_requests={_KEY: ListRootsRequest()})
         return question.model_dump(by_alias=True, mode="json", exclude_none=True)
     try:
-        return _local(ListRootsResult.model_validate(answers[_KEY]))
+        return _local_folders(ListRootsResult.model_validate(answers[_KEY]))
     except ValidationError:
         return []
 
 
 def agent_of(client: str) -> str:
-    """The name under which a client's lore is recorded: what it calls itself, as one plain word."""
+    """Return the agent's name for the entries of a client: the client's own name as a plain word."""
     return re.sub(r"[^a-z0-9.]+", "-", client.lower()).strip("-.")[:_LONGEST_NAME]
 
 
-def _local(roots: ListRootsResult) -> list[str]:
-    paths = [_path(str(root.uri)) for root in roots.roots[:_MOST]]
+def _local_folders(roots: ListRootsResult) -> list[str]:
+    paths = [_path(str(root.uri)) for root in roots.roots[:_MOST_ROOTS]]
     return [path for path in paths if path and os.path.isdir(path)]
 
 
 def _path(uri: str) -> str:
-    """The path of a file URI on this machine, "" for any other."""
+    """Return the path of a file URI on this machine, "" for any other URI."""
     parts = urlsplit(uri)
     if parts.scheme != "file" or parts.netloc not in ("", "localhost"):
         return ""

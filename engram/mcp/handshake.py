@@ -1,8 +1,8 @@
-"""Answer what a client asks first while the SDK is still loading, which takes most of a second.
+"""Answer a client's first requests while the SDK is still loading, which takes most of a second.
 
-The answers to `initialize` and to the first `tools/list` are constant, and kept in `handshake.json` as the SDK gives them
-(`python tools/generate_handshake.py`; a test holds the two equal). Whatever else comes is left to the SDK: it gets every line
-that was read here, and what it answers again is dropped.
+The answers to `initialize` and to the first `tools/list` are constant. They are stored in `handshake.json` as the SDK gives
+them (`python tools/generate_handshake.py`; a test compares the two). Everything else is left to the SDK: it gets all lines
+that were read here, and its second answer to a request is dropped.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 DATA = os.path.join(os.path.dirname(__file__), "handshake.json")
-_LARGEST = 1 << 20  # bytes of a first line that is looked at
+_LARGEST = 1 << 20  # bytes of a line that is parsed here
 
 
 class Handshake(NamedTuple):
-    """The lines that were read, and the ids of the requests that were answered; `ended` says that the client has gone."""
+    """The lines that were read, the ids of the answered requests, and whether the input has ended."""
 
     lines: tuple[bytes, ...] = ()
     answered: frozenset[int | str] = frozenset()
@@ -30,9 +30,9 @@ class Handshake(NamedTuple):
 
 
 def answer_handshake(load: Callable[[], object], *, with_tools: bool) -> Handshake:
-    """Answer on descriptors 0 and 1 what is constant, while a thread runs `load`; return when something else is asked.
+    """Answer constant requests on descriptors 0 and 1 while a thread runs `load`; return at the first other request.
 
-    `with_tools` says that the server has the tools of the core set, which are those that are kept.
+    `with_tools`: the server has just the tools of the core set, whose list is stored.
     """
     loading = threading.Thread(target=load, daemon=True)
     loading.start()
@@ -46,7 +46,7 @@ def answer_handshake(load: Callable[[], object], *, with_tools: bool) -> Handsha
         if not line.endswith(b"\n"):
             ended = True
             break
-        request = _request(line)
+        request = _parse_request(line)
         found = _answer(request, known, answered, with_tools)
         if found is None and request.get("method") != "notifications/initialized":
             ended = False
@@ -63,21 +63,21 @@ def answer_handshake(load: Callable[[], object], *, with_tools: bool) -> Handsha
 def _answer(
     request: dict[str, Any], known: dict[str, Any], answered: set[int | str], with_tools: bool
 ) -> dict[str, Any] | None:
-    """Return the constant answer to a request, None where there is none."""
+    """Return the constant answer to a request, or None."""
     method, given = request.get("method"), request.get("params") or {}
     if not isinstance(given, dict) or not isinstance(request.get("id"), (int, str)):
         return None
     if method == "initialize" and not answered and isinstance(given.get("clientInfo"), dict):
-        asked = given.get("protocolVersion")
-        version = asked if asked in known["versions"] else known["versions"][-1]
-        about = {**known["initialize"]["serverInfo"], "version": __version__}
-        return {**known["initialize"], "protocolVersion": version, "serverInfo": about}
+        requested = given.get("protocolVersion")
+        version = requested if requested in known["versions"] else known["versions"][-1]
+        server = {**known["initialize"]["serverInfo"], "version": __version__}
+        return {**known["initialize"], "protocolVersion": version, "serverInfo": server}
     if method == "tools/list" and answered and with_tools and not given.get("cursor"):
         return {"tools": known["tools"]}
     return None
 
 
-def _request(line: bytes) -> dict[str, Any]:
+def _parse_request(line: bytes) -> dict[str, Any]:
     try:
         found = json.loads(line) if len(line) <= _LARGEST else None
     except (ValueError, RecursionError):
@@ -86,7 +86,7 @@ def _request(line: bytes) -> dict[str, Any]:
 
 
 def _read_line() -> bytes:
-    """Read one line, byte by byte: what comes after it belongs to the SDK. Without a line feed the input has ended."""
+    """Read a line byte by byte, since the following bytes belong to the SDK. If it has no line feed, the input has ended."""
     found = bytearray()
     while not found.endswith(b"\n") and len(found) <= _LARGEST:
         part = os.read(0, 1)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engram import serving
-from engram.adapters import heap_limits
 
 if TYPE_CHECKING:
     from mcp.server import MCPServer
@@ -20,7 +19,7 @@ PATH = "/mcp"
 
 
 def build(server: MCPServer[object], rules: TransportSecuritySettings, token: str, limits: Limits) -> ASGIApp:
-    """The app of an MCP server, for callers with the token by way of these hosts."""
+    """Return the app of an MCP server behind checks of the token, hosts, origins and limits."""
     from engram.serving.request_checks import Entrance
 
     app = server.streamable_http_app(streamable_http_path=PATH, transport_security=rules)
@@ -28,18 +27,17 @@ def build(server: MCPServer[object], rules: TransportSecuritySettings, token: st
 
 
 def serve_http(server: MCPServer[object], memory: Memory, address: serving.Address, limits: Limits) -> int:
-    """Serve until the process is ended; returns the exit code. Raises EngramError where it cannot begin."""
+    """Serve until the process is ended; returns the exit code. Raises EngramError if it cannot start."""
     serving.check_packages()
-    heap_limits.limit_arenas()
-    rules = serving.transport_rules(address)
-    token, place = serving.token_of(memory.engram.store.places.state)
-    listening = serving.listen(address)
-    serving.announce(address, listening, PATH, place)
-    return serving.serve(build(server, rules, token, limits), listening, address, limits, memory.leave)
+    return serving.serve_app(
+        lambda rules, token: build(server, rules, token, limits),
+        lambda: memory.engram.store.places.state,
+        address, PATH, limits, memory.leave,
+    )  # fmt: skip
 
 
 def _refusal(refused: RefusedError, _path: str) -> ASGIApp:
-    """An answer in the words of OAuth, which MCP clients understand."""
+    """Return the answer to a refused request in the terms of OAuth, which MCP clients understand."""
     from starlette.responses import JSONResponse
 
     error = "invalid_token" if refused.status == 401 else refused.code

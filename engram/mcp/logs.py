@@ -1,6 +1,6 @@
-"""What a server says on standard error: single lines, and never one that it would have to wait for.
+"""Log to standard error in single lines, without ever blocking.
 
-A client need not read standard error. Once its pipe is full, an ordinary write would stop the server for good.
+A client need not read standard error. Once its pipe is full, an ordinary write would block the server for good.
 """
 
 from __future__ import annotations
@@ -16,15 +16,14 @@ TRACEBACK_VARIABLE = "ENGRAM_TRACEBACK"
 
 
 class LineHandler(logging.Handler):
-    """Writes a record as one line if standard error takes it now; else it is lost."""
+    """A handler that writes a record as one line, or drops it if standard error is not ready. `command` is the prefix."""
 
     def __init__(self, command: str) -> None:
-        """`command` is the one whose process it is."""
         super().__init__()
         self._command = command
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write it; trouble with standard error is nobody's concern."""
+        """Write the record; errors of standard error are ignored."""
         try:
             line = self.format(record).encode("utf-8", "replace")[:_MOST_BYTES]
             if _is_ready():
@@ -33,7 +32,7 @@ class LineHandler(logging.Handler):
             return
 
     def format(self, record: logging.LogRecord) -> str:
-        """The message, and of an exception its kind and text; ENGRAM_TRACEBACK=1 shows where it was raised."""
+        """Return the message and the type and text of an exception; with ENGRAM_TRACEBACK=1, its traceback."""
         if os.environ.get(TRACEBACK_VARIABLE):
             return super().format(record)
         error = record.exc_info[1] if record.exc_info else None
@@ -42,11 +41,11 @@ class LineHandler(logging.Handler):
 
 
 def _is_ready() -> bool:
-    """Whether a write would not wait; on Windows, where pipes cannot be asked, always."""
+    """Return whether a write would not block; always True on Windows, where pipes cannot be polled."""
     return sys.platform == "win32" or bool(select.select([], [_STDERR], [], 0)[1])
 
 
 def log_to_stderr(command: str = "mcp") -> None:
-    """Log so, unless the program has set up logging itself; the SDK would set up coloured boxes."""
+    """Set up logging, unless the program has done so. Otherwise the SDK would set up coloured boxes."""
     if not logging.getLogger().handlers:
         logging.basicConfig(level=logging.WARNING, handlers=[LineHandler(command)])

@@ -1,7 +1,7 @@
-"""The store behind a server: found and opened when it is first needed, used in worker threads, never in an agent's way.
+"""The store behind a server: opened on first use, and used in worker threads, so that no agent waits too long.
 
-The event loop only passes messages on. Whatever touches a disk runs in a thread; one that takes too long goes on by
-itself while the agent gets a notice, and one that nobody waits for any more is stopped where that is safe.
+The event loop only passes messages on. Whatever touches a disk runs in a thread. A call that takes too long continues in
+the background while the agent gets a notice; one that was cancelled is stopped where that is safe.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ T = TypeVar("T")
 Report = Callable[[float, float, str], Coroutine[object, object, None]]
 
 PATIENCE_SECONDS = 30.0
-_THREADS = 4  # of our own: those of the SDK must stay free to read and write messages
-_THREADS_APART = 2  # of these for what leaves the store to other calls: it can take long
+# Threads by whether they run `apart`: not those of the SDK, which must stay free to read and write messages.
+_THREADS = {False: 4, True: 2}
 _PROGRESS_SECONDS = 0.25
-_USER = "user"  # engram.usecases.opening.open_store.USER, whose import can wait
+_USER = "user"  # engram.usecases.opening.open_store.USER, imported later
 
 
 class Opening(NamedTuple):
-    """Which store a server is about: `store` and `scope` as on the command line; `ask` lets the client's folders decide.
+    """How to find the store of a server: `store` and `scope` as on the command line; `ask` lets the client's folders decide.
 
-    `patience` is how many seconds a call may take before the agent gets a notice to carry on.
+    `patience` is the number of seconds that a call may take before the agent gets a notice to carry on.
     """
 
     store: str | None = None
@@ -45,7 +45,7 @@ class Opening(NamedTuple):
 
 
 class Caller(NamedTuple):
-    """Who is calling, where to tell of progress, and by which way the call comes; `client` is the source that it names."""
+    """Who is calling, how to report progress, and by which front end; `client` is the source that the caller names."""
 
     session: str
     agent: str
@@ -55,35 +55,33 @@ class Caller(NamedTuple):
 
 
 class StoppedError(Exception):
-    """Raised inside work that nobody waits for any more."""
+    """Raised inside the work of a cancelled call."""
 
 
 class Job:
-    """One call's work: its progress goes to the client while somebody waits for it."""
+    """The work of one call. `report` sends its progress (done, total, message) to the client while the call waits."""
 
     def __init__(self, report: Report) -> None:
-        """`report` sends (done, total, message) to the client."""
         self._report = report
-        self._told = 0.0
-        self.stopped = False
-        self.waited_for = True
+        self._reported_at = 0.0
+        self.is_stopped = False
+        self.is_awaited = True
 
     def step(self, done: int, total: int) -> None:
-        """So much is done. Raises StoppedError where the call was cancelled."""
-        if self.stopped:
+        """Report progress. Raises StoppedError if the call was cancelled."""
+        if self.is_stopped:
             raise StoppedError
         now = time.monotonic()
-        if self.waited_for and now - self._told >= _PROGRESS_SECONDS:
-            self._told = now
-            with contextlib.suppress(Exception):  # a client that went away needs no progress
+        if self.is_awaited and now - self._reported_at >= _PROGRESS_SECONDS:
+            self._reported_at = now
+            with contextlib.suppress(Exception):  # a client that is gone needs no progress
                 from_thread.run(self._report, done, total, f"indexing {done:,} of {total:,}")
 
 
 class Memory:
-    """The store of one server. `folders` are where the client works, None as long as nobody asked it."""
+    """The store of a server, opened on first use. `folders` are those of the client, None until it was asked."""
 
     def __init__(self, opening: Opening) -> None:
-        """Nothing is opened yet."""
         self.folders: list[str] | None = None
         self._opening = opening
         self._engram: Engram | None = None
@@ -93,41 +91,33 @@ class Memory:
 
     @property
     def wants_folders(self) -> bool:
-        """Whether the client's folders could decide which store is meant, and are not known."""
+        """Whether the client's folders decide which store to use, and are not known yet."""
         return self.folders is None and self._opening.ask and not self._given and self._opening.scope != _USER
 
     async def run(
         self, caller: Caller, work: Callable[[Engram], T], *, index: bool = True, apart: bool = False
     ) -> T:
-        """What `work` returns for the open store, done in a thread as the caller's session and agent.
+        """Run `work` on the open store in a thread, as the caller's session and agent, and return its result.
 
-        `index` brings a missing index into being before, with progress. `apart` leaves the store to other calls meanwhile,
-        and does nothing before: for work that may take long, and for which it does not matter who is calling.
-        Raises EngramError, also where it takes longer than the agent's patience; the work then goes on.
+        `index` first builds a missing index, with progress. `apart` neither locks the store nor sets the caller: for
+        work that may take long and does not depend on who is calling.
+        Raises EngramError, also if it takes longer than the patience; the work then continues.
         """
         job = Job(caller.report)
         if not self._threads:  # a limiter needs a running loop
-            self._threads = {
-                False: anyio.CapacityLimiter(_THREADS),
-                True: anyio.CapacityLimiter(_THREADS_APART),
-            }
+            self._threads = {apart: anyio.CapacityLimiter(count) for apart, count in _THREADS.items()}
         with anyio.move_on_after(self._opening.patience) as scope:
             try:
                 return await to_thread.run_sync(
-                    self._do,
-                    job,
-                    caller,
-                    work,
-                    index,
-                    apart,
+                    lambda: self._run_job(job, caller, work, index=index, apart=apart),
                     abandon_on_cancel=True,
                     limiter=self._threads[apart],
                 )
             except anyio.get_cancelled_exc_class():
-                job.stopped = not scope.cancel_called
+                job.is_stopped = not scope.cancel_called
                 raise
             finally:
-                job.waited_for = False
+                job.is_awaited = False
         raise EngramError(
             f"Engram is still busy after {self._opening.patience:g} seconds and continues in the background.",
             "Carry on without it and try again later; a write may have finished by then.",
@@ -135,10 +125,10 @@ class Memory:
 
     @property
     def engram(self) -> Engram:
-        """The store that is meant now, open. Raises NotFoundError, StoreError, ConfigError.
+        """The store, open. Raises NotFoundError, StoreError, ConfigError.
 
-        It is looked for each time: one may have been made where there was none, or be gone. What opening
-        a store imports is imported here, so that it costs `initialize` nothing.
+        It is located anew each time, since it may have been created or deleted meanwhile. Imports that only opening
+        needs are here, so that they do not delay `initialize`.
         """
         from engram.entry_point import open_engram
         from engram.usecases.opening.open_store import locate
@@ -151,9 +141,8 @@ class Memory:
             if self._engram is None or root != self._root or not os.path.isdir(self._engram.path):
                 self.close()
                 environment = {**os.environ, "ENGRAM_STORE": self._given or ""}
-                self._engram = open_engram(
-                    scope=self._opening.scope, environment=environment, working=working
-                )
+                scope = self._opening.scope
+                self._engram = open_engram(scope=scope, environment=environment, working=working)
                 self._root = root
                 sync_apart(self._engram.store)
             return self._engram
@@ -168,7 +157,7 @@ class Memory:
                 engram.close()
 
     def leave(self, patience: float = 1.0) -> None:
-        """At the end of the process: close within about `patience` seconds, whatever a thread may be stuck in."""
+        """Close the store at the end of the process within about `patience` seconds, even if a thread is stuck."""
         engram = self._engram
         if engram is not None and engram.store.lock.acquire(timeout=patience):
             engram.store.lock.release()  # the committer needs it
@@ -182,19 +171,19 @@ class Memory:
             given = os.environ.get("ENGRAM_STORE") or None
         return os.path.abspath(os.path.expanduser(given)) if given else None
 
-    def _do(self, job: Job, caller: Caller, work: Callable[[Engram], T], index: bool, apart: bool) -> T:
+    def _run_job(self, job: Job, caller: Caller, work: Callable[[Engram], T], index: bool, apart: bool) -> T:
         engram = self.engram
         if apart:
             return work(engram)
         with engram.calling(caller.session, caller.agent, caller.via, caller.client):
             if index and engram.store.index.look() is None:
-                with contextlib.suppress(EngramError):  # the answer says what it had to do without
+                with contextlib.suppress(EngramError):  # the answer says that there was no index
                     engram.refresh(job.step)
                 heap_limits.trim()
             return work(engram)
 
 
 def _own_folders() -> list[str]:
-    """Where this process was started; agents name their project in a variable, too."""
+    """Return the working folder of this process, and the project that the agent names in a variable."""
     project = os.environ.get("CLAUDE_PROJECT_DIR", "")
     return [project, os.getcwd()] if os.path.isdir(project) else [os.getcwd()]

@@ -1,4 +1,4 @@
-"""Prompts: what is known before a task, put in front of it; what to write down after one."""
+"""Prompts: recall before a task, reflect after it."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ async def recall(
     """Start a task with the lore that is known about it."""
 
     def work(engram: Engram) -> str:
-        answered = present.without_stragglers(engram.query(task, categories=category or (), tags=tag or ()))
+        answered = present.drop_stragglers(engram.query(task, categories=category or (), tags=tag or ()))
         fitted = present.frame_answer(engram, answered, task)
-        known = present.as_answer(fitted, [NOTICE]) if fitted.items else "Nothing is known about it here."
+        known = present.format_answer(fitted, [NOTICE]) if fitted.items else "Nothing is known about it here."
         return f"{known}\n\nTask: {task}\n\nAfterwards, judge the entries by their refs with recall_feedback."
 
     return await _prompt(work)
@@ -58,13 +58,13 @@ async def reflect(
 
 
 def add_prompts(server: MCPServer[Any]) -> None:
-    """Give a server its prompts."""
+    """Add the prompts to a server."""
     server.prompt(title="Recall before work")(recall)
     server.prompt(title="Reflect after work")(reflect)
 
 
 async def _prompt(work: Work[str], *, index: bool = True) -> str:
-    """The prompt; where the memory fails, a prompt that says so: it must not keep anybody from the task."""
+    """Return the text of a prompt; if the memory fails, a text that says so, since the task must go on."""
     try:
         return safe_text(await use(work, index=index), lines=True)
     except (EngramError, OSError) as error:

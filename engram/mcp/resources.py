@@ -23,7 +23,7 @@ MARKDOWN = "text/markdown"
 _RECENT = 20
 
 
-async def one(id: str) -> str:  # noqa: A002 - the name in the template
+async def entry(id: str) -> str:  # noqa: A002 - the name in the template
     """One entry whole; by id, the start of an id, or session ref."""
     return await _read(lambda engram: f"{NOTICE}\n\n{present.whole_text(engram.get(id), engram)}\n")
 
@@ -35,10 +35,8 @@ async def recent() -> str:
         from engram.usecases.store.quarantine import is_quarantined
 
         listing = engram.list(limit=_RECENT, status=ACTIVE)
-        listing = listing._replace(
-            lore=tuple(one for one in listing.lore if not is_quarantined(engram.store, one.lore))
-        )
-        rows = [_line(shown.lore.id, shown.lore.title, shown.lore.category) for shown in listing.lore]
+        newest = [shown.lore for shown in listing.lore if not is_quarantined(engram.store, shown.lore)]
+        rows = [_format_line(lore.id, lore.title, lore.category) for lore in newest]
         return "\n".join([f"{NOTICE}\nThe newest of {listing.total:,}:", *rows]) + "\n"
 
     return await _read(work)
@@ -48,28 +46,28 @@ async def session() -> str:
     """The lore that this session was shown, with its refs."""
 
     def work(engram: Engram) -> str:
-        rows = [_line(ref.name, ref.title, ref.id) for ref in session_refs(engram)]
+        rows = [_format_line(ref.name, ref.title, ref.id) for ref in session_refs(engram)]
         return "\n".join([NOTICE, *rows] if rows else ["This session was not shown any lore yet."]) + "\n"
 
     return await _read(work, index=False)
 
 
 def add_resources(server: MCPServer[Any]) -> None:
-    """Give a server its resources."""
+    """Add the resources to a server."""
     server.resource("lore://recent", name="recent", title="Newest lore", mime_type=MARKDOWN)(recent)
     server.resource("lore://session", name="session", title="Lore of this session", mime_type=MARKDOWN)(
         session
     )
-    server.resource("lore://{id}", name="lore", title="One entry", mime_type=MARKDOWN)(one)
+    server.resource("lore://{id}", name="lore", title="One entry", mime_type=MARKDOWN)(entry)
 
 
 def session_refs(engram: Engram) -> list[Any]:
-    """The refs of the calling session, in order."""
+    """Return the refs of the calling session, in order."""
     return engram.store.session_state.refs(engram.store.caller.session)
 
 
 async def _read(work: Work[str], *, index: bool = True) -> str:
-    """As `use`, with the errors that a reader of resources expects."""
+    """Call `use`, and raise its errors as ResourceError or ResourceNotFoundError."""
     try:
         return await use(work, index=index)
     except NotFoundError as error:
@@ -78,5 +76,5 @@ async def _read(work: Work[str], *, index: bool = True) -> str:
         raise ResourceError(safe_text(str(error))) from error
 
 
-def _line(name: str, title: str, more: str) -> str:
+def _format_line(name: str, title: str, more: str) -> str:
     return neutralize(f"> {name} · {title} · {more}", is_checked=False)

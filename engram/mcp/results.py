@@ -1,4 +1,4 @@
-"""What the tools of the core set return, as data: short, typed, complete without the text that goes with it."""
+"""The data that the core tools return: short, typed, and complete without the text that goes with it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 
 class FoundLore(BaseModel):
-    """An entry that answers: `about` is by whom and how it did, `text` all or what answers, `context` where it was learned."""
+    """An entry of an answer: `about` is its author and standing, `text` all of it or the passages that answer."""
 
     ref: str
     about: str
@@ -17,7 +17,7 @@ class FoundLore(BaseModel):
 
 
 class Found(BaseModel):
-    """The answer to a query: `strength` is weak or none, "" where it is strong. `also` has titles, by ref, of what did not fit."""
+    """The answer to a query: `strength` is weak or none, "" if strong. `also` has the titles of what did not fit, by ref."""
 
     strength: str = ""
     notice: str = ""
@@ -27,7 +27,7 @@ class Found(BaseModel):
 
 
 class Similar(BaseModel):
-    """An entry that says nearly the same as a new one; `differs` says what keeps the two from being the same."""
+    """An entry that says nearly the same as a new one; `differs` says in what they differ."""
 
     id: str
     similarity: float
@@ -37,7 +37,7 @@ class Similar(BaseModel):
 
 
 class Recorded(BaseModel):
-    """A new entry, or one that says it already (`known`); `scope` says in which store."""
+    """A new entry, or a known one that says the same (`status` "known"); `scope` is the store's."""
 
     id: str
     category: str
@@ -63,7 +63,7 @@ class Judgement(BaseModel):
 
 
 class Judged(BaseModel):
-    """All lore that feedback was given on."""
+    """The results of feedback."""
 
     updated: list[Judgement]
 
@@ -76,7 +76,7 @@ class Whole(BaseModel):
 
 
 class Forgotten(BaseModel):
-    """Entries that were deleted, or would be: `deleted` says which."""
+    """Entries that were deleted, if `deleted`."""
 
     deleted: bool
     ids: list[str] = []

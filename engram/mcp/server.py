@@ -26,11 +26,9 @@ session should know, one lesson each, no secrets."""
 
 
 def build(memory: Memory, sets: tuple[str, ...] = (CORE,)) -> MCPServer[Any]:
-    """A server on a memory, with the tools of these sets."""
+    """Build a server on a memory, with the tools of these sets."""
     log_to_stderr()
-    with without_packages(
-        "rich"
-    ):  # with it the SDK would prepare coloured boxes for a log that is set up already
+    with without_packages("rich"):  # which the SDK would use to set up logging again
         server: MCPServer[Any] = MCPServer(
             "engram",
             title="Engram",

@@ -1,4 +1,4 @@
-"""The server over standard input and output: one client, which started this process and ends it by closing its input."""
+"""The server over standard input and output. Its only client starts the process, and ends it by closing its input."""
 
 from __future__ import annotations
 
@@ -19,13 +19,12 @@ if TYPE_CHECKING:
 def serve(sets: tuple[str, ...], store: str | None = None, scope: str = "") -> NoReturn:
     """Serve a memory with the tools of these sets until the input ends, then end the process at once.
 
-    The SDK points descriptor 1 at standard error meanwhile, so that only the protocol reaches the client.
-    A thread stuck on a disk must keep neither this process nor its client, hence no orderly end of Python:
-    what was acknowledged is on disk, and what waits for git is in the journal.
+    The SDK points descriptor 1 at standard error, so that only the protocol reaches the client.
+    A thread stuck on a disk must not keep the process alive, hence no orderly shutdown of Python: acknowledged writes
+    are on disk, and what waits for git is in the journal.
     """
-    signal.signal(
-        signal.SIGINT, lambda *_: os._exit(INTERRUPTED)
-    )  # a blocked read of the input would outlive it
+    # A blocked read of the input would outlive an ordinary exit.
+    signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))
     from engram.adapters import heap_limits
     from engram.mcp.tools import CORE
 
@@ -41,8 +40,8 @@ def serve(sets: tuple[str, ...], store: str | None = None, scope: str = "") -> N
     code, memory = 0, Memory(Opening(store, scope))
     try:
         anyio.run(_run, build(memory, sets), handshake)
-    except BaseException as error:  # noqa: BLE001 - whatever it is, the process ends here
-        code = 0 if _only(error, (BrokenPipeError, EOFError)) else 1
+    except BaseException as error:  # noqa: BLE001 - the process ends here anyway
+        code = 0 if _is_only(error, (BrokenPipeError, EOFError)) else 1
         if code:
             sys.stderr.write(f"engram mcp: {type(error).__name__}: {error}\n")
     memory.leave()
@@ -50,9 +49,9 @@ def serve(sets: tuple[str, ...], store: str | None = None, scope: str = "") -> N
 
 
 def _load() -> None:
-    """Import what the server needs; an error is reported by whoever needs it first.
+    """Import what the server needs. Errors are ignored here: the import that needs it raises them again.
 
-    The SDK's package for server-sent events imports uvicorn where it is installed: 3 MB for what HTTP alone needs.
+    The SDK's package for server-sent events imports uvicorn if it is installed: 3 MB that only HTTP needs.
     """
     import contextlib
 
@@ -61,19 +60,19 @@ def _load() -> None:
 
 
 async def _run(server: MCPServer[object], handshake: Handshake) -> None:
-    """Serve from the lines on that were read before, without a second answer to what was answered then."""
+    """Serve, beginning with the lines of the handshake, without answering its requests again."""
     from mcp.server.stdio import stdio_server
 
     async with stdio_server() as (requests, answers):
         lowlevel = server._lowlevel_server  # noqa: SLF001 - as run_stdio_async does, which takes no streams
         options = lowlevel.create_initialization_options()
         await lowlevel.run(
-            _Replayed(requests, handshake.lines), _Sifted(answers, handshake.answered), options
+            _ReplayStream(requests, handshake.lines), _AnswerFilter(answers, handshake.answered), options
         )
 
 
-class _Stream:
-    """A stream of the SDK with one thing done otherwise."""
+class _StreamWrapper:
+    """A stream of the SDK, of which subclasses override one method."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
@@ -88,31 +87,28 @@ class _Stream:
         await self._stream.aclose()
 
 
-class _Replayed(_Stream):
-    """What the client sends, beginning with lines that were read before."""
+class _ReplayStream(_StreamWrapper):
+    """The messages of the client, beginning with lines that were read before."""
 
     def __init__(self, stream: Any, lines: tuple[bytes, ...]) -> None:
         super().__init__(stream)
         self._lines = [line for line in lines if line.strip()]
 
     async def receive(self) -> SessionMessage | Exception:
-        """Return the next message, or what is wrong with it."""
+        """Return the next message, or the error if it is invalid."""
         if not self._lines:
             found: SessionMessage | Exception = await self._stream.receive()
             return found
         from mcp.shared.message import SessionMessage
         from mcp_types import jsonrpc_message_adapter
 
+        text = self._lines.pop(0).decode("utf-8", "replace")
         try:
-            return SessionMessage(
-                jsonrpc_message_adapter.validate_json(
-                    self._lines.pop(0).decode("utf-8", "replace"), by_name=False
-                )
-            )
+            return SessionMessage(jsonrpc_message_adapter.validate_json(text, by_name=False))
         except Exception as error:  # noqa: BLE001 - as the SDK's own reader does
             return error
 
-    def __aiter__(self) -> _Replayed:
+    def __aiter__(self) -> _ReplayStream:
         return self
 
     async def __anext__(self) -> SessionMessage | Exception:
@@ -124,24 +120,24 @@ class _Replayed(_Stream):
             raise StopAsyncIteration from None
 
 
-class _Sifted(_Stream):
-    """What the client gets, without answers that it has."""
+class _AnswerFilter(_StreamWrapper):
+    """The messages to the client, without the answers that it has already."""
 
     def __init__(self, stream: Any, answered: frozenset[int | str]) -> None:
         super().__init__(stream)
         self._answered: set[object] = {*answered}
 
     async def send(self, item: SessionMessage) -> None:
-        """Send a message, unless it answers again what was answered before."""
-        number = None if hasattr(item.message, "method") else item.message.id
-        if number in self._answered:
-            self._answered.discard(number)
+        """Send a message, unless it answers a request of the handshake."""
+        request_id = None if hasattr(item.message, "method") else item.message.id
+        if request_id in self._answered:
+            self._answered.discard(request_id)
             return
         await self._stream.send(item)
 
 
-def _only(error: BaseException, kinds: tuple[type[BaseException], ...]) -> bool:
-    """Whether an error, or each one of a group, is of these kinds."""
+def _is_only(error: BaseException, kinds: tuple[type[BaseException], ...]) -> bool:
+    """Return whether an error, or each error of a group, is of these kinds."""
     if isinstance(error, BaseExceptionGroup):
-        return all(_only(one, kinds) for one in error.exceptions)
+        return all(_is_only(each, kinds) for each in error.exceptions)
     return isinstance(error, kinds)

@@ -1,4 +1,4 @@
-"""Tables as an agent gets them: harmless cells, as quoted lines and as data."""
+"""Tables as agents see them: with neutralized cells, as quoted lines and as data."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MORE = "There are more rows: filter, group, or LIMIT and OFFSET."
 
 
 class Rows(BaseModel):
-    """A table; `truncated` says that there were more rows."""
+    """A table; `truncated` if there were more rows."""
 
     name: str
     columns: list[str]
@@ -29,21 +29,21 @@ class Rows(BaseModel):
 
 
 class Tables(BaseModel):
-    """What was asked for, as tables."""
+    """The tables of an answer."""
 
     notice: str
     tables: list[Rows]
 
 
 def present_tables(tables: Sequence[Table]) -> CallToolResult:
-    """The answer of a tool that gives tables."""
-    safe = [harmless_table(table) for table in tables]
+    """Present tables."""
+    safe = [neutralize_table(table) for table in tables]
     data = Tables(notice=NOTICE, tables=[as_rows(table) for table in safe])
     return answer("\n\n".join([NOTICE, *map(as_text, safe)]), data)
 
 
-def harmless_table(table: Table) -> Table:
-    """The table with every text made harmless: nobody here stands in for what is in it."""
+def neutralize_table(table: Table) -> Table:
+    """Neutralize every text of a table, since nobody has checked it."""
     columns, *rows = [
         tuple(neutralize_data(cell, is_checked=False) for cell in row) for row in (table.columns, *table.rows)
     ]
@@ -51,13 +51,13 @@ def harmless_table(table: Table) -> Table:
 
 
 def as_rows(table: Table) -> Rows:
-    """A harmless table as data."""
+    """Return a neutralized table as data."""
     rows = [list(row) for row in table.rows]
     return Rows(name=table.name, columns=list(table.columns), rows=rows, truncated=table.truncated)
 
 
 def as_text(table: Table) -> str:
-    """A harmless table as lines behind quote marks."""
+    """Return a neutralized table as quoted lines."""
     more = [_MORE] if table.truncated else []
     lines = "\n".join(f"{QUOTE}{line}".rstrip() for line in as_lines(table))
     count = len(table.rows)

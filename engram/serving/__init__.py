@@ -28,16 +28,16 @@ if TYPE_CHECKING:
 
 TOKEN_VARIABLE = "ENGRAM_HTTP_TOKEN"  # noqa: S105 - the variable's name
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
-_EVERYWHERE = ("0.0.0.0", "::", "")  # noqa: S104 - to be noticed
-_GOODBYE_SECONDS = 2
-_ACCEPTED_AT_ONCE = 128
+_ALL_INTERFACES = ("0.0.0.0", "::", "")  # noqa: S104 - needs --allow-host
+_SHUTDOWN_SECONDS = 2
+_BACKLOG = 128  # connections
 _LAST_PORT = 65535
 
 
 class Address(NamedTuple):
-    """Where to serve: an address, a port (0: any), and further names by which clients reach it.
+    """Where to serve: an address, a port (0: any), and further host names that clients use.
 
-    `proxies` are the addresses and networks whose `X-Forwarded-For` is believed.
+    `proxies` are the addresses and networks whose `X-Forwarded-For` is trusted.
     """
 
     host: str
@@ -46,13 +46,32 @@ class Address(NamedTuple):
     proxies: tuple[str, ...] = ()
 
 
-def serve(
-    app: ASGIApp, listening: socket.socket, address: Address, limits: Limits, leave: Callable[[], None]
+def serve_app(
+    build: Callable[[TransportSecuritySettings, str], ASGIApp],
+    find_state: Callable[[], str],
+    address: Address,
+    path: str,
+    limits: Limits,
+    leave: Callable[[], None],
 ) -> int:
-    """Serve until the process is ended, then `leave`; returns the exit code. Raises UsageError without the packages."""
-    _allow_files(4 * limits.waiting)
+    """Serve an app until the process is ended, then call `leave`; returns the exit code.
+
+    `build` makes the app from the transport rules and the token, `find_state` returns the folder of the token file, and
+    `path` is where the app is below the host. Raises EngramError if it cannot start.
+    """
+    from engram.adapters import heap_limits
+
+    heap_limits.limit_arenas()
+    rules = transport_rules(address)
+    token, place = token_of(find_state())
+    listening = listen(address)
+    port = listening.getsockname()[1]
+    sys.stderr.write(f"Serving http://{host_in_url(address.host)}:{port}{path} · bearer token: {place}\n")
+    sys.stderr.flush()
+    app = build(rules, token)
+    _raise_file_limit(4 * limits.waiting)
     if threading.current_thread() is threading.main_thread():
-        # uvicorn ends in order and then sends itself the signal again, which would end the process before `leave`.
+        # After its shutdown, uvicorn sends itself the signal again, which would end the process before `leave`.
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     try:
         server_of(app, address, limits).run(sockets=[listening])
@@ -62,7 +81,7 @@ def serve(
 
 
 def server_of(app: ASGIApp, address: Address, limits: Limits) -> Server:
-    """The server of an app whose requests pass an `Entrance`; proxies that are not named are not believed."""
+    """Return the server of an app that is behind an `Entrance`. Only the named proxies are trusted."""
     import uvicorn
 
     from engram.serving.connections import connection_class
@@ -77,14 +96,14 @@ def server_of(app: ASGIApp, address: Address, limits: Limits) -> Server:
         lifespan="on",
         proxy_headers=bool(address.proxies),
         forwarded_allow_ips=list(address.proxies),
-        backlog=_ACCEPTED_AT_ONCE,
-        timeout_graceful_shutdown=_GOODBYE_SECONDS,
+        backlog=_BACKLOG,
+        timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
     )
     return uvicorn.Server(config)
 
 
-def _allow_files(wanted: int) -> None:
-    """Let this process open so many files where the system allows it: each connection takes one, and macOS gives 256."""
+def _raise_file_limit(wanted: int) -> None:
+    """Raise the limit of open files as far as the system allows: each connection takes one, and macOS allows 256."""
     if sys.platform != "win32":  # which has no such limit
         import resource
 
@@ -92,38 +111,31 @@ def _allow_files(wanted: int) -> None:
         if hard != resource.RLIM_INFINITY:
             wanted = min(wanted, hard)
         if soft != resource.RLIM_INFINITY and soft < wanted:
-            with suppress(OSError, ValueError):  # it goes on with what it has
+            with suppress(OSError, ValueError):  # serve with the old limit
                 resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def check_packages() -> None:
-    """Raises UsageError where what serving HTTP needs is not installed."""
+    """Raise UsageError if the packages for serving HTTP are not installed."""
     try:
-        import uvicorn  # noqa: F401 - only whether it is there
+        import uvicorn  # noqa: F401 - only to see whether it is installed
     except ImportError:
         raise UsageError(
             "Serving HTTP needs more packages.", "Install them: pip install 'engram-lore[http]'"
         ) from None
 
 
-def announce(address: Address, listening: socket.socket, path: str, place: str) -> None:
-    """Say on standard error where the server is and where its token is."""
-    port = listening.getsockname()[1]
-    sys.stderr.write(f"Serving http://{host_in_url(address.host)}:{port}{path} · bearer token: {place}\n")
-    sys.stderr.flush()
-
-
 def transport_rules(address: Address) -> TransportSecuritySettings:
-    """Which Host and Origin headers are let in: those of the loopback and of the names given. Raises UsageError."""
+    """Return the allowed Host and Origin headers: those of the loopback and of the given names. Raises UsageError."""
     from mcp.server.transport_security import TransportSecuritySettings
 
-    if address.host in _EVERYWHERE and not address.names:
+    if address.host in _ALL_INTERFACES and not address.names:
         raise UsageError(
             f"The address '{address.host}' listens on every network.",
             "Give the name that clients use for it: --allow-host NAME.",
         )
     names = dict.fromkeys((*_LOOPBACK, *map(host_in_url, address.names)))
-    if address.host not in _EVERYWHERE:
+    if address.host not in _ALL_INTERFACES:
         names[host_in_url(address.host)] = None
     hosts = [form for name in names for form in (name, f"{name}:*")]
     origins = [f"{scheme}://{host}" for host in hosts for scheme in ("http", "https")]
@@ -131,9 +143,9 @@ def transport_rules(address: Address) -> TransportSecuritySettings:
 
 
 def token_of(state: str) -> tuple[str, str]:
-    """The token that clients must send, and where it is from: a variable, else a file in the folder `state`.
+    """Return the token that clients must send, and its place: a variable, else a file in the folder `state`.
 
-    The file is made on first use, for its owner's eyes. Raises UsageError, StoreError.
+    The file is created on first use, readable only by its owner. Raises UsageError, StoreError.
     """
     given = os.environ.get(TOKEN_VARIABLE, "").strip()
     path = os.path.join(state, http_token.NAME)
@@ -153,7 +165,7 @@ def token_of(state: str) -> tuple[str, str]:
 
 
 def _create_token(path: str) -> str:
-    """The token in the file, which is made where there is none."""
+    """Return the token in the file; create it if there is none."""
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
@@ -166,7 +178,7 @@ def _create_token(path: str) -> str:
 
 
 def listen(address: Address) -> socket.socket:
-    """A socket at the address. Raises UsageError, EngramError where nobody can be served there."""
+    """Return a socket that listens at the address. Raises UsageError, and EngramError if the system refuses."""
     if not 0 <= address.port <= _LAST_PORT:
         raise UsageError(f"There is no port {address.port}.", f"Ports: 0 (any free one) to {_LAST_PORT}.")
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
@@ -180,5 +192,5 @@ def listen(address: Address) -> socket.socket:
 
 
 def host_in_url(host: str) -> str:
-    """A host as it stands in a URL."""
+    """Return a host as written in a URL."""
     return f"[{host}]" if ":" in host and not host.startswith("[") else host

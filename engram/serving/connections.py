@@ -1,11 +1,11 @@
-"""Connections that end where their clients keep the server waiting.
+"""Connections with time limits for slow clients.
 
-uvicorn waits without end for the rest of a request's head, for the rest of a body that nobody reads, and for a client
-to take its answer. Here a client has a fixed time from its first byte until it has shown the token or taken the
-answer. Clients with the token may take their time for the answer; their bodies have a time of their own at the entrance.
+uvicorn waits forever for the rest of a request's head, for the rest of a body that nobody reads, and for a client to
+read its answer. Here a client has a fixed time from its first byte until it has sent the token or read the answer.
+Clients with the token may take their time for the answer; their bodies have their own time limit at the entrance.
 
-Of the connections that have not shown the token only the newest are kept. The number of those that are accepted at
-once is far smaller, so a client that sends its request at once has been heard before its connection could be ended.
+Of the connections without the token only the newest are kept. The backlog is far smaller than their number, so a
+client that sends its request at once is served before its connection could be closed.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 
 class Connection(H11Protocol):
-    """A connection of a server; the limits and those that are waiting are shared by all of one server."""
+    """A connection of a server. The class variables are shared by all connections of the server."""
 
     limits: ClassVar[Limits]
-    waiting: ClassVar[dict[Connection, None]]  # without the token, the oldest first
+    waiting: ClassVar[dict[Connection, None]]  # those without the token, the oldest first
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class Connection(H11Protocol):
         app_state: dict[str, Any],
         _loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
-        """As uvicorn makes it."""
+        """Take the arguments that uvicorn passes."""
         super().__init__(config, server_state, {**app_state, ADMIT: self._admit}, _loop)
         self._timer: asyncio.TimerHandle | None = None
         self._admitted = False
@@ -48,20 +48,20 @@ class Connection(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait for a request."""
         super().connection_made(transport)
-        # asyncio does this only for sockets that name their protocol, which those of socket.create_server do not:
-        # the body of an answer would wait 40 ms for the client's acknowledgement of its head.
+        # asyncio does this only for sockets with a protocol number, which those of socket.create_server lack. Without
+        # it, the body of an answer waits 40 ms for the client to acknowledge its head.
         transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._start_timer()
         self._wait()
 
     def data_received(self, data: bytes) -> None:
-        """Read on. The time runs from the first byte, so that single bytes do not put the end off."""
+        """Read data. The time runs from the first byte, so that sending single bytes does not extend it."""
         if not self._admitted:
             self._start_timer()
         super().data_received(data)
 
     def on_response_complete(self) -> None:
-        """Go on to the next request; the time runs where the client still owes the rest of this one."""
+        """Go on to the next request; the time runs if the client has not sent the rest of this one."""
         self._stop_timer()
         if not self._admitted:
             self._wait()
@@ -78,7 +78,7 @@ class Connection(H11Protocol):
         super().connection_lost(exc)
 
     def _admit(self) -> None:
-        """The request that is being answered has shown the token."""
+        """Note that the current request has the token."""
         self._stop_timer()
         self._admitted = True
         self.waiting.pop(self, None)
@@ -101,7 +101,7 @@ class Connection(H11Protocol):
 
 
 def connection_class(limits: Limits) -> type[Connection]:
-    """The kind of connections of one server."""
+    """Return the connection class of one server."""
 
     class Limited(Connection):
         pass

@@ -1,7 +1,7 @@
-"""Who comes in, how often and with how much: the token, a rate for each client, Host and Origin, the size of a body.
+"""Checks of requests: the token, the rate of each client, Host and Origin, the size of the body.
 
-The token is looked at first. Requests without it have a rate of their own, so a flood of them takes nothing from the
-clients that have it, even where all come from one address. Their bodies are never read.
+The token is checked first. Requests without it have their own rate, so a flood of them takes nothing from the clients
+that have it, even if all come from one address. Their bodies are never read.
 """
 
 from __future__ import annotations
@@ -24,24 +24,23 @@ if TYPE_CHECKING:
     from engram.serving.limits import Limits
 
 MOST_BYTES = 4 * 1024 * 1024
-ADMIT = "admit"  # in the state of a request: what is called once the request has shown the token
-_BY_HOST = {421: "misdirected", 403: "forbidden"}
+ADMIT = "admit"  # key in the state of a request: a function to call once it has shown the token
+_TRANSPORT_CODES = {421: "misdirected", 403: "forbidden"}
 
 
 class RefusedError(Exception):
-    """A request that is not let in: a status, a code, what happened, what to do, and headers of the answer."""
+    """The reason for refusing a request: status, code, message and hint (sentences), and headers of the answer."""
 
     def __init__(
         self, status: int, code: str, message: str, hint: str, headers: Mapping[str, str] | None = None
     ) -> None:
-        """`message` and `hint` are sentences."""
         super().__init__(message)
         self.status, self.code, self.message, self.hint = status, code, message, hint
         self.headers = dict(headers or {})
 
 
 class Entrance:
-    """The app for those alone who may come in. Paths in `public` are answered without the token."""
+    """Middleware that admits requests to an app. Paths in `public` need no token."""
 
     def __init__(
         self,
@@ -52,14 +51,14 @@ class Entrance:
         answer: Callable[[RefusedError, str], ASGIApp],
         public: frozenset[str] = frozenset(),
     ) -> None:
-        """`rules` say which hosts and origins are let in; `answer` makes the answer to a refused request of a path."""
+        """`rules` are the allowed hosts and origins; `answer` makes the answer to a refused request for a path."""
         self._app, self._token, self._answer, self._public = app, token, answer, public
         self._rates = {True: Rate(limits.rate), False: Rate(limits.anonymous_rate)}
         self._body_seconds = limits.body_seconds
         self._security = TransportSecurityMiddleware(rules)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request in, or say why not."""
+        """Admit a request, or answer why not."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
@@ -86,7 +85,8 @@ class Entrance:
         wrong = await self._security.validate_request(Request(scope))
         if wrong is not None:
             sentence = f"{bytes(wrong.body).decode()}."
-            raise RefusedError(wrong.status_code, _BY_HOST[wrong.status_code], sentence, "See --allow-host.")
+            code = _TRANSPORT_CODES[wrong.status_code]
+            raise RefusedError(wrong.status_code, code, sentence, "See --allow-host.")
         if not known and scope["path"] not in self._public:
             hint = "Send the header Authorization: Bearer TOKEN; the server says where the token is when it starts."
             raise RefusedError(
@@ -94,7 +94,7 @@ class Entrance:
             )
 
     async def _body(self, scope: Scope, receive: Receive) -> bytes | None:
-        """The body of a request; None where the client went before its end. Raises RefusedError."""
+        """Return the body of a request, None if the client disconnected. Raises RefusedError."""
         try:
             async with asyncio.timeout(self._body_seconds):
                 return await _read(scope, receive)
@@ -109,13 +109,13 @@ class Entrance:
 
 
 def _knows(header: str, token: str) -> bool:
-    """Whether an `Authorization` header holds the token."""
+    """Return whether an `Authorization` header has the token."""
     scheme, _, sent = header.partition(" ")
     return scheme.lower() == "bearer" and hmac.compare_digest(sent.strip().encode(), token.encode())
 
 
 async def _read(scope: Scope, receive: Receive) -> bytes | None:
-    """The body, however it is sent. Raises RefusedError where it is too large."""
+    """Return the body, with or without a declared length. Raises RefusedError if it is too large."""
     declared = Headers(scope=scope).get("content-length", "")
     body = bytearray()
     too_large = declared.isdecimal() and int(declared[:20]) > MOST_BYTES
@@ -135,14 +135,14 @@ async def _read(scope: Scope, receive: Receive) -> bytes | None:
 
 
 def _replay_body(body: bytes, receive: Receive) -> Receive:
-    """What gives the body that was read already, then what else comes."""
-    given = False
+    """Return a receive function that first gives the body that was read already."""
+    replayed = False
 
     async def replay() -> Message:
-        nonlocal given
-        if given:
+        nonlocal replayed
+        if replayed:
             return await receive()
-        given = True
+        replayed = True
         return {"type": "http.request", "body": body, "more_body": False}
 
     return replay

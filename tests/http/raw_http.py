@@ -1,4 +1,4 @@
-"""Requests written byte by byte to a real server, and what it answers."""
+"""Raw requests to a real server, and its answers."""
 
 from __future__ import annotations
 

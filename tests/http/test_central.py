@@ -1,4 +1,4 @@
-"""The HTTP API as the center of several clients: consolidation, whom a judgement counts for, scopes of what is sent."""
+"""The HTTP API as the center of several clients: consolidation, attribution of judgements, scopes of sent entries."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ async def test_a_plan_is_shown_then_carried_out_once(root: Path) -> None:
         await asked(client, "POST", "/consolidate", {"skip": ["nothing"]}, 404)
 
 
-async def test_the_word_of_a_client_moves_the_confidence_and_makes_no_supporter(root: Path) -> None:
+async def test_a_clients_judgement_changes_the_confidence_but_adds_no_supporter(root: Path) -> None:
     async with serving(root) as client:
         batch = {"source_id": "laptop", "lore": [lore(BROKER)]}
         (made,) = (await asked(client, "POST", "/lore", batch)).json()["lore"]
@@ -66,7 +66,7 @@ async def test_an_entry_names_its_own_client_and_one_recorded_here_is_confirmed_
     assert (found[2]["id"], found[2]["confidence"]) == (own.id, 0.8)
 
 
-def test_a_line_keeps_its_client_and_older_readers_take_it_as_their_sources_word() -> None:
+def test_a_ledger_line_keeps_its_client_and_an_invalid_one_is_malformed() -> None:
     source, entry = ulid.encode(1, 1), ulid.encode(1, 2)
     line = Judgement(ulid.encode(2, 3), entry, CONFIRMED, text="a", agent="x", source=source, client="laptop")
     assert parse(render(line), source).judgements == [line]
@@ -75,7 +75,7 @@ def test_a_line_keeps_its_client_and_older_readers_take_it_as_their_sources_word
 
 
 @pytest.mark.usefixtures("home")
-async def test_an_id_is_looked_for_in_the_scope_that_the_entry_goes_to(root: Path) -> None:
+async def test_a_client_id_is_looked_up_in_the_scope_of_its_entry(root: Path) -> None:
     made = ulid.encode(1_705_314_600_000, 5)
     async with serving(root) as client:
         here = {"lore": [lore("In the project.", id=made)]}

@@ -1,4 +1,4 @@
-"""Digests as conditions: what was read is guarded, and each is good for one change."""
+"""Digests as conditions: an entry changes only if it is still what was read, and each digest allows one change."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from engram.http.routes import ROOT
 ID = "01KEZ6S41TSV4RRFFQ69G5FAVA"
 
 
-async def test_a_digest_guards_what_was_read(root: Path) -> None:
+async def test_a_change_with_an_outdated_digest_is_refused(root: Path) -> None:
     async with serving(root) as client:
         made = await asked(client, "POST", "/lore", lore(QUEUE), 201)
         place, tag = made.headers["location"].removeprefix(ROOT), made.headers["etag"]
@@ -40,7 +40,7 @@ async def test_a_digest_guards_what_was_read(root: Path) -> None:
         await asked(client, "PATCH", place, {"tags": []}, 404, if_match=now)
 
 
-async def test_put_can_ask_that_there_be_one_or_none(root: Path) -> None:
+async def test_put_can_require_that_the_entry_exists_or_not(root: Path) -> None:
     async with serving(root) as client:
         await asked(client, "PUT", f"/lore/{ID}", lore(QUEUE), 412, if_match="*")
         made = await asked(client, "PUT", f"/lore/{ID}", lore(QUEUE), 201, if_none_match="*")
@@ -52,7 +52,7 @@ async def test_put_can_ask_that_there_be_one_or_none(root: Path) -> None:
         ] is False
 
 
-def test_of_two_who_patch_one_digest_exactly_one_wins(tmp_path: Path) -> None:
+def test_of_two_patches_of_one_digest_exactly_one_succeeds(tmp_path: Path) -> None:
     """Two servers on one store, each with its own connection to the disk, and a client of each that starts at once."""
     root = dedicated(tmp_path / "store")
     with opened(root) as store:
@@ -79,7 +79,7 @@ def test_of_two_who_patch_one_digest_exactly_one_wins(tmp_path: Path) -> None:
             assert read().json()["lore"]["tags"] == [f"{turn}-{winner}"]
 
 
-async def test_of_many_who_patch_at_once_each_digest_is_good_for_one(root: Path) -> None:
+async def test_of_many_concurrent_patches_each_digest_is_used_once(root: Path) -> None:
     async with serving(root) as client:
         tag = (await asked(client, "PUT", f"/lore/{ID}", lore(QUEUE), 201)).headers["etag"]
         sent = [

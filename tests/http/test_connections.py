@@ -1,4 +1,4 @@
-"""Requests that never end, and connections that wait, at a real server."""
+"""Endless requests and idle connections at a real server."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def impatient(root: Path, request: pytest.FixtureRequest) -> Iterator[tuple[int,
     ],
     ids=["nothing", "request-line", "head", "body-without-token", "body", "chunk"],
 )
-def test_a_request_that_never_ends_is_ended_while_others_are_served(
+def test_an_endless_request_is_closed_while_others_are_served(
     impatient: tuple[int, str], sent: str, answered: list[int]
 ) -> None:
     port, path = impatient
@@ -62,7 +62,7 @@ def test_a_request_that_never_ends_is_ended_while_others_are_served(
     assert time.monotonic() - began >= SHORT.head_seconds
 
 
-def test_a_head_that_comes_byte_by_byte_has_no_more_time(impatient: tuple[int, str]) -> None:
+def test_sending_single_bytes_does_not_extend_the_time_limit(impatient: tuple[int, str]) -> None:
     port, path = impatient
     connection = connected(port)
     connection.sendall(HEAD.format(method="GET", path=path).encode())
@@ -81,7 +81,7 @@ def test_a_head_that_comes_byte_by_byte_has_no_more_time(impatient: tuple[int, s
     assert ended
 
 
-def test_the_next_request_of_a_connection_is_ended_as_the_first(impatient: tuple[int, str]) -> None:
+def test_every_request_of_a_connection_has_a_time_limit(impatient: tuple[int, str]) -> None:
     port, path = impatient
     connection = connected(port)
     half = HEAD.format(method="GET", path=path).encode()
@@ -89,7 +89,7 @@ def test_the_next_request_of_a_connection_is_ended_as_the_first(impatient: tuple
     assert statuses(read_to_the_end(connection)) == [404]
 
 
-def test_a_client_that_never_reads_its_answers_is_ended(root: Path) -> None:
+def test_a_client_that_never_reads_its_answers_is_disconnected(root: Path) -> None:
     asking = request(f"{ROOT}/{'x' * 2000}") * 10  # which the answer repeats in part
     with on_the_loopback(root, SHORT) as port, socket.socket() as connection:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -104,7 +104,7 @@ def send_without_end(connection: socket.socket, data: bytes) -> None:
         connection.sendall(data)
 
 
-def test_connections_that_wait_never_keep_out_the_client_with_the_token(root: Path) -> None:
+def test_idle_connections_never_block_the_client_with_the_token(root: Path) -> None:
     limits = Limits(rate=0, waiting=8)
     with on_the_loopback(root, limits) as port, httpx2.Client(headers=KEY, verify=False) as client:
         url = f"http://127.0.0.1:{port}{ROOT}/lore"

@@ -1,4 +1,4 @@
-"""The document of the HTTP API says what is answered, in the words of the tools."""
+"""The OpenAPI document matches the answers and the schemas of the tools."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from pathlib import Path
 from apikit import COLOUR, QUEUE, TIDES
 from http_kit import lore, posted, serving
 
-from engram.http.openapi import document
+from engram.http.openapi import build_document
 from engram.http.routes import RESOURCES, ROOT
 
 ID = "01KEZ6S41TSV4RRFFQ69G5FAVA"
 
 
-async def test_what_is_answered_fits_the_document(root: Path) -> None:
+async def test_answers_match_the_openapi_document(root: Path) -> None:
     from jsonschema import Draft202012Validator
 
-    said = document()
+    said = build_document()
     schemas = {"components": said["components"]}
     async with serving(root) as client:
         for path in (f"{ROOT}/openapi.json", "/openapi.json"):
@@ -46,10 +46,10 @@ async def test_what_is_answered_fits_the_document(root: Path) -> None:
                 assert media in content
 
 
-def test_the_document_says_what_the_tools_say() -> None:
+def test_the_openapi_document_has_the_schemas_of_the_tools() -> None:
     from engram.mcp.tools.core import TOOLS
 
-    said = document()
+    said = build_document()
     body = said["paths"][f"{ROOT}/query"]["post"]["requestBody"]["content"]["application/json"]["schema"]
     assert body == TOOLS["recall_query"].parameters
     assert {f"{method.upper()} {path}" for path, methods in said["paths"].items() for method in methods} == {

@@ -1,4 +1,4 @@
-"""The HTTP API where the store is out of order, and where callers have no business: refused in words, nothing written."""
+"""The HTTP API with a broken store or unauthorized callers: requests are refused with a reason, and nothing is written."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ID = "01KEZ6S41TSV4RRFFQ69G5FAVA"
 # --- the store cannot be used
 
 
-async def test_a_store_that_somebody_holds_is_unavailable_and_then_well(root: Path) -> None:
+async def test_a_locked_store_is_unavailable_until_it_is_released(root: Path) -> None:
     with opened(root) as store:
         held = FileLock(str(Path(store.store.places.state) / "write.lock"))
     async with serving(root, patience=0.3) as client:
@@ -77,7 +77,7 @@ def may_only_read(root: Path) -> Iterator[None]:
             place.chmod(0o755)
 
 
-async def test_a_store_that_may_only_be_read_is_read_and_refuses_what_writes(
+async def test_a_read_only_store_is_read_and_refuses_changes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with tempfile.TemporaryDirectory() as folder:  # which every user may enter, unlike pytest's own
@@ -110,7 +110,7 @@ async def test_a_store_that_may_only_be_read_is_read_and_refuses_what_writes(
             assert {path: path.read_bytes() for path in lore_files(root)} == before
 
 
-async def test_a_damaged_index_and_a_damaged_list_of_keys_mend_themselves(root: Path) -> None:
+async def test_a_damaged_index_and_idempotency_table_are_repaired(root: Path) -> None:
     async with serving(root) as client:
         made = await asked(client, "POST", "/lore", lore(QUEUE), 201, idempotency_key="k")
         cursor = (await asked(client, "GET", "/lore/delta")).json()["cursor"]
@@ -132,7 +132,7 @@ async def test_a_damaged_index_and_a_damaged_list_of_keys_mend_themselves(root: 
 # --- who gets in
 
 
-async def test_no_resource_lets_strangers_in(root: Path) -> None:
+async def test_every_resource_checks_token_host_and_origin(root: Path) -> None:
     async with serving(root) as client:
         for resource in RESOURCES:
             path = f"{ROOT}{resource.path}".replace("{id}", ID)
@@ -148,7 +148,7 @@ async def test_no_resource_lets_strangers_in(root: Path) -> None:
     assert lore_files(root) == []
 
 
-def test_a_lock_of_keys_that_is_held_is_an_error_that_says_so(root: Path) -> None:
+def test_a_locked_idempotency_table_is_reported(root: Path) -> None:
     with opened(root) as store:
         store.record(QUEUE, category="fact", key="k")
         database = sqlite3.connect(Path(store.store.places.state) / "keys.db", isolation_level=None)

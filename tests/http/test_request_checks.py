@@ -1,4 +1,4 @@
-"""Who gets in: floods without the token, forged addresses, clients behind a proxy."""
+"""Checks of requests: floods without the token, forged addresses, clients behind a proxy."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def stands_still() -> float:
 
 
 @pytest.mark.parametrize("lines", [(), ("Authorization: Bearer a-guess-that-is-wrong",)])
-def test_a_flood_without_the_token_leaves_the_client_that_has_it_alone(
+def test_a_flood_without_the_token_does_not_affect_the_client_with_it(
     root: Path, lines: tuple[str, ...]
 ) -> None:
     burst = Limits().anonymous_rate // 4
@@ -48,7 +48,7 @@ def test_a_flood_without_the_token_leaves_the_client_that_has_it_alone(
         assert found == [429] * 100, "what is public has no bucket of its own"
 
 
-def test_the_client_with_the_token_takes_nothing_from_those_without(root: Path) -> None:
+def test_the_client_with_the_token_does_not_use_the_anonymous_rate(root: Path) -> None:
     with on_the_loopback(root, Limits(rate=4), clock=stands_still) as port:
         assert [seen(port), seen(port)] == [200, 429]
         assert get(f"http://127.0.0.1:{port}{ROOT}/health").status_code == 200
@@ -60,7 +60,7 @@ def test_a_request_without_the_token_is_refused_before_its_body_is_read(root: Pa
         assert connection.recv(65536).startswith(b"HTTP/1.1 401 ")
 
 
-def test_clients_behind_a_trusted_proxy_have_a_bucket_each(root: Path) -> None:
+def test_clients_behind_a_trusted_proxy_have_separate_rates(root: Path) -> None:
     with on_the_loopback(root, Limits(rate=4), ("127.0.0.0/8",), clock=stands_still) as port:
         assert [seen(port, x_forwarded_for="203.0.113.1") for _ in range(2)] == [200, 429]
         assert seen(port, x_forwarded_for="203.0.113.2") == 200
@@ -71,7 +71,7 @@ def test_clients_behind_a_trusted_proxy_have_a_bucket_each(root: Path) -> None:
 
 
 @pytest.mark.parametrize("proxies", [(), ("203.0.113.7",)])
-def test_an_address_that_an_untrusted_client_forges_changes_nothing(
+def test_a_forged_address_of_an_untrusted_client_is_ignored(
     root: Path, proxies: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FORWARDED_ALLOW_IPS", "*")  # which uvicorn would go by

@@ -1,4 +1,4 @@
-"""The HTTP API in this process: every resource with its shapes, who gets in, what is refused, and how."""
+"""The HTTP API in this process: every resource with its shapes, admission, and refusals."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ async def got(client: httpx2.AsyncClient, path: str, expected: int = 200, **quer
     return answer.json()
 
 
-async def test_one_entry_is_taken_recalled_judged_changed_and_deleted(root: Path) -> None:
+async def test_an_entry_is_recorded_recalled_judged_changed_and_deleted(root: Path) -> None:
     async with serving(root) as client:
         made = await posted(
             client, "/lore", lore(QUEUE, tags=["queue"], confidence=0.8, when=["tool: WebFetch"]), 201
@@ -56,7 +56,7 @@ async def test_one_entry_is_taken_recalled_judged_changed_and_deleted(root: Path
         assert (await got(client, f"/lore/{lore_id}", 404))["error"]["code"] == "not-found"
 
 
-async def test_a_batch_says_what_became_of_each(root: Path) -> None:
+async def test_a_batch_reports_the_outcome_of_each_entry(root: Path) -> None:
     batch = {
         "source_id": "devcontainer-abc123",
         "lore": [
@@ -118,7 +118,7 @@ async def test_lists_by_filter_and_page(root: Path) -> None:
             assert (await got(client, "/lore", 422, **query))["status"] == 422
 
 
-async def test_a_copy_is_kept_by_snapshot_and_delta(root: Path) -> None:
+async def test_a_copy_is_kept_up_to_date_by_snapshot_and_delta(root: Path) -> None:
     async with serving(root) as client:
         made = await posted(client, "/lore", [lore(QUEUE), lore(COLOUR)])
         whole = await client.get(f"{ROOT}/lore/snapshot")
@@ -148,7 +148,7 @@ async def test_a_copy_is_kept_by_snapshot_and_delta(root: Path) -> None:
             assert (await client.get(f"{ROOT}/lore/delta", params={"since": since})).status_code in (200, 400)
 
 
-async def test_what_came_back_is_not_gone(root: Path) -> None:
+async def test_a_file_that_came_back_is_not_among_the_deleted_ids(root: Path) -> None:
     with opened(root) as store:
         path = root / store.record(QUEUE, category="fact").path
         store.refresh()
@@ -161,7 +161,7 @@ async def test_what_came_back_is_not_gone(root: Path) -> None:
         assert (delta["deleted_ids"], len(delta["lore"])) == ([], 1)
 
 
-async def test_health_says_less_without_the_token(root: Path) -> None:
+async def test_health_has_fewer_fields_without_the_token(root: Path) -> None:
     async with serving(root) as client:
         await posted(client, "/lore", lore(QUEUE), 201)
         assert (await got(client, "/health"))["lore_count"] == 1
@@ -170,7 +170,7 @@ async def test_health_says_less_without_the_token(root: Path) -> None:
         assert (await client.get("/health")).json()["status"] == "healthy"
 
 
-async def test_metrics_and_the_live_record_know_of_http(root: Path) -> None:
+async def test_metrics_and_activity_log_include_http_requests(root: Path) -> None:
     async with serving(root, **{"engram-agent": "n8n", "engram-session": "flow 7"}) as client:
         await posted(client, "/lore", lore(QUEUE), 201)
         await posted(client, "/query", {"query": "queue consumers"})
@@ -193,7 +193,9 @@ async def test_metrics_and_the_live_record_know_of_http(root: Path) -> None:
         ({"origin": "http://localhost:3000"}, 200),
     ],
 )
-async def test_only_the_right_callers_get_in(root: Path, headers: dict[str, str], status: int) -> None:
+async def test_only_callers_with_token_and_allowed_host_are_admitted(
+    root: Path, headers: dict[str, str], status: int
+) -> None:
     async with serving(root) as client:
         answer = await client.get(f"{ROOT}/lore", headers=headers)
         assert answer.status_code == status
@@ -223,7 +225,7 @@ async def test_only_the_right_callers_get_in(root: Path, headers: dict[str, str]
         (b"x" * (MOST_BYTES + 1), "application/json", 413),
     ],
 )
-async def test_bad_bodies_are_refused(root: Path, content: bytes, kind: str, status: int) -> None:
+async def test_invalid_bodies_are_refused(root: Path, content: bytes, kind: str, status: int) -> None:
     async with serving(root) as client:
         answer = await client.post(
             f"{ROOT}/lore", content=content, headers={"content-type": kind} if kind else {}
@@ -232,7 +234,7 @@ async def test_bad_bodies_are_refused(root: Path, content: bytes, kind: str, sta
         assert len(answer.content) < 4000
 
 
-async def test_a_body_that_does_not_say_its_size_is_counted(root: Path) -> None:
+async def test_the_size_limit_also_applies_to_bodies_without_a_declared_length(root: Path) -> None:
     async def endless() -> AsyncIterator[bytes]:
         for _ in range(100):
             yield b"x" * 100_000
@@ -241,7 +243,7 @@ async def test_a_body_that_does_not_say_its_size_is_counted(root: Path) -> None:
         assert (await client.post(f"{ROOT}/lore", content=endless())).status_code == 413
 
 
-async def test_names_in_paths_are_ids_and_never_words(root: Path) -> None:
+async def test_names_in_paths_are_ids_or_refs_and_never_words(root: Path) -> None:
     async with serving(root) as client:
         await posted(client, "/lore", lore(QUEUE), 201)
         await posted(client, "/query", {"query": "queue consumers"})
@@ -250,7 +252,7 @@ async def test_names_in_paths_are_ids_and_never_words(root: Path) -> None:
         assert (await client.delete(f"{ROOT}/lore/L1")).status_code == 200
 
 
-async def test_other_paths_and_methods_are_problems(root: Path) -> None:
+async def test_unknown_paths_and_methods_are_problems(root: Path) -> None:
     async with serving(root) as client:
         assert (await got(client, "/wisdom", 404))["error"]["hint"] == f"See {ROOT}/openapi.json."
         answer = await client.put(f"{ROOT}/lore")
@@ -265,7 +267,7 @@ async def test_too_many_requests_are_told_to_wait(root: Path) -> None:
         assert int((await client.get(f"{ROOT}/health")).headers["retry-after"]) >= 1
 
 
-def test_a_bucket_fills_again() -> None:
+def test_a_rate_bucket_fills_again() -> None:
     now = [0.0]
     rate = Rate(60, lambda: now[0])
     assert [rate.wait("a") for _ in range(16)] == [0.0] * 15 + [1.0]
@@ -276,7 +278,7 @@ def test_a_bucket_fills_again() -> None:
 
 
 @pytest.mark.slow
-def test_a_real_server_on_the_loopback(tmp_path: Path) -> None:
+def test_a_server_answers_on_the_loopback(tmp_path: Path) -> None:
     with served(dedicated(tmp_path / "store")) as server:
         assert server.url.startswith("http://127.0.0.1:")
         assert get(f"{server.url}/lore").status_code == 401
@@ -284,14 +286,14 @@ def test_a_real_server_on_the_loopback(tmp_path: Path) -> None:
         assert server.ask("GET", "/lore").json()["total"] == 1
 
 
-def test_what_keeps_it_from_serving_is_said(root: Path, tmp_path: Path) -> None:
+def test_a_server_that_cannot_start_says_why(root: Path, tmp_path: Path) -> None:
     assert cli("serve", "--json", cwd=root).code == 2
     assert cli("serve", "--rate", "-1", cwd=root).code == 2
     assert cli("serve", "--host", "0.0.0.0", cwd=root).code == 2
     assert cli("serve", "--store", str(tmp_path / "nowhere")).code == 3
 
 
-async def test_a_scope_is_honoured_or_an_error_and_never_another_place(root: Path, home: Path) -> None:
+async def test_a_scope_is_honoured_or_refused_and_never_ignored(root: Path, home: Path) -> None:
     salaries = {"content": "Salaries are discussed on Fridays.", "category": "FACT"}
     async with serving(root) as client:
         for scope in ("team", "somebody"):

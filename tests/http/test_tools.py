@@ -1,4 +1,4 @@
-"""Tools of the MCP server over HTTP: the sets that only read, with the answers that their schemas promise."""
+"""MCP tools over HTTP: the tools that only read, with answers that match their schemas."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from apikit import QUEUE, TIDES, opened, plain
 from http_kit import KEY, asked, on_the_loopback, serving
 from jsonschema import Draft202012Validator
 
-from engram.http.openapi import document
+from engram.http.openapi import build_document
 from engram.http.routes import ROOT
-from engram.http.tools import tools
+from engram.http.tools import list_tools
 
 SQL = "Find by tag.\n\n```sql\nSELECT title FROM tags JOIN lore USING (id) WHERE tag = :tag\n```"
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
@@ -45,8 +45,8 @@ def root(tmp_path: Path) -> Path:
 
 
 async def test_each_tool_answers_as_its_schema_says(root: Path) -> None:
-    said = document()
-    assert {tool.name for tool in tools()} == set(CALLS)
+    said = build_document()
+    assert {tool.name for tool in list_tools()} == set(CALLS)
     async with serving(root, **{"engram-session": "s"}) as client:
         for query in ("queue consumers", "tide tables"):
             await asked(client, "POST", "/query", {"query": query})
@@ -63,7 +63,7 @@ async def test_each_tool_answers_as_its_schema_says(root: Path) -> None:
     assert found["recall_skill"]["result"]["rows"] == [["Find by tag."]]
 
 
-async def test_what_a_tool_refuses_is_a_problem(root: Path) -> None:
+async def test_errors_of_tools_are_problems(root: Path) -> None:
     async with serving(root) as client:
         for name, body, status in (
             ("engram_execute", {"sql": "DELETE FROM lore"}, 422),

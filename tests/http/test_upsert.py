@@ -1,4 +1,4 @@
-"""Put, patch and delete over HTTP: what a key has done once, sync, and a store out of order."""
+"""Put, patch and delete over HTTP, idempotency keys, and sync."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ID = "01KEZ6S41TSV4RRFFQ69G5FAVA"
 # --- put
 
 
-async def test_an_entry_is_put_under_an_id_of_the_callers_choosing(root: Path) -> None:
+async def test_put_creates_and_replaces_an_entry_with_a_given_id(root: Path) -> None:
     async with serving(root) as client:
         body = lore(QUEUE, tags=["queue"], importance=0.5, relations=[{"kind": "refines", "id": ID}])
         made = await asked(client, "PUT", f"/lore/{ID.lower()}", body, 201)
@@ -53,7 +53,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
 ]
 
 
-async def test_what_cannot_be_put_says_which_field(root: Path) -> None:
+async def test_an_invalid_put_names_the_field(root: Path) -> None:
     async with serving(root) as client:
         for name, body, field in WRONG:
             problem = (await asked(client, "PUT", f"/lore/{name}", body, 422)).json()
@@ -61,7 +61,7 @@ async def test_what_cannot_be_put_says_which_field(root: Path) -> None:
     assert lore_files(root) == []
 
 
-async def test_a_merge_patch_takes_values_away(root: Path) -> None:
+async def test_null_in_a_merge_patch_removes_a_value(root: Path) -> None:
     async with serving(root) as client:
         body = lore(
             QUEUE, tags=["a"], files=["x.py"], context="Here", importance=0.3, expires_at="2031-01-01"
@@ -91,7 +91,7 @@ async def test_a_merge_patch_takes_values_away(root: Path) -> None:
 # --- keys
 
 
-async def test_a_request_with_a_key_is_done_once_and_answered_the_same(root: Path) -> None:
+async def test_a_repeated_request_with_a_key_is_done_once(root: Path) -> None:
     async with serving(root) as client:
         requests = [
             ("POST", "/lore", lore(QUEUE)),
@@ -138,7 +138,7 @@ def remote(tmp_path: Path) -> Path:
     return tmp_path / "remote.git"
 
 
-async def test_a_sync_is_asked_for_over_http(tmp_path: Path, remote: Path) -> None:
+async def test_a_store_is_synced_over_http(tmp_path: Path, remote: Path) -> None:
     root = dedicated(tmp_path / "store")
     async with serving(root) as client:
         problem = (await asked(client, "POST", "/sync", status=409)).json()
@@ -170,7 +170,7 @@ async def test_a_store_without_its_own_git_cannot_be_synced(root: Path) -> None:
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="the example is written with curl")
-def test_the_worked_example_does_what_it_says(root: Path, tmp_path: Path) -> None:
+def test_the_example_of_the_documentation_works(root: Path, tmp_path: Path) -> None:
     page = (PROJECT / "docs/http-api.md").read_text("utf-8")
     (script,) = re.findall(r"^```sh worked\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     with on_the_loopback(root) as port:

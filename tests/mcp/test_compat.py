@@ -1,4 +1,4 @@
-"""The names of other memories: every one driven by the official client, with the arguments that the other takes."""
+"""The names of other memories: each called by the official client, with the arguments of the other memory."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def filled(arguments: Mapping[str, Any], ids: list[str]) -> dict[str, Any]:
 
 
 @sampled("key", CALLS, 3)
-async def test_the_names_of_a_memory_work_as_prompts_for_it_use_them(root: Path, key: str) -> None:
+async def test_each_alias_works_with_the_arguments_of_its_memory(root: Path, key: str) -> None:
     ids: list[str] = []
     async with inside(
         root, sets=(f"{COMPAT}:{key}",), elicitation_callback=answering("accept", agreed=True)
@@ -170,7 +170,7 @@ async def test_the_names_of_a_memory_work_as_prompts_for_it_use_them(root: Path,
             ids.append(data.get("id", ""))
 
 
-def test_every_row_of_the_table_is_driven() -> None:
+def test_every_alias_has_a_case_in_this_file() -> None:
     assert list(CALLS) == [source.key for source in SOURCES]
     for key, calls in CALLS.items():
         assert {name for name, *_ in calls} == {row.name for row in rows_of(key)} | set(
@@ -183,7 +183,7 @@ def test_every_row_of_the_table_is_driven() -> None:
     }
 
 
-async def test_what_is_recorded_under_another_name_is_an_entry_like_any(tmp_path: Path) -> None:
+async def test_an_entry_recorded_under_an_alias_is_an_ordinary_entry(tmp_path: Path) -> None:
     root = plain(tmp_path / "store")
     async with inside(root, sets=(COMPAT,)) as client:
         for name, arguments in (
@@ -223,9 +223,7 @@ async def test_what_is_recorded_under_another_name_is_an_entry_like_any(tmp_path
     )
 
 
-async def test_an_error_speaks_with_the_names_of_the_alias(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_errors_use_the_names_of_the_alias(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     root = plain(tmp_path / "store")
     async with inside(root, sets=(COMPAT,)) as client:
         said = await refused(client, "get_memory", id="x")
@@ -252,7 +250,7 @@ async def test_an_error_speaks_with_the_names_of_the_alias(
     assert caplog.records == [], "what is foreseen is no news to whoever runs the server"
 
 
-async def test_observations_name_their_entity_once_and_one_that_is_refused_stops_no_other(
+async def test_observations_name_their_entity_once_and_a_refused_one_does_not_stop_others(
     tmp_path: Path,
 ) -> None:
     root = plain(tmp_path / "store")
@@ -272,7 +270,7 @@ async def test_observations_name_their_entity_once_and_one_that_is_refused_stops
     assert (lore.category, lore.entities) == ("FACT", ("Ada",))
 
 
-async def test_an_answer_that_helped_is_its_best_entry_and_one_that_did_not_takes_nothing_away(
+async def test_a_helpful_answer_judges_its_best_entry_and_another_lowers_nothing(
     tmp_path: Path,
 ) -> None:
     root = plain(tmp_path / "store")
@@ -303,7 +301,7 @@ async def test_entries_are_listed_by_one_tag_or_by_all(tmp_path: Path) -> None:
             assert [one["id"] for one in result.structured_content["lore"]] == found[::-1]
 
 
-async def test_lore_that_waits_is_under_no_name(tmp_path: Path) -> None:
+async def test_pending_lore_is_hidden_under_every_alias(tmp_path: Path) -> None:
     root = plain(tmp_path / "store")
     with opened(root) as engram:
         waits = engram.record(

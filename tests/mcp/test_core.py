@@ -1,4 +1,4 @@
-"""What each tool of the core set does, says and refuses: the official client, both protocol eras."""
+"""The tools of the core set: results, texts and refusals, with the official client and both versions of the protocol."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from engram.usecases.store.store import Clock
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_a_lesson_goes_round_by_recall_judgement_and_reading(root: Path, era: str) -> None:
+async def test_a_lesson_is_recorded_recalled_judged_and_read(root: Path, era: str) -> None:
     async with inside(root, era) as client:
         made = await ok(
             client, "recall_record", content=QUEUE, category="fact", tags=["queue"], context="billing"
@@ -101,7 +101,7 @@ async def test_an_entry_that_proved_wrong_is_shown_with_a_confidence_of_nothing(
     assert "pinned" not in whole
 
 
-async def test_near_twins_are_told_as_advice(root: Path) -> None:
+async def test_near_duplicates_are_reported_with_advice(root: Path) -> None:
     async with inside(root) as client:
         first = await ok(client, "recall_record", content=QUEUE, category="fact")
         near = QUEUE.replace("deliver", "redeliver")
@@ -139,7 +139,7 @@ async def test_a_secret_is_refused_with_what_to_do_and_masked_where_asked(root: 
         ("recall_record", {"content": "y" * 4001, "category": "fact"}, "at most 4,000 fit"),
     ],
 )  # fmt: skip
-async def test_an_error_says_what_would_be_right(
+async def test_errors_name_the_valid_values(
     root: Path, tool: str, arguments: dict[str, object], said: str
 ) -> None:
     async with inside(root) as client:
@@ -149,14 +149,14 @@ async def test_an_error_says_what_would_be_right(
     assert "Error executing" not in told
 
 
-async def test_a_bare_word_is_a_list_of_one(root: Path) -> None:
+async def test_a_single_word_is_accepted_as_a_list(root: Path) -> None:
     async with inside(root) as client:
         await ok(client, "recall_record", content=QUEUE, category="fact", tags="queue")
         found = await ok(client, "recall_query", query="queue consumers", tags="queue", categories="fact")
     assert len(found["lore"]) == 1
 
 
-async def test_an_unforeseen_error_is_told_and_not_the_end(
+async def test_an_unexpected_error_is_reported_and_the_server_continues(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with inside(root) as client:
@@ -212,5 +212,5 @@ async def test_an_accepted_question_with_the_box_unticked_deletes_nothing(root: 
     assert len(lore_files(root)) == 1
 
 
-def test_every_tool_of_the_set_is_one_that_these_tests_know() -> None:
+def test_every_tool_of_the_set_has_a_case_in_this_file() -> None:
     assert tuple(TOOLS) == CORE

@@ -75,7 +75,7 @@ async def test_a_person_is_asked_with_what_would_be_done(
     assert len(lore_files(root)) == left
 
 
-async def test_a_plan_that_is_another_by_then_is_asked_about_anew(root: Path) -> None:
+async def test_a_plan_that_has_changed_meanwhile_is_confirmed_again(root: Path) -> None:
     asked: list[str] = []
 
     async def person(context: Any, question: Any) -> Any:
@@ -145,7 +145,7 @@ async def test_an_entry_is_corrected_field_by_field(root: Path) -> None:
         assert engram.list(limit=None).total == 0
 
 
-async def test_an_entry_goes_to_where_more_people_see_it_once_somebody_agrees(root: Path) -> None:
+async def test_promotion_needs_the_consent_of_a_person(root: Path) -> None:
     with opened(root, clock=Clock()) as engram:
         lore_id = engram.record(QUEUE, category="fact").lore.id
     async with inside(root, sets=SETS) as client:
@@ -157,7 +157,7 @@ async def test_an_entry_goes_to_where_more_people_see_it_once_somebody_agrees(ro
         assert (await ok(client, "promote_memory", memory_id=lore_id)) == {}
 
 
-async def test_what_waits_for_a_person_cannot_be_changed_by_an_agent(root: Path) -> None:
+async def test_an_agent_cannot_change_pending_entries(root: Path) -> None:
     with opened(root, clock=Clock()) as engram:
         waits = engram.record(WAITS, category="fact", status="pending").lore.id
         before = lore_files(root)[0].read_bytes()
@@ -177,7 +177,7 @@ async def test_what_waits_for_a_person_cannot_be_changed_by_an_agent(root: Path)
 # --- the review queue
 
 
-async def test_an_agent_decides_about_what_it_may_read_and_a_person_is_asked_before_lore_goes(
+async def test_an_agent_reviews_readable_items_and_a_person_confirms_deletion(
     root: Path,
 ) -> None:
     with opened(root, clock=Clock()) as engram:
@@ -210,7 +210,7 @@ async def test_an_agent_decides_about_what_it_may_read_and_a_person_is_asked_bef
         assert "Kinds: contradiction, duplicate" in await refused(client, "review_memories", kinds="pending")
 
 
-async def test_an_item_that_is_a_persons_is_not_decided_by_an_agent(root: Path) -> None:
+async def test_an_agent_cannot_decide_about_items_for_people(root: Path) -> None:
     with opened(root, clock=Clock()) as engram:
         engram.record(WAITS, category="fact", status="pending")
         (item,) = engram.review(kinds="pending").items

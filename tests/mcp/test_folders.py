@@ -1,4 +1,4 @@
-"""The store that a client means: where it works, or a named one; only a local file URI is a folder."""
+"""Finding the store: by the client's folders, or by name; only local file URIs are folders."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_the_store_is_the_one_where_the_client_works(root: Path, tmp_path: Path, era: str) -> None:
+async def test_the_store_is_found_from_the_folders_of_the_client(
+    root: Path, tmp_path: Path, era: str
+) -> None:
     (root / "src").mkdir()
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
@@ -25,7 +27,9 @@ async def test_the_store_is_the_one_where_the_client_works(root: Path, tmp_path:
         assert (await ok(client, "recall_status"))["store"] == str(root)
 
 
-async def test_a_named_store_goes_before_the_clients_folders(root: Path, tmp_path: Path) -> None:
+async def test_a_named_store_takes_precedence_over_the_folders_of_the_client(
+    root: Path, tmp_path: Path
+) -> None:
     other = plain(tmp_path / "other")
     async with inside(other, list_roots_callback=working_in(root)) as client:
         assert (await ok(client, "recall_status"))["store"] == str(other)

@@ -1,4 +1,4 @@
-"""What a client asks first is answered before the SDK is loaded, and exactly as the SDK answers it."""
+"""The first requests of a client are answered before the SDK is loaded, exactly as the SDK answers them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def server(tmp_path: Path) -> Iterator[Raw]:
 
 
 @sampled("versions", [slice(-1, None), slice(None)], ids=["newest", "all"])
-def test_the_kept_answers_are_those_of_the_sdk(versions: slice) -> None:
+def test_the_stored_answers_equal_those_of_the_sdk(versions: slice) -> None:
     """Else: python tools/generate_handshake.py."""
     spec = importlib.util.spec_from_file_location("generate_handshake", ROOT / "tools/generate_handshake.py")
     assert spec
@@ -54,7 +54,7 @@ def test_each_request_is_answered_once(server: Raw) -> None:
 
 
 @pytest.mark.slow
-def test_a_client_that_goes_before_it_asks_for_more_ends_the_server(tmp_path: Path) -> None:
+def test_the_server_ends_if_the_client_closes_after_the_handshake(tmp_path: Path) -> None:
     with Raw(cwd=tmp_path) as server:
         assert server.end() == 0
 
@@ -67,7 +67,7 @@ def test_a_client_that_goes_before_it_asks_for_more_ends_the_server(tmp_path: Pa
     ],
     everyday=0,
 )
-def test_anything_else_is_left_to_the_sdk(
+def test_other_requests_are_left_to_the_sdk(
     tmp_path: Path, first: dict[str, Any], answer: dict[str, Any]
 ) -> None:
     with Raw(cwd=tmp_path, handshake=False) as server:

@@ -1,4 +1,4 @@
-"""The server over HTTP: the official client in both eras, and everybody who must not get in."""
+"""The server over HTTP: the official client in both versions of the protocol, and callers to refuse."""
 
 from __future__ import annotations
 
@@ -112,7 +112,9 @@ async def test_each_connection_is_a_session_of_its_own(server: Serving) -> None:
         ({"authorization": "Bearer TOKEN", "origin": "http://localhost:3000"}, 200),
     ],
 )
-def test_only_the_right_callers_get_in(server: Serving, headers: dict[str, str], status: int) -> None:
+def test_only_callers_with_token_and_allowed_host_are_admitted(
+    server: Serving, headers: dict[str, str], status: int
+) -> None:
     sent = {name: value.replace("TOKEN", server.token) for name, value in headers.items()}
     answer = post(server.url, json=PING, headers={**TYPES, **sent})
     assert answer.status_code == status
@@ -154,7 +156,7 @@ def test_a_server_open_to_every_network_must_be_named() -> None:
 
 
 @pytest.mark.slow
-def test_what_keeps_it_from_serving_is_said(server: Serving, tmp_path: Path) -> None:
+def test_a_server_that_cannot_start_says_why(server: Serving, tmp_path: Path) -> None:
     port = server.url.split(":")[2].split("/")[0]
     taken = cli("mcp", "--http", "--port", port, "--store", str(server.root))
     assert (taken.code, f"port {port}: Address already in use" in taken.err) == (1, True)

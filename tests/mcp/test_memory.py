@@ -1,4 +1,4 @@
-"""The store behind a server: found when it is needed, told where it is missing, and never in an agent's way."""
+"""The store behind a server: found when needed, reported if missing, and never blocking an agent."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ async def test_a_store_made_while_the_server_runs_is_used_from_then_on(
         assert (await ok(client, "recall_status"))["store"] == str(project)
 
 
-async def test_a_missing_store_is_told_and_used_once_it_is_made(tmp_path: Path) -> None:
+async def test_a_missing_store_is_reported_and_used_once_created(tmp_path: Path) -> None:
     root = tmp_path / "later"
     async with inside(root) as client:
         said = await refused(client, "recall_query", query="x")
@@ -45,7 +45,7 @@ async def test_a_missing_store_is_told_and_used_once_it_is_made(tmp_path: Path) 
         assert (await ok(client, "recall_query", query="x"))["strength"] == "none"
 
 
-async def test_a_home_that_cannot_be_written_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_unwritable_home_folder_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.chdir(tmp_path)
     for name in ("HOME", "XDG_DATA_HOME", "LOCALAPPDATA", "USERPROFILE"):
@@ -88,7 +88,7 @@ def impatient(memory: Memory) -> Iterator[None]:
         memory._opening = opening
 
 
-async def test_a_store_that_hangs_is_told_and_its_agent_goes_on(root: Path) -> None:
+async def test_a_hanging_store_is_reported_and_the_agent_continues(root: Path) -> None:
     async with inside(root) as client:
         await ok(client, "recall_status")
         store = client.memory.engram.store
@@ -113,7 +113,7 @@ async def test_a_store_that_hangs_is_told_and_its_agent_goes_on(root: Path) -> N
         assert not (await client.call_tool("recall_status")).is_error
 
 
-async def test_another_process_that_writes_for_long_blocks_nobody(tmp_path: Path) -> None:
+async def test_a_long_write_of_another_process_blocks_no_call(tmp_path: Path) -> None:
     root = dedicated(tmp_path / "store")
     async with inside(root) as client:
         await ok(client, "recall_status")

@@ -1,4 +1,4 @@
-"""What an answer shows an agent, within its budget."""
+"""Answers to agents, within the token budget."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is recorded in a private scope never reaches the project's store or its remote, by any tool of any set."""
+"""No tool of any set brings entries of a private scope into the project's store or its remote."""
 
 from __future__ import annotations
 

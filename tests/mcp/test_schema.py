@@ -1,11 +1,11 @@
-"""A schema loses words but no field."""
+"""Compact schemas keep all fields."""
 
 from __future__ import annotations
 
 from engram.mcp.tools.schema import compact
 
 
-def test_a_schema_loses_words_but_no_field() -> None:
+def test_compact_drops_titles_and_descriptions_but_no_field() -> None:
     schema = {
         "$defs": {"Part": {"title": "Part", "type": "object", "properties": {"title": {"type": "string", "title": "Title"}}}},
         "title": "Whole",

@@ -1,4 +1,4 @@
-"""What says where lore belongs, or who may read it, is honoured or refused under every name of another memory."""
+"""Arguments that say where lore belongs, or who may read it, are honoured or refused under every alias."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ def own_store(home: Path) -> Path:
     return home / ".local/share/engram/store"
 
 
-def test_nothing_that_keeps_lore_apart_is_only_taken() -> None:
+def test_no_scoping_argument_is_silently_ignored() -> None:
     for row in ROWS:
         passed = {*row.unused} - row.scoping.keys()
         assert not passed & APART, row.name
 
 
-async def test_a_place_that_is_not_here_is_refused_and_nothing_is_written(tmp_path: Path) -> None:
+async def test_an_unknown_scope_is_refused_and_nothing_is_written(tmp_path: Path) -> None:
     root = plain(tmp_path / "store")
     async with inside(root, sets=(COMPAT,)) as client:
         for row in ROWS:
@@ -84,9 +84,7 @@ async def test_what_is_recorded_in_the_users_scope_is_in_no_other_store(
     assert SECRETIVE in git(own_store(home), "log", "-p")
 
 
-async def test_a_personal_note_is_the_users_and_one_of_a_session_stays_in_it(
-    tmp_path: Path, home: Path
-) -> None:
+async def test_notes_go_to_the_store_that_their_scope_names(tmp_path: Path, home: Path) -> None:
     root = plain(tmp_path / "store")
     async with inside(root, sets=("core", COMPAT)) as client:
         await ok(client, "mem_save", content="I prefer tabs.", scope="personal")
@@ -116,7 +114,7 @@ async def test_an_observation_for_the_user_waits_in_the_users_store(tmp_path: Pa
 
 
 @pytest.mark.parametrize("value", ["", "default", "project", None])
-async def test_the_usual_place_is_the_store_at_hand(value: Any, tmp_path: Path) -> None:
+async def test_default_scopes_mean_the_current_store(value: Any, tmp_path: Path) -> None:
     root = plain(tmp_path / "shop")
     async with inside(root, sets=(COMPAT,)) as client:
         data = await ok(client, "store_memory", content="Staging is reset on Sundays.", scope=value)
@@ -125,7 +123,7 @@ async def test_the_usual_place_is_the_store_at_hand(value: Any, tmp_path: Path) 
     assert contents(root) == ["Staging is reset on Sundays."]
 
 
-async def test_all_is_something_to_read_and_no_place_to_write(tmp_path: Path) -> None:
+async def test_all_is_a_valid_scope_for_reading_but_not_for_writing(tmp_path: Path) -> None:
     root = plain(tmp_path / "store")
     async with inside(root, sets=(COMPAT,)) as client:
         for name, kind in (("user_id", "*"), ("agent_id", "all")):
@@ -134,7 +132,7 @@ async def test_all_is_something_to_read_and_no_place_to_write(tmp_path: Path) ->
     assert contents(root) == []
 
 
-async def test_the_name_of_this_project_is_taken_and_that_of_another_is_not(tmp_path: Path) -> None:
+async def test_only_the_name_of_this_project_is_accepted(tmp_path: Path) -> None:
     repository = tmp_path / "Web Shop"
     repository.mkdir()
     git(repository, "init", "-q")
@@ -146,7 +144,7 @@ async def test_the_name_of_this_project_is_taken_and_that_of_another_is_not(tmp_
     assert contents(root) == ["The cookie lacked SameSite."]
 
 
-async def test_filters_that_name_nobody_are_only_not_used(tmp_path: Path) -> None:
+async def test_filters_are_ignored_and_reported_unless_they_name_an_owner(tmp_path: Path) -> None:
     root = plain(tmp_path / "store")
     async with inside(root, sets=(COMPAT,)) as client:
         data = await ok(client, "search_memories", query="x", filters={"created_at": {"gte": "2026-01-01"}})
@@ -156,7 +154,7 @@ async def test_filters_that_name_nobody_are_only_not_used(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("metadata", [{"private": True}, {"visibility": "private"}, {"scope": "user"}])
-async def test_metadata_that_calls_lore_private_is_not_passed_over(
+async def test_metadata_that_marks_an_entry_private_is_refused(
     metadata: dict[str, Any], tmp_path: Path
 ) -> None:
     root = plain(tmp_path / "store")
@@ -195,7 +193,9 @@ async def test_tools_of_other_sets_refuse_a_scope_that_they_do_not_work_in(tmp_p
     assert contents(root) == []
 
 
-def test_what_an_agent_hands_over_goes_to_its_own_scope_or_nowhere(tmp_path: Path, home: Path) -> None:
+def test_handoffs_and_observations_go_to_the_agents_default_scope_or_nowhere(
+    tmp_path: Path, home: Path
+) -> None:
     root = plain(tmp_path / "store")
     with opened(root) as engram:
         engram.register_agent("cammy", default_scope="user")

@@ -1,4 +1,4 @@
-"""The server around the tools: which store it serves, whose session it is, work that is long, and what it costs to load."""
+"""The server around the tools: its store and sessions, long work, and the cost of loading it."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_tool_sets_are_chosen_by_name() -> None:
         assert "core, " in error.value.hint
 
 
-def test_a_wrong_set_or_json_is_a_usage_error(root: Path) -> None:
+def test_an_unknown_set_and_json_are_usage_errors(root: Path) -> None:
     assert cli("mcp", "--tools", "wisdom", cwd=root).code == 2
     result = cli("mcp", "--json", cwd=root)
     assert result.code == 2
@@ -59,7 +59,7 @@ def test_a_wrong_set_or_json_is_a_usage_error(root: Path) -> None:
 # --- which store
 
 
-async def test_a_client_that_does_not_answer_is_served_anyway(
+async def test_a_client_that_does_not_list_its_roots_is_served(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(folders, "_PATIENCE_SECONDS", 0.05)
@@ -75,7 +75,7 @@ async def test_a_client_that_does_not_answer_is_served_anyway(
 # --- whose session
 
 
-async def test_refs_go_on_across_calls_and_are_those_of_the_agents_session(
+async def test_refs_continue_across_calls_and_belong_to_the_agents_session(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "c1")
@@ -94,7 +94,7 @@ async def test_refs_go_on_across_calls_and_are_those_of_the_agents_session(
     assert judged["updated"][0]["id"] == made["id"]
 
 
-async def test_each_server_without_a_named_session_is_one_of_its_own(root: Path) -> None:
+async def test_each_server_without_a_named_session_has_its_own(root: Path) -> None:
     async with inside(root) as one, inside(root) as other:
         await ok(one, "recall_record", content=QUEUE, category="fact")
         await ok(one, "recall_query", query="queue consumers")
@@ -114,7 +114,7 @@ def filled(root: Path, count: int) -> Path:
     return root
 
 
-async def test_the_first_query_of_a_large_store_tells_its_progress(root: Path) -> None:
+async def test_the_first_query_of_a_large_store_reports_progress(root: Path) -> None:
     filled(root, 200)
     told: list[tuple[float, float | None, str | None]] = []
 

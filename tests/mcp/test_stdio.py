@@ -1,4 +1,4 @@
-"""The server as an agent starts it: a process, two pipes, and every kind of bad manners on them."""
+"""The server as an agent starts it: a process with two pipes, and all kinds of misuse of them."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_stray_output_does_not_reach_the_protocol(server: Raw) -> None:
     assert said["structuredContent"]["strategy"] == "hybrid"
 
 
-def test_garbage_is_survived(server: Raw) -> None:
+def test_invalid_input_does_not_stop_the_server(server: Raw) -> None:
     for bad in (
         b"", b"{}", b"null", b"\xff\xfe\0", b"[" * 100_000, b"x" * 10_000_000, b'{"jsonrpc":"2.0"',
         b'{"jsonrpc":"2.0","id":9,"method":5}', b'[{"jsonrpc":"2.0","id":9,"method":"ping"}]',
@@ -130,7 +130,7 @@ def test_a_client_that_never_reads_standard_error_is_not_blocked(server: Raw) ->
 
 
 @pytest.mark.slow
-def test_what_was_acknowledged_outlives_a_kill_and_is_in_git_when_the_client_has_gone(tmp_path: Path) -> None:
+def test_acknowledged_writes_survive_a_kill_and_are_committed_at_the_end(tmp_path: Path) -> None:
     root = dedicated(tmp_path / "store")
     with Raw("--store", str(root), cwd=tmp_path) as server:
         made = server.call(1, "recall_record", content=QUEUE, category="fact")["structuredContent"]

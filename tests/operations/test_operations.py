@@ -44,7 +44,7 @@ record.RECORD = record.RECORD._replace(parameters=(*record.RECORD.parameters, mo
 from engram.cli.commands.interfaces.completion import completion_script
 from engram.cli.parsing import command_parser
 from engram.cli.registry import find
-from engram.http.openapi import document
+from engram.http.openapi import build_document
 from engram.mcp.tools.core import TOOLS
 from tools import generate_docs
 
@@ -53,7 +53,7 @@ print(json.dumps({
     "help": " ".join(parser.format_help().split()),
     "parsed": parser.parse_args(["x", "--mood", "calm,glad"]).moods,
     "schema": TOOLS["recall_record"].parameters["properties"]["moods"],
-    "openapi": document(),
+    "openapi": build_document(),
     "completion": {shell: completion_script(shell) for shell in ("bash", "zsh", "tcsh")},
     "command page": generate_docs.commands(),
     "tools page": generate_docs.mcp_tools(),
@@ -69,7 +69,7 @@ from engram.operations.description import EVERYWHERE
 record.RECORD = record.RECORD._replace(parameters=record.RECORD.offered("http", importance={"front_ends": EVERYWHERE}))
 
 from engram.cli.main import main
-from engram.mcp.caller import speaking_for
+from engram.mcp.caller import bind_caller
 from engram.mcp.memory import Caller, Memory, Opening
 from engram.mcp.tools.core import TOOLS
 
@@ -79,7 +79,7 @@ async def ignore_progress(*_):
 async def agent():
     memory = Memory(Opening(sys.argv[1]))
     arguments = {"content": "Builds are slow on Mondays.", "category": "fact", "importance": 0.9}
-    with speaking_for(memory, Caller("s", "a", ignore_progress)):
+    with bind_caller(memory, Caller("s", "a", ignore_progress)):
         done = await TOOLS["recall_record"].run(arguments, None)
     memory.close()
     return done.structured_content["id"]

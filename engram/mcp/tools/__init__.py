@@ -1,4 +1,4 @@
-"""The tool sets of the server by name. A set is a module here with TOOLS, by name; an agent pays for each in context."""
+"""The tool sets of the server. A set is a module here with TOOLS, by name; each costs an agent context."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ SETS = {
 }
 
 
-def choose_sets(spoken: str) -> tuple[str, ...]:
-    """The names in a list like `core,explore`, each once. Raises UsageError.
+def choose_sets(given: str) -> tuple[str, ...]:
+    """Return the names in a list like `core,explore`, each once. Raises UsageError.
 
-    `all` means every set but `compat`, which repeats them under other names; `compat:mem0` the names of one memory alone.
+    `all` means every set but `compat`, which repeats them under other names; `compat:mem0` only the names of that memory.
     """
-    names = [name.strip().lower() for name in spoken.split(",") if name.strip()]
+    names = [name.strip().lower() for name in given.split(",") if name.strip()]
     unknown = [name for name in names if not _is_known(name)]
     if unknown or not names:
         what = f"There is no tool set '{unknown[0]}'." if unknown else "No tool set was named."
@@ -39,7 +39,7 @@ def choose_sets(spoken: str) -> tuple[str, ...]:
 
 
 def tools_of(names: tuple[str, ...]) -> list[LoreTool]:
-    """The tools of these sets, in their order, each name once."""
+    """Return the tools of these sets, in their order, each name once."""
     found: dict[str, LoreTool] = {}
     for name in names:
         module, _, key = name.partition(":")

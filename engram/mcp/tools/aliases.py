@@ -1,4 +1,4 @@
-"""Tools under other names: the same function, with the arguments that a prompt written for another memory has for it."""
+"""Tools under other names: the same functions, with the arguments that prompts written for other memories use."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 class Alias(NamedTuple):
-    """One row of the table: a tool's other name, the tool it is, a few words, and what its arguments are called.
+    """A row of the table: another name of a tool, the tool, a description, and the names of its arguments.
 
-    `shown` are the arguments that a schema lists, by the name that the tool has for each; `also` further spellings of
-    these; `defaults` the tool's values where a call gives none; `unused` what the other memory takes and this one
-    has no use for; `scoping` what says where lore belongs or who may read it, by kind.
+    `shown` maps the arguments in the schema to those of the tool; `also` maps further spellings to them; `defaults` are
+    values of the tool's arguments; `unused` are arguments that are accepted and ignored; `scoping` are those that say
+    where lore belongs or who may read it, by kind.
     """
 
     name: str
@@ -35,7 +35,7 @@ class Alias(NamedTuple):
 
 
 class AliasTool(LoreTool):
-    """A tool under another name. It takes the arguments of the table, and the tool's own besides; errors speak of the former."""
+    """A tool under another name. It takes the arguments of the table and the tool's own; errors use the former names."""
 
     to: str = Field(exclude=True)
     renames: dict[str, str] = Field(exclude=True)
@@ -43,25 +43,25 @@ class AliasTool(LoreTool):
 
     @property
     def known(self) -> set[str]:
-        """The names of arguments that it takes."""
+        """The names of the arguments that it takes."""
         return {*self.renames, *self.fn_metadata.arg_model.model_fields}
 
     def for_function(self, given: dict[str, Any]) -> dict[str, Any]:
-        """The arguments by the names that the function has for them."""
+        """Return arguments under the names that the function has for them."""
         return {**self.defaults, **{self.renames.get(name, name): value for name, value in given.items()}}
 
     def own_name(self, argument: str) -> str:
-        """What the alias calls an argument of the function."""
+        """Return the alias's name for an argument of the function."""
         return next((name for name, own in self.renames.items() if own == argument), argument)
 
     def explain(self, error: ToolError) -> ToolError:
-        """The error with the alias's own name."""
-        shown = super().explain(error)
-        return type(shown)(re.sub(rf"\b{re.escape(self.to)}\b", self.name, str(shown)))
+        """Explain an error under the alias's name."""
+        explained = super().explain(error)
+        return type(explained)(re.sub(rf"\b{re.escape(self.to)}\b", self.name, str(explained)))
 
 
 def alias_tool(row: Alias, tool: LoreTool) -> AliasTool:
-    """The tool that a row describes. It lists no output schema: its answers are the tool's."""
+    """Make the tool of a row. It has no output schema, since its answers are the tool's."""
     return AliasTool(
         fn=tool.fn,
         name=row.name,
@@ -84,24 +84,24 @@ def alias_tool(row: Alias, tool: LoreTool) -> AliasTool:
 
 
 def _own_scope(tool: LoreTool) -> dict[str, str]:
-    """The argument `scope` of a tool that works in any: an alias takes it, too."""
+    """Return the argument `scope` of a tool that has one: its aliases take it, too."""
     return {SCOPE: SCOPE} if SCOPE in tool.fn_metadata.arg_model.model_fields else {}
 
 
 def _parameters(row: Alias, tool: LoreTool) -> dict[str, Any]:
-    """The schema of an alias: that of the tool, cut down to what the other memory calls its arguments."""
+    """Return the schema of an alias: that of the tool, reduced to the arguments of the row."""
     known = compact(tool.parameters, words=False)
     required = [
         name
         for name, own in row.shown.items()
         if own in known.get("required", ()) and own not in row.defaults
     ]
-    properties = {name: _one(name, known["properties"][own]) for name, own in row.shown.items()}
+    properties = {name: _argument(name, known["properties"][own]) for name, own in row.shown.items()}
     return {"type": "object", "properties": properties, **({"required": required} if required else {})}
 
 
-def _one(name: str, schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema of one argument: where the name is that of one thing, of one; any list takes a single text, too."""
+def _argument(name: str, schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of an argument; a list with a singular name becomes a text, since lists accept one, too."""
     if schema.get("type") != "array":
         return {key: value for key, value in schema.items() if key != "default"}
     return schema if name.endswith("s") else {"type": "string"}

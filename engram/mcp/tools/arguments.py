@@ -1,4 +1,4 @@
-"""Arguments of tools: the types that several share, and those that the description of an operation says."""
+"""Arguments of tools: shared types, and those made from the description of an operation."""
 
 from __future__ import annotations
 
@@ -16,45 +16,46 @@ Call = Context[Any, Any]
 
 
 def _as_list(value: object) -> object:
-    """A list, also where a model sends the one word bare."""
+    """Wrap a single text in a list, since models often send one word without it."""
     return [value] if isinstance(value, str) else value
 
 
-_Many = tuple[str, ...]
-Words = Annotated[_Many, BeforeValidator(_as_list)]
-# The limits stand next to the type: behind the validator they would be said to be of a string.
-Refs = Annotated[_Many, Field(max_length=MOST_REFS), BeforeValidator(_as_list)]
-SomeRefs = Annotated[_Many, Field(min_length=1, max_length=MOST_REFS), BeforeValidator(_as_list)]
+_Texts = tuple[str, ...]
+Words = Annotated[_Texts, BeforeValidator(_as_list)]
+# The limits come before the validator: after it, pydantic would report them as limits of a string.
+Refs = Annotated[_Texts, Field(max_length=MOST_REFS), BeforeValidator(_as_list)]
+SomeRefs = Annotated[_Texts, Field(min_length=1, max_length=MOST_REFS), BeforeValidator(_as_list)]
 Share = Annotated[float, Field(ge=0, le=1)]
 
-_TYPES: dict[str, Any] = {TEXT: str, TEXTS: _Many, NUMBER: float, WHOLE: int, FLAG: bool}
+_TYPES: dict[str, Any] = {TEXT: str, TEXTS: _Texts, NUMBER: float, WHOLE: int, FLAG: bool}
 
 
-def signature(function: Callable[..., Any], parameters: tuple[Parameter, ...]) -> inspect.Signature:
-    """Return the arguments of a tool: those of its function but the store, with `parameters` in place of its `**given`.
+def make_signature(function: Callable[..., Any], parameters: tuple[Parameter, ...]) -> inspect.Signature:
+    """Return the signature of a tool: that of its function without the store, with `parameters` instead of `**given`.
 
-    One that stands in both is as `parameters` say.
+    A parameter of both is as in `parameters`.
     """
     own = inspect.signature(function, locals={"Engram": object}, eval_str=True)  # a name for types alone
-    described = {one.name: argument(one) for one in parameters}
+    described = {parameter.name: make_argument(parameter) for parameter in parameters}
     kept = [
-        one.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-        for one in own.parameters.values()
-        if one.name not in ("engram", *described) and one.kind is not inspect.Parameter.VAR_KEYWORD
+        parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        for parameter in own.parameters.values()
+        if parameter.name not in ("engram", *described)
+        and parameter.kind is not inspect.Parameter.VAR_KEYWORD
     ]
     return own.replace(parameters=[*kept, *described.values()])
 
 
-def argument(parameter: Parameter) -> inspect.Parameter:
-    """Return a parameter as one of a function that the SDK makes a schema from."""
+def make_argument(parameter: Parameter) -> inspect.Parameter:
+    """Return a parameter as that of a function, from which the SDK makes a schema."""
     default = inspect.Parameter.empty if parameter.required else parameter.default
     return inspect.Parameter(
-        parameter.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation(parameter)
+        parameter.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=make_annotation(parameter)
     )
 
 
-def annotation(parameter: Parameter) -> Any:
-    """Return the type of an argument with its limits and its words for agents, as pydantic reads them."""
+def make_annotation(parameter: Parameter) -> Any:
+    """Return the type of an argument with its limits and its description for agents, for pydantic."""
     kind: Any = Literal[parameter.choices] if parameter.choices else _TYPES[parameter.type]
     if parameter.type == TEXTS:
         kind = tuple[kind, ...] if parameter.choices else kind

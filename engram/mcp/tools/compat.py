@@ -1,6 +1,6 @@
-"""The set `compat`: the names that other memories have for what Engram does, so that prompts written for them go on working.
+"""The set `compat`: tools under the names of other memories, so that prompts written for those still work.
 
-One table: `docs/compat.md` is made from it. What the others call an argument was read in their own sources.
+`docs/compat.md` is made from the table. The names of arguments are from the sources of those memories.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _GENTLEMAN = (
 
 
 class Source(NamedTuple):
-    """A memory whose names are known: what it is, and its rows. `key` chooses these alone: `--tools compat:KEY`."""
+    """Another memory and its rows. `--tools compat:KEY` chooses these alone."""
 
     key: str
     what: str
@@ -155,7 +155,7 @@ SOURCES = (
         Alias("check_database_health", "recall_status", "Report the state of the memory"),
     )),
 )  # fmt: skip
-# Names that more than one memory has, or that the set `curate` has with the same arguments.
+# Names that several memories have, or that the set `curate` has with the same arguments.
 SHARED = {
     "surreal": ("reflect_and_consolidate", "promote_memory", "update_memory", "tag_memory"),
     "mem0": ("update_memory",),
@@ -164,21 +164,21 @@ SHARED = {
 
 
 def memories() -> tuple[str, ...]:
-    """The memories whose names can be chosen alone."""
+    """Return the keys of the memories whose names can be chosen alone."""
     return tuple(source.key for source in SOURCES)
 
 
 def rows_of(key: str = "") -> list[Alias]:
-    """The rows of one memory, or of all."""
+    """Return the rows of a memory, or of all."""
     return [row for source in SOURCES if key in ("", source.key) for row in source.rows]
 
 
 def tools(key: str = "") -> list[LoreTool]:
-    """The tools of this set; with a key those of one memory. Raises KeyError for an unknown one."""
+    """Return the tools of this set, or those of a memory. Raises KeyError for an unknown one."""
     if key not in ("", *memories()):
         raise KeyError(key)
     rows = rows_of(key)
-    shared = dict.fromkeys(name for one, names in SHARED.items() if key in ("", one) for name in names)
+    shared = dict.fromkeys(name for memory, names in SHARED.items() if key in ("", memory) for name in names)
     rows += [row for row in rows_of() if row.name in shared and row not in rows]
     known = _all_tools()
     return [
@@ -188,7 +188,7 @@ def tools(key: str = "") -> list[LoreTool]:
 
 
 def _all_tools() -> dict[str, LoreTool]:
-    """Every tool that a row may be, by name."""
+    """Return every tool that a row may name."""
     from engram.mcp.tools import graph, team
     from engram.mcp.tools.compat_tools import TOOLS as COMPAT_TOOLS
     from engram.mcp.tools.curate import TOOLS as CURATING

@@ -1,4 +1,4 @@
-"""What the names of other memories do about entities: what is observed of them, what they are, how they are related."""
+"""Tools for the entities of other memories: observations, types, relationships."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Observed(BaseModel):
-    """What is known of one entity."""
+    """Observations of an entity."""
 
     model_config = ConfigDict(extra="ignore", populate_by_name=True)
 
@@ -30,7 +30,7 @@ class Observed(BaseModel):
 
 
 class Entity(BaseModel):
-    """An entity with what is known of it."""
+    """An entity with observations."""
 
     model_config = ConfigDict(extra="ignore", populate_by_name=True)
 
@@ -40,7 +40,7 @@ class Entity(BaseModel):
 
 
 class Noted(BaseModel):
-    """The entries that say so, new or known before; what was refused, and why."""
+    """The recorded or known entries, and the refused ones with the reason."""
 
     ids: list[str]
     refused: list[str] = []
@@ -49,17 +49,18 @@ class Noted(BaseModel):
 @lore_tool("Record facts about entities", writing(), index=False)
 def compat_add_observations(engram: Engram, observations: list[Observed]) -> Annotated[CallToolResult, Noted]:
     """A fact for each observation, which names its entity."""
-    return _observe(engram, [(one.name, text, ()) for one in observations for text in one.contents], {})
+    observed = [(entity.name, text, ()) for entity in observations for text in entity.contents]
+    return _observe(engram, observed, {})
 
 
 @lore_tool("Record entities", writing())
 def compat_create_entities(engram: Engram, entities: list[Entity]) -> Annotated[CallToolResult, Noted]:
     """A fact for each observation, which names its entity and has its type as a tag."""
-    kinds = {one.name: one.kind.strip().lower() for one in entities}
+    kinds = {entity.name: entity.kind.strip().lower() for entity in entities}
     observed = [
-        (one.name, text, (slug(one.kind),) if one.kind else ())
-        for one in entities
-        for text in one.observations
+        (entity.name, text, (slug(entity.kind),) if entity.kind else ())
+        for entity in entities
+        for text in entity.observations
     ]
     return _observe(engram, observed, kinds)
 
@@ -76,18 +77,17 @@ def _observe(
     ]
     done = engram.record_all(drafts)
     refused = [
-        f"of {draft.entities[0]}: {one.error}" for draft, one in zip(drafts, done, strict=True) if one.error
+        neutralize(f"of {draft.entities[0]}: {outcome.error}", is_checked=False)
+        for draft, outcome in zip(drafts, done, strict=True)
+        if outcome.error
     ]
-    data = Noted(
-        ids=[one.id for one in done if one.id],
-        refused=[neutralize(one, is_checked=False) for one in refused],
-    )
-    lines = [f"Recorded {', '.join(data.ids) or 'nothing'}", *[f"Refused: {one}" for one in data.refused]]
+    data = Noted(ids=[outcome.id for outcome in done if outcome.id], refused=refused)
+    lines = [f"Recorded {', '.join(data.ids) or 'nothing'}", *[f"Refused: {line}" for line in data.refused]]
     return answer("\n".join(lines), data)
 
 
 class Way(BaseModel):
-    """A relationship to another entity, as a prompt for another memory says it."""
+    """A relationship to another entity."""
 
     model_config = ConfigDict(extra="ignore", populate_by_name=True)
 
@@ -107,7 +107,7 @@ class Relation(BaseModel):
 
 
 class Linked(BaseModel):
-    """The entities that were linked, by slug, and what became of each."""
+    """The linked entities: status by slug."""
 
     linked: dict[str, str]
 
@@ -135,12 +135,12 @@ def compat_link(
 @lore_tool("Relate entities", writing())
 def compat_relate(engram: Engram, relations: list[Relation]) -> Annotated[CallToolResult, Linked]:
     """Relate entities; those that are unknown are made."""
-    return _link(engram, [(one.one, {"to": one.other, "kind": one.kind}) for one in relations])
+    return _link(engram, [(link.one, {"to": link.other, "kind": link.kind}) for link in relations])
 
 
 def _link(engram: Engram, links: Sequence[tuple[str, dict[str, Any]]]) -> CallToolResult:
     done = [engram.link_entity(name, **about) for name, about in links]
-    linked = {one.entity.slug: one.status for one in reversed(done)}
+    linked = {link.entity.slug: link.status for link in reversed(done)}
     summary = ", ".join(f"{name} ({status})" for name, status in reversed(linked.items()))
     return answer(f"Linked {summary or 'nothing'}", Linked(linked=linked))
 

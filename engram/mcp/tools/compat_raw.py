@@ -1,6 +1,6 @@
-"""What `memory_query_raw` does: rows of the tables that another memory has, by its names for them and their fields.
+"""The tool `memory_query_raw`: the tables of another memory, under its names for tables and fields.
 
-Rows come from the views that SQL may read, and from what the memory says of its entities, agents, scopes and syncs.
+Rows come from the views that SQL can query, and from the lists of entities, agents and scopes.
 """
 
 from __future__ import annotations
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 
 MOST = 50
 _LIMITS = Limits(rows=MOST)
-# A test runs each of them.
-_SELECTS = {
+_SELECTS = {  # a test runs each
     "facts": """
         SELECT id, title AS content, created_at AS timestamp, agent AS createdBy, category AS factType,
             confidence AS relevanceScore, importance AS importanceScore, helpful, status,
@@ -52,25 +51,25 @@ Conditions = dict[str, Any]
 def _entities(engram: Engram) -> Table:
     columns = ("entityId", "name", "type", "aliases", "relationships", "metadata")
     return Table("entities", columns, tuple(
-        (one.slug, one.name, one.type, " ".join(one.aliases),
-         ", ".join(f"{way.kind} {way.to} {way.since}".strip() for way in one.relationships),
-         ", ".join(f"{name}={value}" for name, value in one.metadata))
-        for one in engram.entities()
+        (entity.slug, entity.name, entity.type, " ".join(entity.aliases),
+         ", ".join(f"{way.kind} {way.to} {way.since}".strip() for way in entity.relationships),
+         ", ".join(f"{name}={value}" for name, value in entity.metadata))
+        for entity in engram.entities()
     ))  # fmt: skip
 
 
 def _agents(engram: Engram) -> Table:
     return Table("agents", ("agentId", "name", "capabilities", "defaultScope", "lastSeen"), tuple(
-        (one.profile.id, one.profile.name, ", ".join(one.profile.capabilities), one.profile.default_scope,
-         times.render(datetime.fromtimestamp(one.seen_at, UTC)) if one.seen_at else "")
-        for one in engram.team() if one.registered
+        (agent.profile.id, agent.profile.name, ", ".join(agent.profile.capabilities), agent.profile.default_scope,
+         times.render(datetime.fromtimestamp(agent.seen_at, UTC)) if agent.seen_at else "")
+        for agent in engram.team() if agent.registered
     ))  # fmt: skip
 
 
 def _scopes(engram: Engram) -> Table:
     return Table("memory_scopes", ("name", "description", "writePolicy", "retentionDays", "facts"), tuple(
-        (one.name, one.kind, "none" if one.readonly else "members", one.retention_days, one.lore_count)
-        for one in engram.scopes()
+        (scope.name, scope.kind, "none" if scope.readonly else "members", scope.retention_days, scope.lore_count)
+        for scope in engram.scopes()
     ))  # fmt: skip
 
 
@@ -99,25 +98,25 @@ def compat_query_raw(
 
 
 def _select_rows(engram: Engram, name: str, conditions: Conditions, sort: str, limit: int) -> Table:
-    """Select rows in SQL, which may be many. Raises UsageError for an unknown field."""
+    """Select rows with SQL, since there may be many. Raises UsageError for an unknown field."""
     inner = _SELECTS[name]
     columns = engram.execute(f"SELECT * FROM ({inner}) LIMIT 0", waiting=False).columns  # noqa: S608 - fixed text
     clauses, values = [], dict[str, Any]()
     for number, (field, wanted) in enumerate(conditions.items()):
-        _check(name, field, columns)
-        each = wanted if isinstance(wanted, list) else [wanted]
+        _check_field(name, field, columns)
+        allowed = wanted if isinstance(wanted, list) else [wanted]
         if field == "factType":
-            each = [engram.store.categories.near(str(one)) or one for one in each]
-        names = [f"v{number}_{place}" for place in range(len(each))]
-        values |= dict(zip(names, each, strict=True))
-        if field in ("tags", "entityIds"):  # of which a row has several
-            one_of = [f"instr(' ' || {field} || ' ', ' ' || :{one} || ' ')" for one in names]
-            clauses.append(f"({' OR '.join(one_of) or '0'})")
+            allowed = [engram.store.categories.near(str(value)) or value for value in allowed]
+        variables = [f"v{number}_{place}" for place in range(len(allowed))]
+        values |= dict(zip(variables, allowed, strict=True))
+        if field in ("tags", "entityIds"):  # a row has several, separated by spaces
+            matches = [f"instr(' ' || {field} || ' ', ' ' || :{variable} || ' ')" for variable in variables]
+            clauses.append(f"({' OR '.join(matches) or '0'})")
         else:
-            clauses.append(f"{field} IN ({', '.join(f':{one}' for one in names)})")
+            clauses.append(f"{field} IN ({', '.join(f':{variable}' for variable in variables)})")
     where = f" WHERE {' AND '.join(clauses)}" if clauses else ""
-    field, descending = _order(sort)
-    order = f" ORDER BY {_check(name, field, columns)}{' DESC' if descending else ''}" if field else ""
+    field, descending = _parse_order(sort)
+    order = f" ORDER BY {_check_field(name, field, columns)}{' DESC' if descending else ''}" if field else ""
     found = engram.execute(
         f"SELECT * FROM ({inner}){where}{order} LIMIT {limit}",  # noqa: S608 - checked names, values apart
         values,
@@ -128,26 +127,27 @@ def _select_rows(engram: Engram, name: str, conditions: Conditions, sort: str, l
 
 
 def _filter_rows(table: Table, conditions: Conditions, sort: str, limit: int) -> Table:
-    """Filter and order the rows of a list, which is short. Raises UsageError for an unknown field."""
+    """Filter and order the rows of a short list. Raises UsageError for an unknown field."""
     rows = list(table.rows)
     for field, wanted in conditions.items():
-        at = table.columns.index(_check(table.name, field, table.columns))
-        each = [str(one) for one in (wanted if isinstance(wanted, list) else [wanted])]
-        rows = [row for row in rows if str(row[at]) in each]
-    field, descending = _order(sort)
+        at = table.columns.index(_check_field(table.name, field, table.columns))
+        allowed = [str(value) for value in (wanted if isinstance(wanted, list) else [wanted])]
+        rows = [row for row in rows if str(row[at]) in allowed]
+    field, descending = _parse_order(sort)
     if field:
-        at = table.columns.index(_check(table.name, field, table.columns))
+        at = table.columns.index(_check_field(table.name, field, table.columns))
         rows.sort(key=lambda row: (isinstance(row[at], str), row[at] or 0), reverse=descending)
     return table._replace(rows=tuple(rows[:limit]), truncated=len(rows) > limit)
 
 
-def _order(sort: str) -> tuple[str, bool]:
-    """Return the field to sort by, and whether the largest comes first."""
-    field, _, way = sort.strip().replace(":", " ").partition(" ")
-    return field.lstrip("+-"), field.startswith("-") or way.strip().lower() in _DESCENDING
+def _parse_order(sort: str) -> tuple[str, bool]:
+    """Return the field to sort by, and whether the order is descending."""
+    field, _, direction = sort.strip().replace(":", " ").partition(" ")
+    return field.lstrip("+-"), field.startswith("-") or direction.strip().lower() in _DESCENDING
 
 
-def _check(table: str, field: str, columns: Sequence[str]) -> str:
+def _check_field(table: str, field: str, columns: Sequence[str]) -> str:
+    """Return the field. Raises UsageError if the table does not have it."""
     if field not in columns:
         raise UsageError(f"{table} has no field '{field}'.", f"Fields: {', '.join(columns)}.")
     return field

@@ -1,7 +1,7 @@
-"""What the names of other memories do: recall, record and judge with all that the Python API takes.
+"""Tools for the names of other memories: recall, record and judge with more arguments of the Python API.
 
-The core tools are kept short for agents that read them in every session; prompts written for another memory name more.
-None of these is listed by a server under its own name: `engram.mcp.tools.compat` says under which.
+The core tools have few arguments, since agents read them in every session; prompts written for other memories use more.
+None of these is listed under its own name, only under those in `engram.mcp.tools.compat`.
 """
 
 from __future__ import annotations
@@ -23,10 +23,11 @@ from engram.mcp import present, results
 from engram.mcp.tools.arguments import Refs, Share, SomeRefs, Words
 from engram.mcp.tools.compat_entities import TOOLS as ENTITIES
 from engram.mcp.tools.compat_raw import compat_query_raw
-from engram.mcp.tools.compat_values import MOST, Count, Metadata, Names, span, words
+from engram.mcp.tools.compat_values import MOST, Count, Metadata, Names, parse_span, split_words
 from engram.mcp.tools.core import TOOLS as CORE
-from engram.mcp.tools.team import Agent, Kept, Prepared, present_context
+from engram.mcp.tools.team import Agent, Kept, Prepared, present_context, present_observed
 from engram.mcp.tools.tool import LoreTool, answer, by_name, lore_tool, reading, writing
+from engram.operations.team import OBSERVE, REGISTER
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from engram.usecases.recall.question import Recalled
 
 _OTHER_SKILL = "surql-skill"
-# Where an agent of another memory writes that keeps to itself, shares with its team, or with everybody.
+# Our scopes for the default scopes of another memory.
 _DEFAULT_SCOPES = {"private": USER, "personal": USER, "local": USER, "team": PROJECT, "public": PROJECT}
 
 
@@ -58,7 +59,7 @@ def compat_record(
 ) -> Annotated[CallToolResult, results.Recorded]:
     """Record an entry; an unknown category becomes a tag of a fact, none is guessed. Of metadata, tags and the type count."""
     category = category or next((str(metadata[key]) for key in ("type", "category") if metadata.get(key)), "")
-    tags = _plain_tags([*tags, *words(metadata.get("tags"))])
+    tags = _plain_tags([*tags, *split_words(metadata.get("tags"))])
     whole = (
         f"# {title.strip()}\n\n{content}"
         if title.strip() and not content.lstrip().startswith("#")
@@ -68,12 +69,12 @@ def compat_record(
     from engram.usecases.recording.record import Draft, record
 
     where = reach(engram.store, scope, make=True)
-    known = where.categories.near(category) if category else ""  # without one it is guessed
+    known = where.categories.near(category) if category else ""  # "" is guessed
     kind = category.lower() if category.lower() in TYPES else ""
     tagged = (*tags, *((slug(category),) if category and not known else ()))
     draft = Draft(
         whole, known or ("FACT" if category else ""), context, confidence, tagged, files,
-        tuple(name_of_id(one) for one in entities), type=kind, importance=importance, redact=redact,
+        tuple(name_of_id(name) for name in entities), type=kind, importance=importance, redact=redact,
     )  # fmt: skip
     done = record(where, draft)
     engram.edited()
@@ -121,7 +122,7 @@ def compat_search(
     kind, known, tagged = _filters(engram, category, tags)
     every = engram.store.categories
     categories = known or [name for name in every.names if kind and every.type_of(name) in kind]
-    since, until = span(date_range)
+    since, until = parse_span(date_range)
     found = engram.search(
         text,
         tags=tagged,
@@ -152,18 +153,16 @@ def compat_context(
 
 
 class Registered(Agent):
-    """An agent as it is registered, and the scopes that there are here."""
+    """A registered agent, and the scopes here."""
 
     scopes: list[str]
 
 
-@lore_tool("Register an agent", writing(idempotent=True), index=False)
+@lore_tool("Register an agent", writing(idempotent=True), REGISTER, index=False)
 def compat_register(
     engram: Engram,
-    id: str,  # noqa: A002 - the tool's argument
-    name: str = "",
-    capabilities: Words = (),
-    default_scope: str = "",
+    default_scope: str,
+    **given: Any,
 ) -> Annotated[CallToolResult, Registered]:
     """Say who you are and what you can do; again: what changed."""
     from engram.usecases.opening.scopes import reachable_scopes
@@ -174,16 +173,15 @@ def compat_register(
         if default_scope == TEAM and len(teams) == 1
         else _DEFAULT_SCOPES.get(default_scope, default_scope)
     )
-    done = engram.register_agent(id, name=name, capabilities=capabilities, default_scope=own)
-    facts = {key: value for key, value in done.as_dict().items() if key != "text"}
-    harmless = neutralize_data({**facts, "scopes": list(reachable_scopes(engram.store))}, is_checked=False)
-    data = Registered.model_validate(harmless)
+    done = engram.register_agent(**given, default_scope=own)
+    facts = {**done.as_dict(), "scopes": list(reachable_scopes(engram.store))}
+    data = Registered.model_validate(neutralize_data(facts, is_checked=False))
     text = f"Registered {data.id}: {', '.join(data.capabilities) or data.name}"
     return answer(f"{text}\nScopes: {', '.join(data.scopes)}", data)
 
 
 def _plain_tags(tags: Sequence[str]) -> tuple[str, ...]:
-    """Return tags as lore has them: without the sign, and with what makes a skill of a query for another database."""
+    """Return tags without the `#`; a query for another database also gets the tag of a skill."""
     plain = [tag.strip().lstrip("#") for tag in tags]
     return tuple(dict.fromkeys([*filter(None, plain), *([SKILL] if _OTHER_SKILL in plain else [])]))
 
@@ -191,7 +189,7 @@ def _plain_tags(tags: Sequence[str]) -> tuple[str, ...]:
 def _filters(
     engram: Engram, category: str, tags: Sequence[str]
 ) -> tuple[Sequence[str], Sequence[str], list[str]]:
-    """Return what the other memory's type comes to: a type of lore, a category, or one more tag."""
+    """Return the types, categories and tags to filter by: the other memory's category is one of the three."""
     kind = category.lower() if category.lower() in TYPES else ""
     known = "" if kind else engram.store.categories.near(category)
     more = [slug(category)] if category and not kind and not known else []
@@ -199,7 +197,7 @@ def _filters(
 
 
 def _importance(engram: Engram, hit: Recalled) -> float:
-    """Return what a file states, else what the graph of entities says, else the usual."""
+    """Return the importance that the file states, else that of the graph, else the default."""
     generation = engram.store.index.generation
     rank = generation.ranks().get(hit.lore.id) if generation else None
     stated = importance_of(hit.counted.importance, rank)
@@ -211,42 +209,37 @@ def compat_list(
     engram: Engram, limit: Count = 10, tags: Names = (), match_all: bool = True, scope: str = ""
 ) -> Annotated[CallToolResult, results.Whole]:
     """The newest lore, of those with all these tags, or with one of them."""
-    wanted: list[tuple[str, ...]] = [tags] if match_all or not tags else [(tag,) for tag in tags]
     from engram.usecases.lookup.listing import list_lore
     from engram.usecases.opening.scopes import reach
 
+    filters: list[tuple[str, ...]] = [tags] if match_all or not tags else [(tag,) for tag in tags]
     where = reach(engram.store, scope)
     found = [
-        one for those in wanted for one in list_lore(where, limit=2 * MOST, tags=those, status=ACTIVE).lore
+        entry
+        for all_of in filters
+        for entry in list_lore(where, limit=2 * MOST, tags=all_of, status=ACTIVE).lore
     ]
-    each = {one.lore.id: one for one in found if present.is_readable(engram, one)}
-    newest = sorted(each.values(), key=lambda one: (one.lore.created_at, one.lore.id), reverse=True)
-    return present.wholes(engram, newest[:limit])
+    by_id = {entry.lore.id: entry for entry in found if present.is_readable(engram, entry)}
+    newest = sorted(by_id.values(), key=lambda entry: (entry.lore.created_at, entry.lore.id), reverse=True)
+    return present.present_whole(engram, newest[:limit])
 
 
 @lore_tool("Read", reading())
 def compat_read(engram: Engram, refs: SomeRefs) -> Annotated[CallToolResult, results.Whole]:
     """Entries whole, by ref, id, title, or the name of its file."""
-    return present.wholes(engram, [_find_entry(engram, name) for name in dict.fromkeys(refs)])
+    return present.present_whole(engram, [_find_entry(engram, name) for name in dict.fromkeys(refs)])
 
 
-@lore_tool("Observe", writing(), index=False)
-def compat_observe(
-    engram: Engram,
-    text: Annotated[str, Field(max_length=8000)],
-    files: Words = (),
-    agent: str = "",
-    scope: str = "",
-) -> Annotated[CallToolResult, Kept]:
+@lore_tool("Observe", writing(), OBSERVE, index=False)
+def compat_observe(engram: Engram, scope: str = "", **given: Any) -> Annotated[CallToolResult, Kept]:
     """Note something in passing; later it becomes lore, if there is something in it."""
-    done = engram.observe(text, files=files, agent=agent, scope=scope)
-    return answer(f"Kept; {done.waiting} waiting.", Kept(**done._asdict()))
+    return present_observed(engram.observe(**given, scope=scope))
 
 
 @lore_tool("Judge", writing(idempotent=True))
 def compat_judge(engram: Engram, ref: str, helpful: bool) -> Annotated[CallToolResult, results.Judged]:
     """Say of one entry whether it helped."""
-    return present.present_feedback(_judge(engram, [ref], helpful=helpful))
+    return _judge(engram, [ref], helpful=helpful)
 
 
 @lore_tool("Judge an answer", writing(idempotent=True), index=False)
@@ -255,22 +248,19 @@ def compat_judge_answer(
 ) -> Annotated[CallToolResult, results.Judged]:
     """Say whether the answer to an earlier query helped: judges its best entry if so, all of it if not; or these refs."""
     names = refs or _answer_to(engram, query)[: 1 if was_useful else None]
-    return present.present_feedback(_judge(engram, names, helpful=was_useful))
+    return _judge(engram, names, helpful=was_useful)
 
 
-def _judge(engram: Engram, names: Sequence[str], *, helpful: bool) -> Any:
-    return engram.feedback(helpful=names) if helpful else engram.feedback(not_relevant=names)
+def _judge(engram: Engram, names: Sequence[str], *, helpful: bool) -> CallToolResult:
+    done = engram.feedback(helpful=names) if helpful else engram.feedback(not_relevant=names)
+    return present.present_feedback(done)
 
 
 def _answer_to(engram: Engram, query: str) -> list[str]:
-    """The ids that this session's last such query was answered with. Raises NotFoundError."""
-    session = engram.store.caller.session
+    """Return the ids in the last answer to a query of this session. Raises NotFoundError."""
+    wanted = (engram.store.caller.session, "query", query.strip())
     for entry in reversed(engram.live(limit=200)):
-        if (entry.session, entry.action, entry.query.strip()) == (
-            session,
-            "query",
-            query.strip(),
-        ) and entry.ids:
+        if entry.ids and (entry.session, entry.action, entry.query.strip()) == wanted:
             return list(entry.ids)
     raise NotFoundError(
         "No query of this session with these words had an answer.",
@@ -279,7 +269,7 @@ def _answer_to(engram: Engram, query: str) -> list[str]:
 
 
 def _find_entry(engram: Engram, name: str) -> Shown:
-    """The entry of a ref, id, title or file name. Raises NotFoundError, AmbiguousError."""
+    """Return the entry with a ref, id, title or file name. Raises NotFoundError, AmbiguousError."""
     wanted = name.strip().removeprefix("memory://")
     try:
         return engram.get(wanted)
@@ -304,7 +294,7 @@ TOOLS: dict[str, LoreTool] = {
         compat_observe, compat_judge, compat_judge_answer,
     ),
 }  # fmt: skip
-# What each of these comes nearest to, for the page about them.
+# The tool or resource that each is most like, for docs/compat.md.
 DOCUMENTED = {
     "compat_record": "recall_record",
     "compat_recall": "recall_query",

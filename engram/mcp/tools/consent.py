@@ -1,4 +1,4 @@
-"""What a person is asked before something is done that cannot simply be taken back, or that others will see."""
+"""A person's consent to what cannot simply be undone, or what others will see."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ if TYPE_CHECKING:
 
 
 class Agreement(BaseModel):
-    """What a person answers."""
+    """A person's answer."""
 
     agreed: bool = Field(default=True, title="Agreed", description="Do it")
 
 
-Asking = Agreement | Elicit[Agreement] | None  # what a function that asks comes to
+Asking = Agreement | Elicit[Agreement] | None  # what a function that asks returns
 Consent = ElicitationResult[Agreement]
 Confirm = Annotated[bool, Field(description="true once the user agreed")]
 
 
 def _can_be_asked(ctx: Call) -> bool:
-    """Whether the client can put a question to a person."""
+    """Return whether the client can ask a person."""
     elicitation = ctx.client_capabilities.elicitation if ctx.client_capabilities else None
     return elicitation is not None and (elicitation.form is not None or elicitation.url is None)
 
 
 async def agreement(question: Callable[[Engram], str], ctx: Call, *, is_given: bool) -> Asking:
-    """The consent: an argument's, a person's where the client can ask one (a question of "" needs none), else None."""
+    """Return the consent if it `is_given` or the question is "", a question if the client can ask a person, else None."""
     if is_given:
         return Agreement()
     if not _can_be_asked(ctx):
@@ -45,7 +45,7 @@ async def agreement(question: Callable[[Engram], str], ctx: Call, *, is_given: b
 
 
 def is_agreed(consent: Consent, what: str, tool: str) -> bool:
-    """Whether it may be done. Raises EngramError that says what would be done, where nobody could be asked."""
+    """Return whether the person agreed. Raises EngramError, which says `what` would be done, if nobody could be asked."""
     given = consent.data if isinstance(consent, AcceptedElicitation) else Agreement(agreed=False)
     if given is None:
         raise EngramError(

@@ -1,4 +1,4 @@
-"""The core set: the six tools with which an agent recalls, records and judges lore."""
+"""The set `core`: six tools to recall, record and judge lore."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def recall_query(
     found = engram.query(query, k, **given, scopes=scope or (), budget=budget)
     shown = present.present_answer(engram, found)
     narrows = scope or any(value for name, value in given.items() if name != "files")
-    return shown if narrows else present.with_captured(engram, shown, query)
+    return shown if narrows else present.add_captured(engram, shown, query)
 
 
 @lore_tool(
@@ -72,7 +72,7 @@ def recall_feedback(engram: Engram, **given: Any) -> Annotated[CallToolResult, r
 @lore_tool("Read lore", reading())
 def recall_get(engram: Engram, refs: SomeRefs) -> Annotated[CallToolResult, results.Whole]:
     """Show lore in full, with all fields, by ref (L1), id or its start."""
-    return present.wholes(engram, [engram.get(name) for name in dict.fromkeys(refs)])
+    return present.present_whole(engram, [engram.get(name) for name in dict.fromkeys(refs)])
 
 
 async def _ask_to_forget(refs: tuple[str, ...], confirm: bool, ctx: Call) -> Asking:
@@ -96,23 +96,23 @@ def recall_forget(
 
 
 def _forget(engram: Engram, refs: Sequence[str]) -> CallToolResult:
-    gone = engram.forget(*refs)
+    deleted = engram.forget(*refs)
     undo = "engram undo" if engram.store.places.owns_branch else ""
-    lines = [f"Forgot {one.lore.id}\n{quote(one.lore.title)}" for one in gone]
+    lines = [f"Forgot {entry.lore.id}\n{quote(entry.lore.title)}" for entry in deleted]
     lines += [f"`{undo}` brings it back."] if undo else []
-    data = results.Forgotten(deleted=True, ids=[one.lore.id for one in gone], undo=undo)
+    data = results.Forgotten(deleted=True, ids=[entry.lore.id for entry in deleted], undo=undo)
     return answer("\n".join(lines), data)
 
 
 def _describe_entries(engram: Engram, refs: Sequence[str]) -> str:
-    """The entries that are meant, for a question. Raises NotFoundError, AmbiguousError."""
+    """List entries by title, for a question. Raises NotFoundError, AmbiguousError."""
     return present.format_titles([engram.get(name).lore for name in dict.fromkeys(refs)])
 
 
 @lore_tool("Memory status", reading())
 def recall_status(engram: Engram) -> Annotated[CallToolResult, results.Status]:
     """Report which store is used, what it holds, and whether search and git work."""
-    return present.status(engram.status(thorough=False))
+    return present.present_status(engram.status(thorough=False))
 
 
 TOOLS = by_name(recall_query, recall_record, recall_feedback, recall_get, recall_forget, recall_status)

@@ -1,4 +1,4 @@
-"""The set `curate`: tools with which an agent keeps a memory in order, asking a person where that cannot simply be taken back."""
+"""The set `curate`: tools that keep a memory in order, and ask a person before what cannot simply be undone."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from engram.domain.errors import UsageError
 from engram.domain.review.review import REJECT
 from engram.domain.tuning.evolution import as_tables, verdict
 from engram.mcp import curation, present
-from engram.mcp.tables import Tables, as_rows, as_text, harmless_table
+from engram.mcp.tables import Tables, as_rows, as_text, neutralize_table
 from engram.mcp.tools.aliases import Alias, alias_tool
 from engram.mcp.tools.arguments import Call, SomeRefs, Words
 from engram.mcp.tools.consent import Asking, Confirm, Consent, agreement, is_agreed
@@ -31,12 +31,12 @@ Skipped = Annotated[Words, Field(description="Steps by id")]
 Name = Annotated[str, Field(description="Ref (L1), id or its start")]
 Scope = Annotated[str, Field(description="project, user or a team's")]
 ReviewKinds = Annotated[Words, Field(description=", ".join(curation.REVIEWED))]
-_OPEN = "project"  # where an entry out of a session may go without a person
+_OPEN = "project"  # the scope to which an entry of a session may be promoted without consent
 
 
 async def _ask_to_tidy(dry_run: bool, kinds: Words, skip: Words, confirm: bool, ctx: Call) -> Asking:
     def question(engram: Engram) -> str:
-        what = curation.would(engram.consolidate(kinds=kinds, skip=skip))
+        what = curation.describe_plan(engram.consolidate(kinds=kinds, skip=skip))
         return what and f"Tidy up the shared memory: {what}?"
 
     return await agreement(question, ctx, is_given=confirm or dry_run)
@@ -55,14 +55,14 @@ def reflect_and_consolidate(
     plan = engram.consolidate(kinds=kinds, skip=skip)
     if dry_run or not plan.selected:
         return curation.present_plan(plan)
-    if not is_agreed(consent, curation.would(plan), reflect_and_consolidate.name):
+    if not is_agreed(consent, curation.describe_plan(plan), reflect_and_consolidate.name):
         return curation.present_plan(plan, declined=True)
     return curation.apply_plan(engram, plan)
 
 
 async def _ask_to_promote(memory_id: SomeRefs, target_scope: str, confirm: bool, ctx: Call) -> Asking:
     def question(engram: Engram) -> str:
-        named = present.format_titles([present.readable(engram, name).lore for name in memory_id])
+        named = present.format_titles([present.get_readable(engram, name).lore for name in memory_id])
         return f"Copy {named} to the scope {target_scope}?"
 
     return await agreement(question, ctx, is_given=confirm or target_scope == _OPEN)
@@ -77,11 +77,11 @@ def promote_memory(
     confirm: Confirm = False,  # noqa: ARG001 - read by `_ask_to_promote`
 ) -> Annotated[CallToolResult, curation.Promotion]:
     """Copy lore to a scope that more people or projects see."""
-    shown = [present.readable(engram, name) for name in memory_id]
-    what = f"copy {present.format_titles([one.lore for one in shown])} to the scope {target_scope}"
+    shown = [present.get_readable(engram, name) for name in memory_id]
+    what = f"copy {present.format_titles([entry.lore for entry in shown])} to the scope {target_scope}"
     if not is_agreed(consent, what, promote_memory.name):
         return answer("Nothing was copied: the user does not want it.", curation.Promotion())
-    return curation.present_promotion(engram.promote(*[one.lore.id for one in shown], to=target_scope))
+    return curation.present_promotion(engram.promote(*[entry.lore.id for entry in shown], to=target_scope))
 
 
 @lore_tool(
@@ -99,7 +99,9 @@ def update_memory(
     """Correct lore; what is not given stays."""
     from engram.usecases.recording.edit import Edit
 
-    return curation.present_change(engram.edit(present.readable(engram, memory_id).lore.id, Edit(**given)))
+    return curation.present_change(
+        engram.edit(present.get_readable(engram, memory_id).lore.id, Edit(**given))
+    )
 
 
 @lore_tool("Tag lore", writing(idempotent=True), index=False)
@@ -109,13 +111,13 @@ def tag_memory(
     """Add tags to lore, or remove some."""
     from engram.usecases.recording.edit import Edit
 
-    lore_id = present.readable(engram, memory_id).lore.id
+    lore_id = present.get_readable(engram, memory_id).lore.id
     return curation.present_change(engram.edit(lore_id, Edit(add_tags=tags, remove_tags=remove)))
 
 
-async def _ask_to_forget(item: str, decision: str, confirm: bool, ctx: Call) -> Asking:
+async def _ask_to_decide(item: str, decision: str, confirm: bool, ctx: Call) -> Asking:
     def question(engram: Engram) -> str:
-        return f"{curation.decision_of(engram, item, decision).capitalize()}?"
+        return f"{curation.describe_decision(engram, item, decision).capitalize()}?"
 
     return await agreement(question, ctx, is_given=confirm or decision != REJECT)
 
@@ -123,24 +125,24 @@ async def _ask_to_forget(item: str, decision: str, confirm: bool, ctx: Call) -> 
 @lore_tool("Review lore", writing(destructive=True))
 def review_memories(
     engram: Engram,
-    consent: Annotated[Consent, Resolve(_ask_to_forget)],
+    consent: Annotated[Consent, Resolve(_ask_to_decide)],
     item: Annotated[str, Field(description="Decide about this one; none: list them")] = "",
     decision: Annotated[str, Field(description="One that the item allows")] = "",
     kinds: ReviewKinds = (),
     limit: Annotated[int, Field(ge=1, le=20)] = 5,
-    confirm: Confirm = False,  # noqa: ARG001 - read by `_ask_to_forget`
+    confirm: Confirm = False,  # noqa: ARG001 - read by `_ask_to_decide`
 ) -> Annotated[CallToolResult, curation.Reviewed]:
     """List doubtful lore, the most urgent first, each with its possible decisions; or decide about one."""
     if not item:
-        return curation.waiting(engram, kinds, limit)
-    what = curation.decision_of(engram, item, decision)
+        return curation.present_queue(engram, kinds, limit)
+    what = curation.describe_decision(engram, item, decision)
     if not is_agreed(consent, what, review_memories.name):
         return answer("Nothing was changed: the user does not want it.", curation.Reviewed())
     return curation.apply_decision(engram, item, decision)
 
 
 class Evolved(Tables):
-    """What came of it, and what it rests on; `file` is what was changed."""
+    """The verdict and the tables behind it; `file` is the file that was changed."""
 
     verdict: str
     file: str = ""
@@ -156,7 +158,7 @@ def evolve_memory_system(
             "A dry run changes nothing, so it neither applies nor reverts.", "Leave one of them out."
         )
     found = engram.evolve(apply=apply or (dry_run is False and not revert), revert=revert)
-    safe = [harmless_table(table) for table in as_tables(found)]
+    safe = [neutralize_table(table) for table in as_tables(found)]
     sentence = neutralize(verdict(found))
     data = Evolved(
         notice=NOTICE,
@@ -168,7 +170,7 @@ def evolve_memory_system(
 
 
 _ID = {"memory_id": "refs"}
-# Names that agents know from memories that are curated by them.
+# Names that agents know from other memories.
 _ALIASES = (
     Alias("memory_get", "recall_get", "Show lore in full", _ID),
     Alias("memory_forget", "recall_forget", "Delete lore", {**_ID, "confirm": "confirm"}, unused=("reason",)),

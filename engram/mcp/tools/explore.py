@@ -1,4 +1,4 @@
-"""The set `explore`: tools with which an agent finds its way in a large memory, and asks it in SQL."""
+"""The set `explore`: tools to explore a large memory, and to query it in SQL."""
 
 from __future__ import annotations
 

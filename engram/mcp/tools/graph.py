@@ -1,4 +1,4 @@
-"""The set `graph`: tools with which an agent says what entities are and how they are related, and asks for that."""
+"""The set `graph`: tools to define and relate entities, and to query the graph."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Related(BaseModel):
-    """A relationship to another entity, by its slug."""
+    """A relationship to another entity, by slug."""
 
     kind: str
     to: str
@@ -27,7 +27,7 @@ class Related(BaseModel):
 
 
 class EntityLinked(BaseModel):
-    """The entity as it is now: `status` is created, changed, unchanged or removed; `lore` the id of the entry."""
+    """The entity after the change: `status` is created, changed, unchanged or removed; `lore` the id of the linked entry."""
 
     status: str
     slug: str

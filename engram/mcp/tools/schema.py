@@ -1,4 +1,4 @@
-"""Schemas as short as they can be: an agent reads them in every session, and pays for each word."""
+"""Short schemas, since agents read them in every session and pay for each word."""
 
 from __future__ import annotations
 
@@ -8,40 +8,38 @@ _NAMED = ("properties", "$defs")
 
 
 def compact(schema: dict[str, Any], *, words: bool = True) -> dict[str, Any]:
-    """The same JSON schema without titles and empty defaults, with definitions where they are used.
+    """Return a JSON schema without titles and empty defaults, with its definitions inlined.
 
-    `words=False` leaves descriptions out, too.
+    `words=False` also drops descriptions.
     """
     definitions = schema.get("$defs", {})
-    left_out = {"title", "$defs"} if words else {"title", "$defs", "description"}
+    dropped = {"title", "$defs"} if words else {"title", "$defs", "description"}
 
     def shorten(value: Any, *, named: bool = False) -> Any:
         if isinstance(value, list):
-            return [shorten(one) for one in value]
+            return [shorten(item) for item in value]
         if not isinstance(value, dict):
             return value
-        if named:  # keys that are names of fields, not words of the schema
-            return {key: shorten(one) for key, one in value.items()}
+        if named:  # the keys are names of fields, not keywords
+            return {key: shorten(item) for key, item in value.items()}
         if "$ref" in value:
-            return shorten({**definitions[value["$ref"].rpartition("/")[2]], **_without_ref(value)})
-        kept = {key: one for key, one in value.items() if key not in left_out and not _says_nothing(key, one)}
-        return _unless_null({key: shorten(one, named=key in _NAMED) for key, one in kept.items()})
+            siblings = {key: item for key, item in value.items() if key != "$ref"}
+            return shorten({**definitions[value["$ref"].rpartition("/")[2]], **siblings})
+        return _drop_null(
+            {
+                key: shorten(item, named=key in _NAMED)
+                for key, item in value.items()
+                if key not in dropped and not (key == "default" and item in (None, "", [], {}, False))
+            }
+        )
 
     shortened: dict[str, Any] = shorten(schema)
     return shortened
 
 
-def _without_ref(value: dict[str, Any]) -> dict[str, Any]:
-    return {key: one for key, one in value.items() if key != "$ref"}
-
-
-def _says_nothing(key: str, value: Any) -> bool:
-    return key == "default" and value in (None, "", [], {}, False)
-
-
-def _unless_null(schema: dict[str, Any]) -> dict[str, Any]:
-    """`X or null` as X: whoever does not want an optional argument leaves it out."""
-    choices = [one for one in schema.get("anyOf", ()) if one != {"type": "null"}]
+def _drop_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """Reduce `X or null` to X, since an optional argument can be left out."""
+    choices = [item for item in schema.get("anyOf", ()) if item != {"type": "null"}]
     if len(choices) != 1 or len(choices) == len(schema["anyOf"]):
         return schema
-    return {**choices[0], **{key: one for key, one in schema.items() if key != "anyOf"}}
+    return {**choices[0], **{key: item for key, item in schema.items() if key != "anyOf"}}

@@ -1,6 +1,6 @@
-"""Arguments that say where lore belongs or who may read it: each is honoured or refused, and never passed over.
+"""Arguments that say where lore belongs or who may read it: each is honoured or refused, never ignored.
 
-Other memories keep users, agents and projects apart by such arguments. Here only scopes do: each is a store of its own.
+Other memories separate users, agents and projects by such arguments. Here only scopes do, each with its own store.
 """
 
 from __future__ import annotations
@@ -19,11 +19,12 @@ if TYPE_CHECKING:
 
     from engram.app import Engram
 
-SCOPE = "scope"  # the name of a scope: honoured by a function that takes `scope`
-PROJECT = "project"  # the name of a project: only that of the store at hand is honoured
-OWNER = "owner"  # whose it is: refused
-FILTERS = "filters"  # conditions of a query, which may name whose it is
-PRIVATE = "private"  # whether others may not read it: refused where they may not
+# Kinds of arguments
+SCOPE = "scope"  # the name of a scope: honoured if the function takes `scope`
+PROJECT = "project"  # the name of a project: honoured if it is that of the current store
+OWNER = "owner"  # the name of an owner: refused
+FILTERS = "filters"  # conditions of a query: refused if they name an owner
+PRIVATE = "private"  # visibility: refused if others may not read the entry
 
 _LONGEST = 60
 _DEFAULT = ("", "default", "main", "current")  # "main" is the project that basic-memory begins with
@@ -33,44 +34,46 @@ _OWNERS = ("user_id", "agent_id", "app_id", "run_id", "org_id", "project_id", "s
 _METADATA = {"scope": PRIVATE, "visibility": PRIVATE, "private": PRIVATE}
 
 
-class Asked(NamedTuple):
-    """One argument: its name, its kind and its value."""
+class ScopeArgument(NamedTuple):
+    """An argument: its name, its kind and its value."""
 
     name: str
     kind: str
     value: Any
 
 
-def unusual_arguments(given: Mapping[str, Any], kinds: Mapping[str, str], *, reads: bool) -> list[Asked]:
-    """The arguments that ask for anything but the usual: for a tool that `reads` that is to see all."""
-    found = [Asked(name, kinds[name], value) for name, value in given.items() if name in kinds]
+def collect_unusual(
+    given: Mapping[str, Any], kinds: Mapping[str, str], *, reads: bool
+) -> list[ScopeArgument]:
+    """Return the arguments that do not just name the default; for a tool that `reads`, "all" is a default, too."""
+    found = [ScopeArgument(name, kinds[name], value) for name, value in given.items() if name in kinds]
     metadata = given.get("metadata")
     if isinstance(metadata, dict):
         found += [
-            Asked(f"metadata.{name}", kind, metadata[name])
+            ScopeArgument(f"metadata.{name}", kind, metadata[name])
             for name, kind in _METADATA.items()
             if name in metadata
         ]
-    return [one for one in found if not _is_usual(one, reads=reads)]
+    return [argument for argument in found if not _is_usual(argument, reads=reads)]
 
 
-def scope_of(engram: Engram, tool: str, wanted: list[Asked], *, takes_scope: bool) -> str:
-    """The scope that these arguments name; "" where that is the store at hand. Raises UsageError for what cannot be honoured."""
+def scope_of(engram: Engram, tool: str, wanted: list[ScopeArgument], *, takes_scope: bool) -> str:
+    """Return the scope that the arguments name, "" for the current store. Raises UsageError if one cannot be honoured."""
     scope = ""
-    for one in wanted:
-        if one.kind == SCOPE:
-            scope = _check_scope(engram, tool, one, takes_scope=takes_scope)
-        elif one.kind != PROJECT or slug(str(one.value)) not in _project_names(engram):
-            raise _refusal(engram, tool, one, takes_scope=takes_scope)
+    for argument in wanted:
+        if argument.kind == SCOPE:
+            scope = _check_scope(engram, tool, argument, takes_scope=takes_scope)
+        elif argument.kind != PROJECT or slug(str(argument.value)) not in _project_names(engram):
+            raise _refusal(engram, tool, argument, takes_scope=takes_scope)
     return scope
 
 
-def _is_usual(one: Asked, *, reads: bool) -> bool:
-    if one.kind == FILTERS:
-        return not _names_owner(one.value)
-    if one.kind == PRIVATE:
-        return one.value in _OPEN
-    value = one.value
+def _is_usual(argument: ScopeArgument, *, reads: bool) -> bool:
+    if argument.kind == FILTERS:
+        return not _names_owner(argument.value)
+    if argument.kind == PRIVATE:
+        return argument.value in _OPEN
+    value = argument.value
     if value is None or value in ([], {}):
         return True
     return isinstance(value, str) and value.strip().lower() in (*_DEFAULT, *(_EVERYTHING if reads else ()))
@@ -85,21 +88,21 @@ def _names_owner(filters: object) -> bool:
     return isinstance(filters, list) and any(map(_names_owner, filters))
 
 
-def _check_scope(engram: Engram, tool: str, one: Asked, *, takes_scope: bool) -> str:
+def _check_scope(engram: Engram, tool: str, argument: ScopeArgument, *, takes_scope: bool) -> str:
     from engram.usecases.opening.scopes import reachable_scopes
 
-    name = str(one.value).strip()
-    with contextlib.suppress(UsageError):  # what is none is refused below, with the words of this tool
+    name = str(argument.value).strip()
+    with contextlib.suppress(UsageError):  # refused below, with the name of the tool
         name = check_scope(engram.store.settings, name)
     if name == engram.store.places.scope:
         return name if takes_scope else ""
     if not takes_scope or name not in reachable_scopes(engram.store):
-        raise _refusal(engram, tool, one, takes_scope=takes_scope)
+        raise _refusal(engram, tool, argument, takes_scope=takes_scope)
     return name
 
 
 def _project_names(engram: Engram) -> set[str]:
-    """What the project of the store at hand may be called: by the folder of the store, or of the repository it is in."""
+    """Return the names of the current project: those of the folders of its store and its repository."""
     here = engram.store.places
     if here.scope != PROJECT_SCOPE:
         return set()
@@ -113,23 +116,23 @@ def _project_names(engram: Engram) -> set[str]:
 
 
 def _main_folder(common_dir: str) -> str:
-    """The folder that a repository's `.git` is in."""
+    """Return the folder that contains a repository's `.git`."""
     folder, name = os.path.split(common_dir.rstrip("/\\"))
     return folder if name == ".git" else common_dir
 
 
-def _refusal(engram: Engram, tool: str, one: Asked, *, takes_scope: bool) -> UsageError:
-    """What is wrong with an argument, and what to say instead."""
+def _refusal(engram: Engram, tool: str, argument: ScopeArgument, *, takes_scope: bool) -> UsageError:
+    """Return the error that says why an argument is refused, and what to use instead."""
     from engram.usecases.opening.scopes import reachable_scopes
 
-    value = str(one.value)[:_LONGEST]
-    why = f"this memory keeps nothing apart by {one.name}: all who share it read all of it"
-    if one.kind == SCOPE:
+    value = str(argument.value)[:_LONGEST]
+    why = f"this memory keeps nothing apart by {argument.name}: all who share it read all of it"
+    if argument.kind == SCOPE:
         why = f"there is no '{value}' for it here"
-    elif one.kind == PROJECT:
+    elif argument.kind == PROJECT:
         why = f"this memory is not that of '{value}'"
     here = engram.store.places.scope
     others = ", ".join(name for name in reachable_scopes(engram.store) if name != here)
-    name = one.name if one.kind == SCOPE else SCOPE
+    name = argument.name if argument.kind == SCOPE else SCOPE
     also = f", or say {name}=NAME for another: {others}" if takes_scope else ""
-    return UsageError(f"{tool} did nothing: {why}.", f"Leave {one.name} out for the scope {here}{also}.")
+    return UsageError(f"{tool} did nothing: {why}.", f"Leave {argument.name} out for the scope {here}{also}.")

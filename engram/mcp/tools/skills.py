@@ -1,4 +1,4 @@
-"""The set `skills`: the best procedure for a task, and running its query."""
+"""The set `skills`: find the best procedure for a task, and run its query."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 from engram.domain.agents.framing import NOTICE, Framed, as_text, whole
 from engram.domain.agents.neutralization import neutralize
 from engram.mcp.caller import use
-from engram.mcp.tables import Rows, as_rows, harmless_table
+from engram.mcp.tables import Rows, as_rows, neutralize_table
 from engram.mcp.tables import as_text as table_text
 from engram.mcp.tools.explore import Values
 from engram.mcp.tools.scope_arguments import SCOPE
@@ -24,7 +24,7 @@ _NONE = "No skill here matches that."
 
 
 class Found(BaseModel):
-    """The best skill: its text, its query if it has one, how it did; `result` or `error` if that was run."""
+    """The best skill: its text, its query if any, its runs so far; `result` or `error` if the query was run."""
 
     notice: str
     ref: str = ""
@@ -61,7 +61,7 @@ async def recall_skill(
 
 def _present_skill(engram: Engram, skill: Skill) -> CallToolResult:
     framed = _frame_skill(engram, skill)
-    table = None if skill.result is None else harmless_table(skill.result)
+    table = None if skill.result is None else neutralize_table(skill.result)
     data = Found(
         notice=NOTICE, ref=framed.ref, id=framed.id, content=framed.content, tier=framed.tier, trust=framed.trust,
         query=neutralize(skill.query, lines=True), runs=skill.record.runs, successes=skill.record.successes,

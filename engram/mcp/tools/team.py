@@ -1,4 +1,4 @@
-"""The set `team`: tools for agents that share a memory: who they are, what they hand over, observe, look for; the periodic work."""
+"""The set `team`: tools for agents that share a memory: profiles, handoffs, summaries, contexts, observations, search, upkeep."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ from engram.operations.team import CONTEXT, HANDOFF, OBSERVE, REGISTER, SUMMARY
 if TYPE_CHECKING:
     from engram.app import Engram
     from engram.usecases.agents.context import Context
+    from engram.usecases.agents.observations import Observed
 
 
 class Agent(BaseModel):
-    """An agent as it is registered."""
+    """A registered agent."""
 
     id: str
     name: str
@@ -31,7 +32,7 @@ class Agent(BaseModel):
 
 
 class Written(BaseModel):
-    """An entry that was written; `pending` says why it waits for a person, `new` that a conversation began."""
+    """A recorded entry; `pending` says why it waits for a person, `new` is true if a conversation began."""
 
     id: str
     pending: str = ""
@@ -39,7 +40,7 @@ class Written(BaseModel):
 
 
 class Kept(BaseModel):
-    """An observation that is kept; so many wait."""
+    """A stored observation, and the number of those that wait."""
 
     id: str
     waiting: int
@@ -47,7 +48,7 @@ class Kept(BaseModel):
 
 
 class WorkStep(BaseModel):
-    """A step of the periodic work: how many things it was about, and why nothing came of it."""
+    """A step of the periodic work: its number of results, and why it failed."""
 
     step: str
     number: int
@@ -55,20 +56,20 @@ class WorkStep(BaseModel):
 
 
 class Maintenance(BaseModel):
-    """What was done, or would be."""
+    """The steps that were done, or would be."""
 
     dry_run: bool
     steps: list[WorkStep]
 
 
 class Part(results.FoundLore):
-    """An entry of a context, and what it is there for: handoff, summary (of this session), lore, session, entity."""
+    """An entry of a context, and its part: handoff, summary (of this session), lore, session, entity."""
 
     part: str
 
 
 class Prepared(BaseModel):
-    """What to know for a topic."""
+    """The context for a topic."""
 
     notice: str
     tokens: int
@@ -86,8 +87,7 @@ def register_agent(
 ) -> Annotated[CallToolResult, Agent]:
     """Say who you are and what you can do; call again to change it."""
     done = engram.register_agent(id, settings=settings, **given)
-    facts = {key: value for key, value in done.as_dict().items() if key != "text"}
-    data = Agent.model_validate(neutralize_data(facts, is_checked=False))
+    data = Agent.model_validate(neutralize_data(done.as_dict(), is_checked=False))
     return answer(f"Registered {data.id}: {', '.join(data.capabilities) or data.name}", data)
 
 
@@ -117,8 +117,7 @@ def summarize_session(engram: Engram, **given: Any) -> Annotated[CallToolResult,
 @lore_tool("Observe", writing(), OBSERVE, index=False)
 def observe(engram: Engram, **given: Any) -> Annotated[CallToolResult, Kept]:
     """Note something in passing; what is worth keeping becomes lore later."""
-    done = engram.observe(**given)
-    return answer(f"Kept; {done.waiting} waiting.", Kept(**done._asdict()))
+    return present_observed(engram.observe(**given))
 
 
 @lore_tool("Maintain", writing(destructive=True, idempotent=True))
@@ -143,16 +142,21 @@ def search(engram: Engram, **given: Any) -> Annotated[CallToolResult, results.Fo
     return present.present_entries(engram, found, found.notes, "No entry matches.", given.get("text") or "")
 
 
+def present_observed(done: Observed) -> CallToolResult:
+    """Present a stored observation."""
+    return answer(f"Kept; {done.waiting} waiting.", Kept(**done._asdict()))
+
+
 def present_context(found: Context) -> CallToolResult:
-    """A context as an agent gets it."""
+    """Present a context."""
     parts = {
         "handoff": found.handoffs, "summary": found.summary, "lore": found.lore, "session": found.sessions,
         "entity": found.entities,
     }  # fmt: skip
     rows = [
-        Part(ref=one.ref, about=one.about, text=one.content, part=part)
+        Part(ref=item.ref, about=item.about, text=item.content, part=part)
         for part, framed in parts.items()
-        for one in framed
+        for item in framed
     ]
     notes = [safe_text(note) for note in found.notes]
     data = Prepared(notice=NOTICE, tokens=found.tokens, found=rows, left_out=found.left_out, notes=notes)
