@@ -1,14 +1,14 @@
 """Engram: shared, persistent memory (lore) for AI coding agents and the people who work with them.
 
-`engram.open()` gives a store; see `engram.app.Engram` for what it does. Importing this package is
-cheap: everything else is loaded when it is first used.
+`engram.open()` returns a store, an `engram.app.Engram`. Importing this package is cheap: everything else is loaded on
+first use.
 """
 
 from __future__ import annotations
 
 from engram.version import __version__
 
-TYPE_CHECKING = False  # importing typing for it would cost `engram --version` a quarter of its time
+TYPE_CHECKING = False  # importing typing would take a quarter of the time of `engram --version`
 
 if TYPE_CHECKING:
     from engram.app import Engram
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Edit", "Engram", "EngramError", "Lore", "__version__", "add_scope", "open", "remove_scope"]
 
-_WHERE = {
+_LAZY = {
     "Engram": ("engram.app", "Engram"),
     "open": ("engram.entry_point", "open_engram"),
     "EngramError": ("engram.domain.errors", "EngramError"),
@@ -32,10 +32,10 @@ _WHERE = {
 
 
 def __getattr__(name: str) -> object:
-    if name not in _WHERE:
+    if name not in _LAZY:
         raise AttributeError(f"module 'engram' has no attribute {name!r}")
     from importlib import import_module
 
-    module, attribute = _WHERE[name]
+    module, attribute = _LAZY[name]
     found: object = getattr(import_module(module), attribute)
     return found

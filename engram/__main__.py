@@ -1,4 +1,4 @@
-"""`python -m engram` is `engram`."""
+"""Run the command line with `python -m engram`."""
 
 from engram.cli.main import run
 

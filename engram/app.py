@@ -48,25 +48,25 @@ if TYPE_CHECKING:
     from engram.usecases.upkeep.committer import Committer
 
 
-_VECTORS_LOOK_NS = 60_000_000_000
+_VECTORS_CHECK_NS = 60_000_000_000  # between checks whether vectors are missing
 
 
 class Engram(
     Curating, Evolving, Exploring, Graphing, Looking, Proposing, Putting, Sharing, Teaming, Trusting
 ):
-    """An open store. Close it (or use `with`): what waits for git is committed then.
+    """An open store. Close it (or use `with`) to commit what waits.
 
-    Safe to use from several threads; several processes may have the same store open.
+    It is thread-safe, and several processes may have the same store open.
     """
 
     def __init__(self, store: Store, *, background: bool = True) -> None:
-        """Made by `engram.open`. `background` commits in a thread; otherwise somebody else sees to it."""
+        """Wrap a store; use `engram.open` instead. `background` commits in a thread; otherwise the caller has to."""
         self.store = store
         self._background = background
-        self._vectors_looked_ns = 0
+        self._vectors_checked_ns = 0
         self._committers: dict[str, Committer] = {}
         if background and store.files.journaled:
-            self._committer_of(store)  # which also syncs by interval, if nothing is ever written
+            self._committer_of(store)  # also syncs by interval, even if nothing is written
 
     @property
     def path(self) -> str:
@@ -97,16 +97,15 @@ class Engram(
         scope: str = "",
         key: str = "",
     ) -> Recorded:
-        """Write a new entry and return it with its near twins; it is durable when this returns.
+        """Record an entry, and return it with near duplicates. It is durable when this returns.
 
-        What is there already makes no second entry: `.status` is "known" with that entry, which this confirms.
-        `supersedes` names entries whose place it takes, `same_as` the one that says it in other words, `scope` where it
-        goes (default: the store at hand).
+        A known text makes no second entry: it confirms the existing one, and `.status` is "known". `supersedes` names
+        entries that it replaces, `same_as` the one that says it in other words, `scope` the store (default: this one).
 
-        `content` is 1 to 4000 characters of markdown, `category` one of the store's (by default guessed from the
-        text), `confidence` 0..1 (default 0.70), `relations` pairs of (kind, id), `expires_at` an aware time after which
-        it is not recalled, `when` moments at which hooks show it, such as "command: git push". With a `key` the same
-        call is done once (see `Putting`).
+        `content` is 1 to 4000 characters of markdown, `category` one of the store's (default: guessed from the text),
+        `confidence` 0..1 (default 0.70), `relations` pairs of (kind, id), `expires_at` an aware time after which it is
+        not recalled, `when` moments at which hooks show it, such as "command: git push". With a `key`, repeating the
+        call does nothing (see `Putting`).
         Raises ValidationError, SecretFoundError (unless `redact`), StoreError; then nothing was written.
         """
         draft = recording.Draft(
@@ -121,7 +120,7 @@ class Engram(
         return self._written(recording.record(self.store, draft))
 
     def record_all(self, drafts: Sequence[recording.Draft]) -> builtins.list[Ingested]:
-        """Record many drafts, each on its own: `.outcome` is accepted, merged (known to the letter) or rejected (`.error`)."""
+        """Record drafts independently: `.outcome` of each is accepted, merged (the text is known) or rejected (`.error`)."""
         from engram.usecases.recording.ingest import ingest
 
         return self._written(ingest(self.store, drafts))
@@ -143,15 +142,14 @@ class Engram(
         budget: int | None = None,
         hop: bool | None = None,
     ) -> Answer:
-        """The lore that answers `text`, best first: `.lore`, `.session_refs`, `.strength` (strong, weak, none).
+        """Recall the lore that answers `text`, best first: `.lore`, `.session_refs`, `.strength` (strong, weak, none).
 
-        `k` results (default 5) of at least `min_confidence` (default 0.5), of these categories, types
-        and all of these tags. `files` the caller works on lift lore about them. `keep=False` gives no
-        session refs and stays out of the activity log. `as_of` asks the store as it was at a commit or
-        date. `scopes` names those to ask; by default all there are, or only the store (with its session) that
-        was opened by its path, or by its scope. `budget` is about how many tokens of it the caller shows, for
-        the activity log. `hop` adds lore one step away (`.via` an entity; default: the setting `graph.hop`).
-        Raises ValidationError, UsageError, NotFoundError (no such commit).
+        At most `k` entries (default 5) with at least `min_confidence` (default 0.5), one of the categories and types,
+        and all of the tags. Entries about `files` rank higher. `keep=False` gives no session refs and is not logged.
+        `as_of` queries the store as of a commit or date. `scopes` are those to query (default: all; for a store that
+        was opened by path or scope, only that and its session). `budget` is about how many tokens of the answer the
+        caller shows, for the activity log. `hop` adds entries one step away (`.via` an entity; default: the setting
+        `graph.hop`). Raises ValidationError, UsageError, NotFoundError (no such commit).
         """
         question = recall.Question(
             text, k, min_confidence, words(categories), words(types), words(tags), words(files), strategy, keep, as_of,
@@ -170,9 +168,9 @@ class Engram(
         again: bool = False,
         scope: str = "",
     ) -> list[Judged]:
-        """Judge lore by session ref, id, id prefix or words of it; with a `scope` only what is there.
+        """Judge entries by session ref, id, start of an id, or words; with a `scope`, only entries of that store.
 
-        helpful +0.08, incorrect −0.15, not_relevant 0; once a session and kind unless `again`.
+        helpful +0.08, incorrect −0.15, not_relevant 0; each kind counts once per session unless `again`.
         Raises NotFoundError, AmbiguousError, UsageError.
         """
         judged = feedback(
@@ -182,7 +180,7 @@ class Engram(
         return self._written(judged)
 
     def get(self, name: str) -> Shown:
-        """The entry of a ref, id, id prefix or some words. Raises NotFoundError, AmbiguousError."""
+        """Return the entry with a ref, id, start of an id, or some words. Raises NotFoundError, AmbiguousError."""
         from engram.usecases.lookup.listing import get
 
         return get(self.store, name)
@@ -196,7 +194,7 @@ class Engram(
         tags: Words = (),
         sort: str = "created",
     ) -> Listing:
-        """Lore by filter and order, newest first unless `sort` says otherwise; `limit=None` lists all."""
+        """List entries by filter and order, by default the newest first; `limit=None` lists all."""
         from engram.usecases.lookup.listing import list_lore
 
         return list_lore(
@@ -210,7 +208,7 @@ class Engram(
         return self._written(edit(self.store, name, wanted, digest))
 
     def edited(self) -> None:
-        """Have committed what a use case wrote that has no method here."""
+        """Schedule the commit of what a use case without a method here has written."""
         self._schedule_commit()
 
     def forget(self, *names: str, digest: str = "", key: str = "") -> builtins.list[Shown]:
@@ -232,9 +230,9 @@ class Engram(
         dry_run: bool = False,
         kind: str = "",
     ) -> Imported:
-        """Import markdown, JSON or what another memory tool keeps (`kind`, else detected); doing it twice changes nothing.
+        """Import markdown, JSON or the files of another memory tool (`kind`, default: detected). Idempotent.
 
-        With `dry_run` the answer's `.seen` says what would come, and nothing is written. Raises NotFoundError, UsageError.
+        With `dry_run`, `.seen` lists what would be imported, and nothing is written. Raises NotFoundError, UsageError.
         """
         from engram.usecases.exchange.import_lore import Options, import_lore
 
@@ -242,41 +240,41 @@ class Engram(
         return self._written(import_lore(self.store, os.path.expanduser(folder), options))
 
     def refresh(self, progress: Callable[[int, int], None] | None = None) -> Refreshed:
-        """Bring the index up to date with every file, at once.
+        """Bring the index up to date with all files.
 
-        Where all are read again, `progress` gets (files done, files in all) along the way; what it raises ends the work.
+        If it is rebuilt, `progress` gets (files done, all files); an exception from it stops the work.
         """
         from engram.usecases.index.refresh import refresh
 
         return refresh(self.store, progress=progress)
 
     def make_vectors(self, progress: Callable[[int, int], None] | None = None) -> Filled:
-        """Make the vectors that entries still wait for, where the embedding provider is one that takes its time.
+        """Compute missing vectors, if the embedding provider is a slow one, and wait for it.
 
-        It happens by itself in the background; here one waits for it. `progress` gets (entries done, entries in all).
-        Questions go on being answered meanwhile. The answer says how many got theirs, how many wait, and what went wrong.
+        Otherwise that happens in the background. Queries can be made meanwhile. `progress` gets (entries done, all
+        entries). The result has the numbers of computed and missing vectors, and what went wrong.
         """
         from engram.usecases.index.vectors import make_vectors
 
         return make_vectors(self.store, progress)
 
     def tags(self, prefix: str = "", limit: int = 100) -> builtins.list[str]:
-        """The store's tags that begin with `prefix`, the most used first."""
+        """Return the tags that begin with `prefix`, the most used first."""
         from engram.usecases.index.vocabulary import tags
 
         return tags(self.store, prefix, limit)
 
     def status(self, *, thorough: bool = True) -> dict[str, object]:
-        """The state of store, index, git and embedding, as the JSON of `engram status`.
+        """Return the state of store, index, git and embedding, as the JSON of `engram status`.
 
-        `thorough` looks at every file before; otherwise as far as a query does.
+        `thorough` checks every file first; otherwise only as much as a query does.
         """
         from engram.usecases.upkeep.status import status
 
         return status(self.store, thorough=thorough)
 
     def session_refs(self) -> dict[str, str]:
-        """`L1` → id of all lore surfaced in this session."""
+        """Return the refs of this session (`L1`, …) with the id of each."""
         return {ref.name: ref.id for ref in self.store.session_state.refs(self.store.caller.session)}
 
     def close(self) -> None:
@@ -295,7 +293,7 @@ class Engram(
         self.store.close()
 
     def leave(self, patience: float = 1.0) -> None:
-        """Close within about `patience` seconds: what is not in git by then is left to a process of its own."""
+        """Close within about `patience` seconds; a separate process commits the rest."""
         from engram.usecases.upkeep.background import after_command, sync_apart
 
         self._stop_committers(patience)
@@ -306,22 +304,22 @@ class Engram(
 
     @contextmanager
     def calling(self, session: str, agent: str, via: str = "python", client: str = "") -> Iterator[None]:
-        """Within this, calls are those of another session and agent, by way of `via`; those of other threads wait.
+        """Make calls as another session and agent through the front end `via`; other threads wait meanwhile.
 
-        `client` is the source that a client of a server names: judgements count as its own.
+        `client` is the source that a client of a server names, to which its judgements are attributed.
         """
         with self.store.lock, self.store.calling(Caller(session, agent, via, client)):
             yield
 
     def start_vectors(self) -> None:
-        """Have a process of its own make the vectors that the stores asked wait for; once a minute it is looked at."""
+        """Start a process that computes missing vectors of the stores, checked at most once a minute."""
         from engram.usecases.store.detached_process import start_detached
         from engram.usecases.upkeep.background import vectors_wait
 
         now = self.store.clock.nanoseconds()
-        if not self._background or now - self._vectors_looked_ns < _VECTORS_LOOK_NS:
+        if not self._background or now - self._vectors_checked_ns < _VECTORS_CHECK_NS:
             return
-        self._vectors_looked_ns = now
+        self._vectors_checked_ns = now
         for store in (self.store, *self.store.others.values()):
             if vectors_wait(store):
                 start_detached(store.places.root)
@@ -332,7 +330,7 @@ class Engram(
         self._committers.clear()
 
     def _schedule_commit(self) -> None:
-        """Have committed what was written, in each store that keeps a journal for git."""
+        """Schedule a commit in each store with git that was written to."""
         if not self._background:
             return
         for store in (self.store, *self.store.others.values()):

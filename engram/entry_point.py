@@ -25,10 +25,10 @@ def open_engram(
     background: bool = True,
     working: str | None = None,
 ) -> Engram:
-    """Open the store at or above `path`; without one, the enclosing store of the working folder, else the user's own.
+    """Open the store at or above `path` (default: the one around the working folder, else the user's own).
 
-    A `path` that is empty or does not exist becomes a new store, as `engram init` makes it. `session` and `agent`
-    default to what the environment says, `working` to the current folder. `scope` picks a store by name: `session`,
+    An empty folder, or a path that does not exist, becomes a new store, as with `engram init`. `session` and `agent`
+    default to those of the environment, `working` to the current folder. `scope` selects a store by name: `session`,
     `project`, `user` or a team's.
     Raises NotFoundError, UsageError, StoreError, ConfigError.
     """
@@ -47,7 +47,7 @@ def open_engram(
 
 
 def _is_vacant(path: str) -> bool:
-    """Whether `path` is free for a new store: it does not exist, or is an empty folder outside any store."""
+    """Return whether a store can be created at `path`: it does not exist, or is an empty folder outside any store."""
     from engram.usecases.opening.store_layout import enclosing_store
 
     return enclosing_store(path) is None and (

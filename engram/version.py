@@ -1,3 +1,3 @@
-"""The one place that says which version of Engram this is."""
+"""The version of Engram."""
 
 __version__ = "0.1.0"

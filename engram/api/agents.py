@@ -1,10 +1,8 @@
-"""The part of the Python API for several agents: who they are, what they hand over, their context, and the upkeep."""
+"""The part of the Python API for teams of agents: profiles, handoffs, summaries, contexts, observations, upkeep."""
 
 from __future__ import annotations
 
-from types import MappingProxyType
-
-from engram.api.api_base import Part, Words, words
+from engram.api.api_base import NOTHING, Part, Words, words
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -20,11 +18,9 @@ if TYPE_CHECKING:
     from engram.usecases.recording.record import Recorded
     from engram.usecases.upkeep.maintain import Maintained
 
-NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
-
 
 class Teaming(Part):
-    """Several agents in one memory; `engram.app.Engram` has all of it. Without `agent` the caller is meant."""
+    """Agents that share a memory; part of `engram.app.Engram`. `agent` defaults to the caller."""
 
     def register_agent(
         self,
@@ -33,10 +29,10 @@ class Teaming(Part):
         name: str = "",
         capabilities: Words = (),
         default_scope: str = "",
-        settings: Mapping[str, str] = NO_SETTINGS,
+        settings: Mapping[str, str] = NOTHING,
         text: str = "",
     ) -> AgentProfile:
-        """Write down what an agent is, in a file of the store; again: what differs. Raises UsageError, SecretFoundError."""
+        """Write or update the profile of an agent, a file of the store. Raises UsageError, SecretFoundError."""
         from engram.domain.graph.team import AgentProfile
         from engram.usecases.graph.agent_profiles import register_agent
 
@@ -44,7 +40,7 @@ class Teaming(Part):
         return self._written(register_agent(self.store, profile))
 
     def team(self) -> list[KnownAgent]:
-        """The registered agents, and those that were seen here: `.profile`, `.registered`, `.seen_at` (Unix seconds)."""
+        """Return the registered agents and those seen here: `.profile`, `.registered`, `.seen_at` (Unix seconds)."""
         from engram.usecases.graph.agent_profiles import list_agents
 
         return list_agents(self.store)
@@ -59,7 +55,7 @@ class Teaming(Part):
         files: Words = (),
         scope: str = "",
     ) -> Recorded:
-        """Hand work over to the agent `to`, or to whoever comes next; that agent sees it first, once.
+        """Hand work over to the agent `to`, or to the next one; that agent sees it first, once.
 
         Raises UsageError, ValidationError, SecretFoundError, NotAllowedError, StoreError.
         """
@@ -70,7 +66,7 @@ class Teaming(Part):
         return self._written(handoff(where, summary, to=to, giver=agent, topic=topic, files=words(files)))
 
     def handoffs(self, agent: str | None = None) -> list[Handoff]:
-        """What is handed over and not taken, the oldest first; `agent`: only what is for that one, or for anybody."""
+        """Return the open handoffs, the oldest first; with `agent`, only those for that one or anybody."""
         from engram.usecases.agents.handoffs import open_handoffs
 
         return open_handoffs(self.store, agent)
@@ -78,9 +74,10 @@ class Teaming(Part):
     def summarize(
         self, summary: str, *, participants: Words = (), files: Words = (), new: bool = False
     ) -> Conversation:
-        """Keep the summary of this session's conversation, in the place of the one before; `new` begins another one.
+        """Record the summary of this session's conversation, replacing the last one.
 
-        So does half an hour without a word. Raises ValidationError, SecretFoundError, NotAllowedError, StoreError.
+        `new`, or half an hour without activity, begins a new conversation.
+        Raises ValidationError, SecretFoundError, NotAllowedError, StoreError.
         """
         from engram.usecases.agents.conversations import summarize
 
@@ -89,7 +86,7 @@ class Teaming(Part):
         )
 
     def conversations(self, limit: int = 10) -> list[Conversation]:
-        """The latest summaries of sessions, newest first: `.lore`, and `.keys` with session, parent, participants."""
+        """Return the latest session summaries, newest first: `.lore`, and `.keys` with session, parent, participants."""
         from engram.usecases.agents.conversations import recent
 
         with self.store.lock:
@@ -107,11 +104,10 @@ class Teaming(Part):
         sessions: bool = True,
         entities: bool = True,
     ) -> Context:
-        """What to know for a topic, as `.text` of at most `max_tokens`: handoffs, lore, sessions, entities.
+        """Return the context for a topic, as `.text` of at most `max_tokens`: handoffs, lore, sessions, entities.
 
-        At most `most` entries that answer it; without earlier sessions unless `sessions`, without entities unless
-        `entities`. Handoffs that are shown count as taken over, unless not `take`.
-        Raises UsageError, ValidationError, StoreError.
+        It has at most `most` entries about the topic, earlier sessions only if `sessions`, entities only if `entities`.
+        If `take`, the handoffs in it count as taken over. Raises UsageError, ValidationError, StoreError.
         """
         from engram.usecases.agents.context import get_context
 
@@ -122,7 +118,7 @@ class Teaming(Part):
         return self._written(found)
 
     def observe(self, text: str, *, agent: str = "", files: Words = (), scope: str = "") -> Observed:
-        """Keep a text durably, at once; later it becomes pending lore, if there is something in it.
+        """Store a text durably, to become pending lore later if it holds any.
 
         Raises ValidationError, UsageError (too many), NotAllowedError, StoreError.
         """
@@ -144,7 +140,7 @@ class Teaming(Part):
         scope: str = "",
         limit: int = 10,
     ) -> Found:
-        """Active lore that matches every filter, the best answers to `text`, else the newest; `until` is a whole day.
+        """Return active lore that matches every filter, best answers to `text` first, else the newest; `until` is inclusive.
 
         Raises UsageError, ValidationError, NotFoundError, StoreError.
         """
@@ -156,7 +152,7 @@ class Teaming(Part):
         )  # fmt: skip
 
     def maintain(self, *, dry_run: bool = False) -> Maintained:
-        """The periodic work: observations, migration, archive, garbage, old sessions, git's objects; `.steps` say what."""
+        """Do the periodic work: observations, migration, archive, garbage, old sessions, git's objects; see `.steps`."""
         from engram.usecases.upkeep.maintain import maintain
 
         return self._written(maintain(self.store, dry_run=dry_run))

@@ -1,20 +1,23 @@
-"""What every part of the Python API stands on: an open store, and having committed what was written to it."""
+"""The base of every part of the Python API: an open store, and scheduling commits."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from types import MappingProxyType
 
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from typing import TypeVar
+    from collections.abc import Mapping
+    from typing import Any, TypeVar
 
     from engram.usecases.store.store import Store
 
     T = TypeVar("T")
 
 Words = str | Sequence[str]
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 class Part(ABC):
@@ -24,14 +27,14 @@ class Part(ABC):
 
     @abstractmethod
     def _schedule_commit(self) -> None:
-        """Have committed what was written."""
+        """Schedule a commit of what was written."""
 
     def _written(self, result: T) -> T:
-        """Return what a use case wrote, and have it committed."""
+        """Schedule a commit, and return the result of the use case that wrote."""
         self._schedule_commit()
         return result
 
 
 def words(value: Words) -> tuple[str, ...]:
-    """One text or several, as several."""
+    """Return one text or several as a tuple."""
     return (value,) if isinstance(value, str) else tuple(value)

@@ -1,4 +1,4 @@
-"""The part of the Python API that keeps a store in order: the review queue, extraction, consolidation and worth."""
+"""The part of the Python API for curation: the review queue, extraction, consolidation and worth."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Curating(Part):
-    """Tidying an open store up; `engram.app.Engram` has all of it."""
+    """Curating an open store; part of `engram.app.Engram`."""
 
     def review(
         self,
@@ -35,9 +35,9 @@ class Curating(Part):
         max_confidence: float = 1.0,
         limit: int | None = None,
     ) -> Queue:
-        """What waits for a person, by worth × certainty: `.items`, `.total`, `.by_kind`. Raises UsageError, StoreError.
+        """Return the review queue, by worth × certainty: `.items`, `.total`, `.by_kind`. Raises UsageError, StoreError.
 
-        Only items about lore of these categories with all these tags, older than so many days, within these confidences.
+        Filters select items about entries of these categories with all these tags, older than `older_than` days.
         """
         from engram.usecases.review.review import EntryFilter, review
 
@@ -53,11 +53,11 @@ class Curating(Part):
         result: Lore | None = None,
         dry_run: bool = False,
     ) -> Decided:
-        """Decide about an item of the queue, or what its id begins with: one commit, which `undo` takes back.
+        """Decide about an item of the queue, given itself or the start of its id: one commit, which `undo` takes back.
 
-        `days` is how long a snooze lasts; `result` what you made of the entry that stays (see `dry_run`, which writes
-        nothing), text and fields. Raises NotFoundError, AmbiguousError, UsageError, ConflictError, ValidationError,
-        SecretFoundError, StoreError.
+        `days` is how long a snooze lasts, `result` your version of the entry that is kept; `dry_run` only returns the
+        result. Raises NotFoundError, AmbiguousError, UsageError, ConflictError, ValidationError, SecretFoundError,
+        StoreError.
         """
         from engram.usecases.review.decisions import decide, preview
         from engram.usecases.review.review import find_item
@@ -68,7 +68,7 @@ class Curating(Part):
         return self._written(decide(self.store, wanted, decision, days=days, result=result))
 
     def ask_again(self, done: Decided) -> None:
-        """Take back a decision that changed no file (a snooze, \"both stay\", letting in); `undo` takes the others back."""
+        """Take back a decision that changed no file (snooze, "both stay", accept); `undo` takes the others back."""
         from engram.usecases.review.decisions import reopen
 
         reopen(self.store, done)
@@ -76,9 +76,9 @@ class Curating(Part):
     def extract(
         self, text: str | bytes, *, name: str = "text", limit: int = 10, dry_run: bool = False
     ) -> list[Outcome]:
-        """Record the few things that a transcript or document marks as learned, as pending lore; what became of each.
+        """Record what a transcript or document marks as learned as pending lore, and return the outcome of each candidate.
 
-        `name` says where it is from. Raises UsageError, StoreError.
+        `name` is the source. Raises UsageError, StoreError.
         """
         from engram.usecases.agents.extract import extract_lore
 
@@ -94,11 +94,11 @@ class Curating(Part):
         to: str = "",
         progress: Callable[[str], object] = str,
     ) -> Plan:
-        """What tidying up would do: `.steps` with their results, `.withheld`, `.rehearsal`; changes nothing.
+        """Return a plan that tidies the store: `.steps` with their results, `.withheld`, `.rehearsal`. It changes nothing.
 
-        `kinds` are merge, supersede, archive, promote (default: all). `skip` leaves steps out, `confirm` has
-        those done that wait for a word, by id, start of an id, or kind; `to` is the scope that promotion across
-        scopes proposes. `progress` gets the name of each step. Raises UsageError, NotFoundError, AmbiguousError, StoreError.
+        `kinds` are merge, supersede, archive, promote (default: all). `skip` and `confirm` name steps by id, start of
+        an id, or kind: those to leave out, and those that need confirmation. `to` is the scope to promote to.
+        `progress` gets the name of each step. Raises UsageError, NotFoundError, AmbiguousError, StoreError.
         """
         from engram.usecases.consolidation.consolidate import plan
 
@@ -107,27 +107,27 @@ class Curating(Part):
         )
 
     def apply(self, plan: Plan) -> Consolidated:
-        """Do the selected steps of a plan as one commit, which `undo` takes back byte for byte; twice is once.
+        """Carry out the selected steps of a plan as one commit, which `undo` reverts byte for byte. Idempotent.
 
-        Raises ConflictError, before anything is written, where an entry was changed since; StoreError.
+        Raises StoreError, and ConflictError, before anything is written, if an entry was changed since.
         """
         from engram.usecases.consolidation.consolidate import apply
 
         return self._written(apply(self.store, plan))
 
     def worth(self, *names: str, limit: int | None = 20, sort: str = "importance") -> UsefulnessList:
-        """How often entries were shown and helpful, what they cost, and which past queries they answer alone.
+        """Return how often entries were shown and helpful, their cost, and which past queries they alone answer.
 
-        Of the named lore, else of all, the most important first. Raises NotFoundError, AmbiguousError, UsageError.
+        Of the named entries, else of all, the most important first. Raises NotFoundError, AmbiguousError, UsageError.
         """
         from engram.usecases.consolidation.usefulness import rate_usefulness
 
         return rate_usefulness(self.store, names, limit=limit, sort=sort)
 
     def worth_at_once(self, *ids: str) -> dict[str, dict[str, float]]:
-        """By id `shown`, `tokens` and `importance` of these entries, without asking any query: for a column of a list.
+        """Return `shown`, `tokens` and `importance` of entries by id, quickly, without running past queries again.
 
-        An id that this store does not have is left out. Raises StoreError.
+        Unknown ids are left out. Raises StoreError.
         """
         from engram.usecases.index.index_query import consult
         from engram.usecases.lookup.hits import hits_of
@@ -139,7 +139,7 @@ class Curating(Part):
             )
 
     def would_answer(self, name: str) -> WouldAnswer:
-        """Which past queries would show this entry if nothing kept it out: `.queries`, of `.asked`.
+        """Return the past queries that would show an inactive entry if it were active: `.queries`, of `.asked`.
 
         Raises NotFoundError, AmbiguousError, StoreError.
         """
@@ -148,10 +148,10 @@ class Curating(Part):
         return would_answer(self.store, name)
 
     def check(self, *paths: str, since: str = "") -> CheckReport:
-        """Whether lore can be merged: `.remarks`, each with `.level` (error, warning), `.kind`, `.path`, `.line`, `.message`.
+        """Check whether lore can be merged: `.remarks` with `.level` (error, warning), `.kind`, `.path`, `.line`, `.message`.
 
-        Of the files at or below `paths` (default: all); with `since` (a commit, branch or date) of what changed since it.
-        Raises UsageError, NotFoundError, StoreError.
+        It checks the files at or below `paths` (default: all), with `since` only those changed since a commit, branch
+        or date. Raises UsageError, NotFoundError, StoreError.
         """
         from engram.usecases.review.check import check
 

@@ -1,10 +1,8 @@
-"""The part of the Python API about entities: what they are, how they are related, which lore is about them."""
+"""The part of the Python API about entities: their types and relationships, and the lore about them."""
 
 from __future__ import annotations
 
-from types import MappingProxyType
-
-from engram.api.api_base import Part, Words, words
+from engram.api.api_base import NOTHING, Part, Words, words
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -14,20 +12,18 @@ if TYPE_CHECKING:
     from engram.usecases.graph.link_entity import Linked
     from engram.usecases.graph.neighbourhood import Neighbourhood
 
-NOTHING: Mapping[str, str] = MappingProxyType({})
-
 
 class Graphing(Part):
-    """Entities, how they are related, and the lore about them; `engram.app.Engram` has all of it."""
+    """Entities, their relationships, and the lore about them; part of `engram.app.Engram`."""
 
     def entities(self) -> tuple[Entity, ...]:
-        """All entities of this store, by slug. Files that cannot be read are left out: see `doctor`."""
+        """Return all entities of this store, by slug. Unreadable files are left out: see `engram doctor`."""
         from engram.usecases.graph.entities import list_entities
 
         return list_entities(self.store)
 
     def entity(self, name: str) -> Entity | None:
-        """The entity that a slug, a name or an alias means; None where there is none. Raises AmbiguousError."""
+        """Return the entity with a slug, name or alias, or None. Raises AmbiguousError."""
         from engram.usecases.graph.link_entity import find_entity
 
         return find_entity(self.store, name)
@@ -46,10 +42,10 @@ class Graphing(Part):
         metadata: Mapping[str, str] = NOTHING,
         remove: bool = False,
     ) -> Linked:
-        """Make or change an entity, relate it to another (`to`, `kind`, `since`), name it in an entry: one commit.
+        """Create or change an entity, relate it to another (`to`, `kind`, `since`), link an entry to it: one commit.
 
-        `type` is person, project, company, concept or tool. With `remove` what is named is taken away, or without any
-        of it the entity. Raises ValidationError, NotFoundError, AmbiguousError, UsageError, SecretFoundError, StoreError.
+        `type` is person, project, company, concept or tool. `remove` removes what is given, or the entity if nothing is.
+        Raises ValidationError, NotFoundError, AmbiguousError, UsageError, SecretFoundError, StoreError.
         """
         from engram.usecases.graph.link_entity import LinkRequest, link_entity
 
@@ -66,12 +62,11 @@ class Graphing(Part):
         limit: int | None = 20,
         scope: str = "",
     ) -> Neighbourhood:
-        """What is within `depth` steps (1 to 3) of an entity: `.entities` with the way to each, `.lore` about them, `.edges`.
+        """Return what is within `depth` steps (1 to 3) of an entity: `.entities` with the way to each, `.lore`, `.edges`.
 
-        `entity` may name an entry, as for `get`: then `.entities` has what it is linked with. Without it all, the most
-        important first. `types` (`person`, …) are those that are shown, `kinds` the relationships that may be gone; `limit`
-        counts entities and lore each (None: all).
-        Raises NotFoundError, AmbiguousError, UsageError, StoreError.
+        `entity` may name an entry, as for `get`: then `.entities` are its links. By default, return all entities, the
+        most important first. `types` (`person`, …) are those to show, `kinds` the relationships to follow; `limit` is
+        the most entities, and the most entries (None: all). Raises NotFoundError, AmbiguousError, UsageError, StoreError.
         """
         from engram.usecases.graph.neighbourhood import search_graph
         from engram.usecases.opening.scopes import reach
@@ -81,7 +76,7 @@ class Graphing(Part):
         )
 
     def refresh_importance(self) -> bool:
-        """Compute anew how important entities and entries are, if the graph changed since; whether it did. Raises StoreError."""
+        """Recompute the importance of entities and entries if the graph has changed; return whether it had. Raises StoreError."""
         from engram.usecases.graph.graph_building import refresh_importance
 
         return refresh_importance(self.store)

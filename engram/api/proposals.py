@@ -1,4 +1,4 @@
-"""The part of the Python API that is about proposals: lore that somebody lets into a protected branch."""
+"""The part of the Python API about proposals: lore for a branch that one may not push to."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 class Proposing(Part):
-    """Proposals of an open store; `engram.app.Engram` has all of it."""
+    """Proposals of an open store; part of `engram.app.Engram`."""
 
     def propose(
         self, title: str = "", *, timeout: float = 120.0, step: Callable[[str], None] | None = None
     ) -> Proposed:
-        """Push what waits here to a branch of its own, `engram/proposals/NAME`: the proposal that is open, else a new one.
+        """Push local changes to a branch of their own, `engram/proposals/NAME`: to the open proposal, else a new one.
 
-        Raises UsageError where nothing waits; else as `sync`.
+        Raises UsageError if there are no changes, and as `sync`.
         """
         from engram.usecases.sync.propose import propose
         from engram.usecases.sync.sync import Options
@@ -28,21 +28,21 @@ class Proposing(Part):
         return propose(self.store, title, Options(timeout=timeout), step)
 
     def proposals(self, *, fetch: bool = True) -> Sequence[OpenProposal]:
-        """The open proposals, newest first; without `fetch` as they were last fetched. Raises UsageError, RemoteError."""
+        """Return the open proposals, newest first; without `fetch`, as last fetched. Raises UsageError, RemoteError."""
         from engram.usecases.sync.propose import list_proposals
 
         return list_proposals(self.store, fetch=fetch)
 
     def proposal(self, name: str, *, fetch: bool = True) -> Proposal:
-        """A proposal with its entries, and what was decided about each. Raises NotFoundError, RemoteError, GitError."""
+        """Return a proposal with its entries and the decision about each. Raises NotFoundError, RemoteError, GitError."""
         from engram.usecases.review.proposals import load_proposal
 
         return load_proposal(self.store, name, fetch=fetch)
 
     def decide_proposal(self, name: str, decisions: Sequence[tuple[str, str, str]]) -> Proposal:
-        """Note decisions about entries of a proposal: (id, `accept`, `reject` or "" for none, reason); nothing else changes yet.
+        """Note decisions about entries of a proposal: (id, `accept`, `reject` or "" for none, reason).
 
-        Raises NotFoundError, UsageError for a rejection without a reason.
+        Nothing else changes yet. Raises NotFoundError, UsageError for a rejection without a reason.
         """
         from engram.usecases.review.proposals import decide
 
@@ -51,9 +51,9 @@ class Proposing(Part):
     def finish_proposal(
         self, name: str, *, timeout: float = 120.0, step: Callable[[str], None] | None = None
     ) -> Finished:
-        """Bring what was decided into the branch of lore, here and at the remote: what was rejected goes back with its reason.
+        """Merge the accepted entries into the branch of lore and push it; rejected ones go back with the reason.
 
-        Raises UsageError while an entry is undecided; else as `sync`.
+        Raises UsageError if an entry is undecided, and as `sync`.
         """
         from engram.usecases.review.proposals import finish
         from engram.usecases.sync.sync import Options

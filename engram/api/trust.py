@@ -1,4 +1,4 @@
-"""The part of the Python API about trust: quarantined lore, where an entry is from, the red team."""
+"""The part of the Python API about trust: quarantined lore, ignored sources, origins, the injection test."""
 
 from __future__ import annotations
 
@@ -13,25 +13,22 @@ if TYPE_CHECKING:
 
 
 class Trusting(Part):
-    """What came from elsewhere, and whether it counts; `engram.app.Engram` has all of it."""
+    """Trust in what came from elsewhere; part of `engram.app.Engram`."""
 
     def poison_check(self) -> Report:
-        """Put a red team's lore before an agent in every way there is, in a scratch store: `.findings` got through.
-
-        Nothing of this store is read or written.
-        """
+        """Pass malicious lore to an agent in every possible way, in a scratch store; `.findings` are what got through."""
         from engram.usecases.upkeep.injection_test import poison_check
 
         return poison_check()
 
     def held(self) -> list[QuarantinedEntry]:
-        """Lore that came from elsewhere and waits until it is accepted, the latest first (see `trust.hold`)."""
+        """Return the quarantined entries, the latest first (see the setting `trust.hold`)."""
         from engram.usecases.review import trust
 
         return trust.list_quarantined(self.store)
 
     def accept(self, *names: str, everything: bool = False) -> list[QuarantinedEntry]:
-        """Release quarantined entries, by id or the start of one. Raises NotFoundError for any other, UsageError."""
+        """Release entries from quarantine, by id or the start of one. Raises NotFoundError if one is not there, UsageError."""
         from engram.usecases.review import trust
 
         return trust.accept(self.store, names, everything=everything)
@@ -43,25 +40,25 @@ class Trusting(Part):
         return self._written(trust.reject(self.store, names, everything=everything, delete=delete))
 
     def ignore(self, *sources: str) -> int:
-        """Set aside what sources say of entries, in this clone alone; how many are new. Raises UsageError, StoreError."""
+        """Ignore the judgements of sources in this clone; return how many are new. Raises UsageError, StoreError."""
         from engram.usecases.judgements.ignored_sources import ignore
 
         return ignore(self.store, sources)
 
     def heed(self, *sources: str) -> int:
-        """Let such sources count again; how many. Raises NotFoundError for one that is not ignored, StoreError."""
+        """Stop ignoring sources; return how many. Raises NotFoundError if one is not ignored, StoreError."""
         from engram.usecases.judgements.ignored_sources import restore_sources
 
         return restore_sources(self.store, sources)
 
     def ignored(self) -> list[Ignored]:
-        """The ignored sources, by id. Raises StoreError, GitError."""
+        """Return the ignored sources, by id. Raises StoreError, GitError."""
         from engram.usecases.judgements.ignored_sources import list_ignored
 
         return list_ignored(self.store)
 
     def origin(self, name: str) -> Origin:
-        """Where an entry is from: clone, agent, last commit, its signature. Raises NotFoundError, AmbiguousError, GitError."""
+        """Return the origin of an entry: clone, agent, commit, signature. Raises NotFoundError, AmbiguousError, GitError."""
         from engram.usecases.history.origin import origin
         from engram.usecases.lookup.listing import get
         from engram.usecases.opening.scopes import reach

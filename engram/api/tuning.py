@@ -1,4 +1,4 @@
-"""The part of the Python API that lets a store's ranking learn from what was judged."""
+"""The part of the Python API that tunes the ranking by judged queries."""
 
 from __future__ import annotations
 
@@ -10,15 +10,14 @@ if TYPE_CHECKING:
 
 
 class Evolving(Part):
-    """Evolution; `engram.app.Engram` has all of it."""
+    """Tuning of the ranking; part of `engram.app.Engram`."""
 
     def evolve(self, *, apply: bool = False, revert: bool = False, user: bool = False) -> Evolution:
-        """What judged queries tell of the ranking: `.effectiveness`, `.proposals` with their evidence, or `.why` there are none.
+        """Evaluate the ranking on judged queries: `.effectiveness`, `.proposals` with evidence, or `.why` there are none.
 
-        `apply` writes the proposals into the store's `.engram.toml`, or with `user` into your own file, where alone weights
-        of scopes go (`.applied`: which were written); `revert` gives
-        that file back as it was before the last time. Raises UsageError, NotFoundError (nothing to revert),
-        ConflictError (the file was changed since), StoreError.
+        `apply` writes the proposals to the store's `.engram.toml`, or with `user` to your own file, the only place for
+        weights of scopes; `.applied` are those that were written. `revert` restores the file as it was before the last
+        `apply`. Raises UsageError, NotFoundError (nothing to revert), ConflictError (the file was changed since), StoreError.
         """
         from engram.usecases.tuning.apply import evolve_store
 

@@ -1,4 +1,4 @@
-"""The part of the Python API for programs that keep lore in step with something of theirs: put, patch, what changed."""
+"""The part of the Python API for programs that keep lore in sync with their own data: put, patch, delta."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 class Putting(Part):
-    """Writing by id and digest, and asking what changed; `engram.app.Engram` has all of it.
+    """Conditional and idempotent writes, and the change feed; part of `engram.app.Engram`.
 
-    A `digest` (`.digest` of what `get` and all of these answer) has an entry changed only while its file is still that;
-    else StaleError says the digest that it has now. A `key` (a text that you make for each new request) has a request
-    done once: the same again is answered as the first time for 24 hours, and does nothing; with another request the
-    key is a ConflictError.
+    With a `digest` (the `.digest` of an earlier result), an entry is changed only if its file still has it; otherwise
+    StaleError has the current one. A `key` (a text that you make for each new request) makes a request idempotent: for
+    24 hours, repeating it does nothing and returns the first result. Reusing the key for another request is a
+    ConflictError.
     """
 
     def put(
@@ -47,10 +47,10 @@ class Putting(Part):
         new: bool = False,
         key: str = "",
     ) -> Put:
-        """Write the entry with this id (a ULID of yours) as given: `.shown`, and `.created` where there was none.
+        """Create or replace the entry with this id (your own ULID): `.shown`, and `.created` if it is new.
 
-        The arguments are those of `record`. What is left out gets its default; confidence, status, votes and history
-        stay. `digest` "*" asks that there be one, `new` that there be none.
+        The arguments are those of `record`. Omitted ones get their defaults, but confidence, status, votes and history
+        are kept. `digest` "*" requires that the entry exists, `new` that it does not.
         Raises ValidationError, SecretFoundError, StaleError, ConflictError, StoreError; then nothing was written.
         """
         from engram.usecases.recording.record import Draft
@@ -69,7 +69,7 @@ class Putting(Part):
         return self._written(put(self.store, lore_id, draft, digest=digest, new=new))
 
     def patch(self, name: str, changes: Mapping[str, object], *, digest: str = "", key: str = "") -> Shown:
-        """Change the fields of an entry that are named; None takes a field's value away, lists are replaced whole.
+        """Change fields of an entry; None removes the value of a field, lists are replaced.
 
         Raises ValidationError, NotFoundError, AmbiguousError, SecretFoundError, StaleError, ConflictError, UsageError.
         """
@@ -82,9 +82,9 @@ class Putting(Part):
         return self._written(patch(self.store, name, changes, digest))
 
     def delta(self, since: datetime | str = "", limit: int | None = None) -> Delta:
-        """What changed here since a cursor or a time: `.lore`, `.created_ids`, `.deleted_ids`, the next `.cursor`, `.more`.
+        """Return changes since a cursor or a time: `.lore`, `.created_ids`, `.deleted_ids`, the next `.cursor`, `.more`.
 
-        Without `since`: all lore. Raises ValidationError, UsageError, CursorGoneError (begin without one), StoreError.
+        Without `since`, return all lore. Raises ValidationError, UsageError, CursorGoneError (start over), StoreError.
         """
         from engram.usecases.history.change_feed import delta
 
