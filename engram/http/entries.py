@@ -66,10 +66,8 @@ async def delete(request: Request) -> Response:
     digest = expected_digest(request)
 
     def work(engram: Engram) -> Reply:
-        from engram.usecases.store.store import DEDICATED
-
         (deleted,) = engram.forget(name, digest=digest)
-        undo = "engram undo" if engram.store.places.placement == DEDICATED else ""
+        undo = "engram undo" if engram.store.places.owns_branch else ""
         return Reply({"deleted": deleted.lore.id, "undo": undo})
 
     return await write(request, None, work)

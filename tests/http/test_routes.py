@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from apikit import COLOUR, QUEUE, SECRET, TIDES, cli, dedicated, opened
+from apikit import COLOUR, QUEUE, SECRET, TIDES, cli, dedicated, git, opened
 from http_kit import TOKEN, get, lore, posted, served, serving
 
 from engram.http.routes import ROOT
 from engram.serving.rates import Rate
 from engram.serving.request_checks import MOST_BYTES
+from engram.usecases.opening.init import init
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -146,6 +147,16 @@ async def test_a_copy_is_kept_up_to_date_by_snapshot_and_delta(root: Path) -> No
         assert "future" in nothing["detail"]
         for since in ("", "yesterday", "0016-05-14T19:35:23Z"):
             assert (await client.get(f"{ROOT}/lore/delta", params={"since": since})).status_code in (200, 400)
+
+
+async def test_a_deletion_names_undo_also_in_a_store_on_a_branch_of_code(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q", "-b", "main", "code")
+    init(str(tmp_path / "code"), placement="branch")
+    async with serving(tmp_path / "code") as client:
+        made = await posted(client, "/lore", lore(QUEUE), 201)
+        gone = await client.delete(f"{ROOT}/lore/{made['lore'][0]['id']}")
+        assert gone.json()["undo"] == "engram undo"
+
 
 
 async def test_a_file_that_came_back_is_not_among_the_deleted_ids(root: Path) -> None:
