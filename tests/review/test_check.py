@@ -97,7 +97,7 @@ def test_commits_of_the_other_branch_are_not_checked(code: Path) -> None:
     assert cli("check", "--since", there, cwd=code).out == "1 file checked: all is well.\n"
 
 
-def test_secrets_are_found_also_where_a_later_commit_took_them_out(code: Path) -> None:
+def test_secrets_are_found_even_if_a_later_commit_removed_them(code: Path) -> None:
     put(code, "key.md", lore_with("", f"First line.\nThe token is {SECRET}."))
     told = cli("check", "--since", "HEAD~1", cwd=code)
     assert told.code == 1
@@ -115,7 +115,7 @@ def test_duplicates_are_warnings_which_fail_only_when_strict(code: Path) -> None
     assert cli("check", "--since", "HEAD~1", "--strict", cwd=code).code == 1
 
 
-def test_links_that_lead_nowhere_or_to_several_places(code: Path) -> None:
+def test_broken_and_ambiguous_links_are_reported(code: Path) -> None:
     named = "relations:\n  - kind: see_also\n    id: 01J00000000000000000000009\n"
     text = (
         "See [[Tide tables are printed in local time, without daylight saving.]], [[nowhere]] and [[two]],\n"
@@ -150,7 +150,7 @@ def test_a_file_with_the_id_of_another_is_reported(code: Path) -> None:
         (code / "lore" / name).unlink()
 
 
-def test_a_change_cannot_let_itself_through_by_the_settings(code: Path) -> None:
+def test_a_change_cannot_disable_its_own_check_through_the_settings(code: Path) -> None:
     config = code / ".engram.toml"
     config.write_text(config.read_text("utf-8") + f'\n[secrets]\nallow = ["{SECRET}"]\n', "utf-8")
     put(code, "key.md", lore_with("", f"The token is {SECRET}."))
@@ -166,21 +166,21 @@ def test_a_change_cannot_let_itself_through_by_the_settings(code: Path) -> None:
     assert found(code, "--since", "HEAD") == []
 
 
-def test_links_of_the_file_system_are_reported_and_not_followed(code: Path, tmp_path: Path) -> None:
+def test_symlinks_are_reported_and_not_followed(code: Path, tmp_path: Path) -> None:
     outside = tmp_path / "outside.md"
     outside.write_text(f"The token is {SECRET}.", "utf-8")
     (code / "lore/link.md").symlink_to(outside)
     assert found(code, "--since", "HEAD") == [("error", "file", "link.md", 0)]
 
 
-def test_the_index_of_an_own_store_is_used(code: Path) -> None:
+def test_the_existing_index_of_a_store_is_used(code: Path) -> None:
     ok("reindex", cwd=code)
     assert (code / ".git/engram/index").is_dir()
     put(code, "bad.md", "---\nid: bad\n---\nText.\n", commit=False)
     assert found(code, "--since", "HEAD") == [("error", "file", "bad.md", 2)]
 
 
-def test_wrong_calls(code: Path, tmp_path: Path) -> None:
+def test_invalid_arguments_of_a_check_are_usage_errors(code: Path, tmp_path: Path) -> None:
     assert cli("check", "nothing.md", cwd=code).code == 2
     assert cli("check", "--annotations", "github", "--json", cwd=code).code == 2
     assert cli("check", "--annotations", "other", cwd=code).code == 2
@@ -192,7 +192,7 @@ def test_wrong_calls(code: Path, tmp_path: Path) -> None:
     assert ok("check", cwd=plain).out == "0 files checked: all is well.\n"
 
 
-def test_annotations_are_commands_of_github_and_nothing_else_is(code: Path) -> None:
+def test_only_annotations_are_workflow_commands(code: Path) -> None:
     evil = "[[x]] ::error file=a.md,line=1::forged\n::stop-commands::x\n##[error]forged [[\x1b[31m%0A::error::y]]"
     put(code, "a,b:c%.md", lore_with("", f"{evil}\n\nSee [[##[error]z]]."), commit=False)
     lines = cli("check", "--since", "HEAD", "--annotations", "github", cwd=code).out.splitlines()
@@ -211,7 +211,7 @@ def test_annotations_are_commands_of_github_and_nothing_else_is(code: Path) -> N
 
 @settings(max_examples=30)
 @given(st.text(), st.text(min_size=1), st.integers(0, 9), st.text())
-def test_no_text_gets_out_of_an_annotation(path_end: str, path: str, line: int, message: str) -> None:
+def test_no_text_escapes_from_an_annotation(path_end: str, path: str, line: int, message: str) -> None:
     said = annotation("error", path + path_end, line, "engram: file", message)
     assert len(said.splitlines()) == 1
     assert "##" not in said
@@ -222,7 +222,7 @@ def test_no_text_gets_out_of_an_annotation(path_end: str, path: str, line: int, 
     assert ":" not in head
 
 
-def test_a_comment_is_never_longer_than_hosts_take_and_has_the_errors(code: Path) -> None:
+def test_a_comment_fits_the_limit_of_hosts_and_has_the_errors(code: Path) -> None:
     for number in range(700):
         put(code, f"plain-{number:03}.md", "Words without fields.\n", commit=False)
     put(code, "bad.md", "---\nid: bad\n---\nText.\n")

@@ -1,4 +1,4 @@
-"""Changes of code in words: how many lines differ, whether a name is still there, and what is said of each."""
+"""Changes of code in words: how many lines differ, whether a name is still there, and how each change is described."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from engram.domain.review.code_changes import (
     changed_lines,
     file_changed,
     file_gone,
-    is_much,
     is_named,
+    is_substantial,
     symbol_gone,
     version_changed,
 )
@@ -33,13 +33,13 @@ def test_a_name_counts_only_as_a_whole_word() -> None:
         assert not is_named("retry", text), text
 
 
-def test_much_is_any_line_of_a_short_file_and_a_third_of_those_that_a_long_one_had() -> None:
-    assert [is_much(Lines(added, removed, 50)) for added, removed in ((0, 0), (1, 0), (0, 1))] == [
+def test_any_line_of_a_short_file_is_substantial_and_a_third_of_a_long_one() -> None:
+    assert [is_substantial(Lines(added, removed, 50)) for added, removed in ((0, 0), (1, 0), (0, 1))] == [
         False,
         True,
         True,
     ]
-    assert [is_much(Lines(900, removed, 300)) for removed in (0, 99, 100)] == [False, False, True]
+    assert [is_substantial(Lines(900, removed, 300)) for removed in (0, 99, 100)] == [False, False, True]
 
 
 def test_a_finding_says_what_changed_by_how_much_and_in_which_commit() -> None:
@@ -51,12 +51,12 @@ def test_a_finding_says_what_changed_by_how_much_and_in_which_commit() -> None:
     assert file_gone("a.py", "b.py", "c1")[:3] == (GONE, "a.py moved to b.py", "a.py → b.py, by c1")
 
 
-def test_a_name_that_is_gone_is_shown_with_the_line_it_had() -> None:
+def test_a_removed_name_is_shown_with_its_old_line() -> None:
     found = symbol_gone("retry", "a.py", "x = retries\n    def retry(n):\n        retry(n - 1)\n", "c1")
     assert found[:3] == (SYMBOL, "`retry` is gone from a.py", "a.py −def retry(n):; last c1")
 
 
-def test_a_version_that_changed_is_told_with_what_the_entry_claims() -> None:
+def test_a_changed_version_is_shown_with_the_claim_of_the_entry() -> None:
     found = version_changed("httpx 0.27", "0.27", "0.28", "uv.lock")
     assert found[:3] == (VERSION, "httpx 0.27 is now 0.28", "uv.lock: 0.27 → 0.28; the entry says httpx 0.27")
     gone = version_changed("httpx 0.27", "0.27", "", "uv.lock")

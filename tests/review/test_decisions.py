@@ -64,7 +64,7 @@ def test_a_result_is_checked_before_anything_is_written(store: Engram) -> None:
     assert [store.get(lore_id).lore for lore_id in item.lore] == [kept, gone]
 
 
-def test_the_queue_of_one_agent(store: Engram) -> None:
+def test_the_queue_is_filtered_by_agent(store: Engram) -> None:
     for number, agent in enumerate(("codex", "codex", "claude-code")):
         store.record(f"{QUEUE} By {agent}, {number}.", category="FACT", status="pending", agent=agent)
     assert {item.agent for item in store.review(kinds="pending").items} == {"codex", "claude-code"}
@@ -109,7 +109,7 @@ def test_the_queue_is_filtered_by_properties_of_entries(store: Engram) -> None:
             store.review(**wrong)  # type: ignore[arg-type]
 
 
-def test_an_own_text_and_an_agent_on_the_command_line(tmp_path: Path) -> None:
+def test_the_command_line_takes_an_edited_text_and_an_agent(tmp_path: Path) -> None:
     plain(tmp_path)
     ok("record", QUEUE, "-c", "fact", "--status", "pending", "--agent", "codex", cwd=tmp_path)
     ok("record", TIDES, "-c", "fact", "--status", "pending", "--agent", "other", cwd=tmp_path)

@@ -43,7 +43,7 @@ def test_expired_and_unused_lore_is_stale_but_used_confirmed_or_pinned_lore_is_n
     assert not {names["pinned"], names["helpful"]} & found.keys()
 
 
-def test_what_another_tool_had_kept_for_long_is_not_stale_as_soon_as_it_is_imported(
+def test_an_old_entry_of_another_tool_is_not_stale_right_after_its_import(
     store: Engram, clock: SetClock, tmp_path: Path
 ) -> None:
     rows = tmp_path / "mem0.jsonl"
@@ -57,7 +57,7 @@ def test_what_another_tool_had_kept_for_long_is_not_stale_as_soon_as_it_is_impor
     assert "since" in only(store, "stale").why
 
 
-def test_a_note_that_was_there_before_the_store_is_not_stale_for_its_age(store: Engram) -> None:
+def test_a_note_older_than_the_store_is_not_stale_because_of_its_age(store: Engram) -> None:
     note = Path(store.path, "lore/queue.md")
     note.parent.mkdir()
     note.write_text(f"# Queue\n\n{QUEUE}\n", "utf-8")
@@ -66,7 +66,7 @@ def test_a_note_that_was_there_before_the_store_is_not_stale_for_its_age(store: 
     assert queue(store) == []
 
 
-def test_a_file_that_cannot_be_read_is_a_problem_that_can_only_wait(store: Engram) -> None:
+def test_an_unreadable_file_is_a_problem_that_can_only_be_edited_or_snoozed(store: Engram) -> None:
     path = f"{store.path}/lore/bad.md"
     store.record(QUEUE, category="FACT")
     with open(path, "w", encoding="utf-8") as file:
@@ -78,7 +78,7 @@ def test_a_file_that_cannot_be_read_is_a_problem_that_can_only_wait(store: Engra
         decide(store.store, item, REJECT)
 
 
-def test_junk_is_found_among_what_was_written_by_hand(store: Engram) -> None:
+def test_junk_is_found_among_entries_written_by_hand(store: Engram) -> None:
     store.record(QUEUE, category="FACT")
     with open(f"{store.path}/lore/thanks.md", "w", encoding="utf-8") as file:
         file.write("Thank you very much!\n")

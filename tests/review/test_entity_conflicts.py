@@ -61,7 +61,7 @@ def store(tmp_path: Path) -> Engram:
     return store
 
 
-def test_an_entity_conflict_waits_and_either_version_can_be_kept(tmp_path: Path) -> None:
+def test_an_entity_conflict_is_listed_and_either_version_can_be_kept(tmp_path: Path) -> None:
     clones = Clones(tmp_path)
     for slug in ("queue", "gone", "kept"):
         write(clones, "a", slug, QUEUE.format("concept", 1, "runs"))

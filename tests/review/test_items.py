@@ -24,7 +24,7 @@ def aged(store: Engram, clock: SetClock) -> None:
     store.record("The nightly build needs Node 22.", category="FACT", status="pending")
 
 
-def test_an_item_that_matters_more_comes_first_within_a_kind_and_a_pending_one_before_stale_ones(
+def test_important_items_come_first_within_a_kind_and_pending_ones_before_stale_ones(
     store: Engram, clock: SetClock
 ) -> None:
     aged(store, clock)
@@ -36,7 +36,7 @@ def test_an_item_that_matters_more_comes_first_within_a_kind_and_a_pending_one_b
     assert {*LEAST_WORTH} == {*KINDS}
 
 
-def test_what_sessions_did_waits_behind_all_else(store: Engram, clock: SetClock) -> None:
+def test_session_reports_come_last(store: Engram, clock: SetClock) -> None:
     aged(store, clock)
     for category in ("SESSION_SUMMARY", "TASK_RESULT"):
         store.record(f"The import was split in two, by {category}.", category=category, status="pending")
@@ -45,7 +45,7 @@ def test_what_sessions_did_waits_behind_all_else(store: Engram, clock: SetClock)
     assert [item.worth for item in found[3:]] == [100, 100]
 
 
-def test_items_about_stale_entries_are_made_when_they_are_looked_at_and_are_the_same_each_time(
+def test_items_about_stale_entries_are_made_when_read_and_equal_each_time(
     store: Engram, clock: SetClock
 ) -> None:
     aged(store, clock)
@@ -59,7 +59,7 @@ def test_items_about_stale_entries_are_made_when_they_are_looked_at_and_are_the_
     assert [item.title for item in first] == [TIDES]
 
 
-def test_the_count_is_that_of_the_last_look_without_looking_again(store: Engram, clock: SetClock) -> None:
+def test_the_count_is_the_last_noted_one_without_computing_it_again(store: Engram, clock: SetClock) -> None:
     aged(store, clock)
     assert count_waiting_items(store.store) == {"pending": 1}  # nobody looked for stale ones yet
     assert store.status()["review"] == {"waiting": 3, "by_kind": {"pending": 1, "stale": 2}}
@@ -68,7 +68,7 @@ def test_the_count_is_that_of_the_last_look_without_looking_again(store: Engram,
     assert count_waiting_items(store.store) == {"stale": 2}
 
 
-def test_of_two_services_on_two_ports_neither_is_proposed_to_supersede_the_other(store: Engram) -> None:
+def test_no_supersession_is_proposed_for_two_services_on_two_ports(store: Engram) -> None:
     for number in (4, 1):
         store.record(
             f"The ledger service {number} listens on port 900{number} behind the mesh.", category="FACT"

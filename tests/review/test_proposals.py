@@ -29,7 +29,7 @@ def authors(folder: Path) -> dict[str, str]:
     return found
 
 
-def test_the_entries_of_a_proposal_come_by_title_whatever_the_day_they_were_recorded(world: World) -> None:
+def test_the_entries_of_a_proposal_are_sorted_by_title_not_by_day(world: World) -> None:
     world.record("b", "Zebra crossings are drawn by the town.")
     world.clock.advance(days=1)
     world.record("b", "Apples are picked before the frost.")
@@ -92,7 +92,7 @@ def test_twenty_entries_are_reviewed_twelve_to_eight_on_a_protected_branch(
 
 
 @sampled("how", ["squash", "cherry-pick", "merge"])
-def test_a_hosts_merge_of_the_branch_is_as_good_as_a_review(world: World, tmp_path: Path, how: str) -> None:
+def test_merging_the_branch_on_the_host_counts_as_a_review(world: World, tmp_path: Path, how: str) -> None:
     ids, name = propose_twenty(world)
     host = tmp_path / "host"
     git(tmp_path, "clone", "-q", str(world.hub), str(host))
@@ -136,7 +136,7 @@ def test_a_hosts_merge_of_the_branch_is_as_good_as_a_review(world: World, tmp_pa
     assert {entry.id for entry in world["a"].proposal(world["a"].proposals()[0].name).entries} == {one.id}
 
 
-def test_a_proposal_grows_until_it_is_reviewed_and_decisions_stand_for_what_they_saw(world: World) -> None:
+def test_a_growing_proposal_keeps_decisions_about_unchanged_entries_only(world: World) -> None:
     first = world.record("b", "The first thing to propose is a longer timeout.").id
     name = world["b"].propose("Two").name
     world["a"].decide_proposal(world["a"].proposals()[0].name, [(first, "accept", "")])
@@ -146,7 +146,7 @@ def test_a_proposal_grows_until_it_is_reviewed_and_decisions_stand_for_what_they
     assert [(one.id, one.decision) for one in found.entries] == [(first, "accept"), (second, "")]
 
 
-def test_a_review_that_the_remote_declines_stays_on_the_proposals_branch(world: World) -> None:
+def test_a_review_that_the_remote_declines_stays_on_the_branch_of_the_proposal(world: World) -> None:
     lore_id = world.record("b", "Only a reviewer may let this in.").id
     name = world["b"].propose("Let in").name
     world["c"].proposals()

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from engram.app import Engram
 
 
-def test_a_store_in_which_all_is_well_has_nothing_to_review(store: Engram) -> None:
+def test_a_healthy_store_has_nothing_to_review(store: Engram) -> None:
     store.record(QUEUE, category="FACT")
     assert review(store.store) == ((), 0, {})
 
@@ -50,20 +50,20 @@ def test_pending_lore_waits_until_it_is_accepted(store: Engram) -> None:
     assert queue(store) == []
 
 
-def test_pending_junk_is_one_item_that_is_proposed_to_go(store: Engram) -> None:
+def test_pending_junk_is_one_item_proposed_for_rejection(store: Engram) -> None:
     store.record("Is this the right place?", category="FACT")
     item = only(store, "pending")
     assert (item.proposal, "question" in item.why) == (REJECT, True)
     assert queue(store) == [("pending", item.title)]
 
 
-def test_rejected_lore_is_gone(store: Engram) -> None:
+def test_rejecting_an_entry_deletes_it(store: Engram) -> None:
     store.record(QUEUE, category="FACT", status="pending")
     decide(store.store, only(store, "pending"), REJECT)
     assert store.list().total == 0
 
 
-def test_stale_lore_that_still_holds_is_confirmed(store: Engram, clock: SetClock) -> None:
+def test_accepting_a_stale_entry_confirms_it(store: Engram, clock: SetClock) -> None:
     lore = store.record(QUEUE, category="FACT").lore
     clock.advance(days=200)
     decide(store.store, only(store, "stale"), ACCEPT)
@@ -80,7 +80,7 @@ def test_lore_that_lost_its_confidence_is_weak_and_can_be_archived(store: Engram
     assert queue(store) == []
 
 
-def test_a_snoozed_item_comes_back_when_its_time_is_over(store: Engram, clock: SetClock) -> None:
+def test_a_snoozed_item_returns_when_the_snooze_ends(store: Engram, clock: SetClock) -> None:
     store.record(QUEUE, category="FACT", status="pending")
     item = only(store, "pending")
     decide(store.store, item, SNOOZE, days=3)
@@ -100,7 +100,7 @@ def test_an_accepted_item_returns_when_its_entries_change(store: Engram, clock: 
     assert queue(store) == [("weak", lore.title)]
 
 
-def test_two_versions_of_one_sentence_show_up_and_either_can_stand(tmp_path: Path) -> None:
+def test_a_merge_conflict_is_listed_and_either_version_can_be_kept(tmp_path: Path) -> None:
     clones = Clones(tmp_path)
     lore = clones.record("a")
     clones.settle()
@@ -126,7 +126,7 @@ def test_two_versions_of_one_sentence_show_up_and_either_can_stand(tmp_path: Pat
     assert queue(clones["b"], "conflict") == []
 
 
-def test_a_decision_is_one_commit_and_undo_gives_back_every_byte(tmp_path: Path) -> None:
+def test_a_decision_is_one_commit_and_undo_restores_every_byte(tmp_path: Path) -> None:
     clock = SetClock()
     store = opened(dedicated(tmp_path / "store"), clock=clock)
     for number in range(3):
@@ -146,7 +146,7 @@ def test_a_decision_is_one_commit_and_undo_gives_back_every_byte(tmp_path: Path)
     assert git(root, "rev-parse", "HEAD^{tree}") == before
 
 
-def test_an_item_is_named_by_the_start_of_its_id(store: Engram) -> None:
+def test_an_item_is_found_by_a_prefix_of_its_id(store: Engram) -> None:
     store.record(QUEUE, category="FACT", status="pending")
     store.record(TIDES, category="FACT", status="pending")
     item = review(store.store).items[0]
@@ -157,7 +157,7 @@ def test_an_item_is_named_by_the_start_of_its_id(store: Engram) -> None:
         find_item(store.store, " ")
 
 
-def test_the_start_of_two_ids_is_ambiguous(store: Engram) -> None:
+def test_a_prefix_of_two_ids_is_ambiguous(store: Engram) -> None:
     for number in range(40):
         store.record(f"{QUEUE} {number}", category="FACT", status="pending")
     first = [item.id[0] for item in review(store.store).items]
@@ -166,7 +166,7 @@ def test_the_start_of_two_ids_is_ambiguous(store: Engram) -> None:
         find_item(store.store, twice)
 
 
-def test_a_decision_about_what_changed_meanwhile_is_refused(store: Engram) -> None:
+def test_a_decision_about_an_entry_that_changed_meanwhile_is_refused(store: Engram) -> None:
     lore = store.record(QUEUE, category="FACT", status="pending").lore
     item = only(store, "pending")
     path = f"{store.path}/{store.get(lore.id).path}"
@@ -176,7 +176,7 @@ def test_a_decision_about_what_changed_meanwhile_is_refused(store: Engram) -> No
         decide(store.store, item, ACCEPT)
 
 
-def test_a_merge_of_a_pair_keeps_the_older_with_what_the_newer_knew(store: Engram) -> None:
+def test_merging_a_pair_keeps_the_older_with_the_fields_of_the_newer(store: Engram) -> None:
     first = store.record(QUEUE, category="FACT", tags=["a"]).lore
     second = store.record(QUEUE + " Always.", category="FACT", tags=["b"]).lore
     ids = (first.id, second.id)
@@ -198,11 +198,11 @@ def test_a_merge_of_a_pair_keeps_the_older_with_what_the_newer_knew(store: Engra
     assert store.list().total == 1
 
 
-def test_every_kind_can_wait() -> None:
+def test_items_of_every_kind_can_be_snoozed() -> None:
     assert all(SNOOZE in allowed_decisions(kind) for kind in KINDS)
 
 
-def test_a_kind_that_there_is_not_is_a_usage_error(store: Engram) -> None:
+def test_an_unknown_kind_is_a_usage_error(store: Engram) -> None:
     with pytest.raises(UsageError, match="nonsense"):
         review(store.store, kinds=["nonsense"])
 
@@ -241,7 +241,7 @@ def test_confirming_an_expired_entry_drops_its_expiry_and_one_undo_takes_both_ba
     assert (before.expires_at, before.last_validated) == (until, None)
 
 
-def test_an_entry_of_somebody_else_that_is_still_valid_gains_by_it(tmp_path: Path) -> None:
+def test_confirming_an_entry_of_somebody_else_raises_its_confidence(tmp_path: Path) -> None:
     clones = Clones(tmp_path)
     lore = clones.record("a")
     clones.settle()

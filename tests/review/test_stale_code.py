@@ -136,7 +136,7 @@ def test_a_changed_file_is_reported_with_commits_and_lines_until_confirmed(
     assert "1 commit" in only(store).evidence[0]
 
 
-def test_of_a_long_file_a_third_of_the_lines_has_to_be_gone(store: Engram, repository: Path) -> None:
+def test_a_long_file_counts_as_changed_when_a_third_of_it_is_gone(store: Engram, repository: Path) -> None:
     long = "".join(f"line {number}\n" for number in range(90))
     add(repository, [(6, {"src/long.py": long}, "Long")])
     store.record("The table of lines is made by hand.", category="FACT", files=["src/long.py"])
@@ -158,7 +158,7 @@ def test_a_name_that_is_gone_from_a_long_file_is_found_though_little_else_change
     assert only(store).why.startswith("Since 2026-03-14 `take_next` is gone from src/long.py")
 
 
-def test_what_is_stale_by_its_code_alone_is_not_archived_by_consolidation(
+def test_an_entry_stale_only_by_its_code_is_not_archived_by_consolidation(
     store: Engram, repository: Path, clock: SetClock
 ) -> None:
     store.record("The worker retries three times.", category="FACT", files=["src/worker.py"])
@@ -177,7 +177,7 @@ def test_a_reverted_change_is_not_reported(store: Engram, repository: Path) -> N
     assert stale(store) == []
 
 
-def test_a_file_that_moved_is_followed_and_one_that_is_gone_is_gone(store: Engram, repository: Path) -> None:
+def test_a_moved_file_is_followed_and_a_deleted_one_reported(store: Engram, repository: Path) -> None:
     store.record("The worker takes the oldest entry.", category="FACT", files="src/worker.py")
     store.record("The other one is never imported.", category="FACT", files="src/other.py")
     moves = [
@@ -229,16 +229,14 @@ def test_a_version_that_changed_is_reported(
     assert only(store).evidence[0].startswith(difference)
 
 
-def test_a_version_that_was_not_in_use_when_it_was_named_has_not_moved(
-    store: Engram, repository: Path
-) -> None:
+def test_a_version_not_in_use_when_it_was_mentioned_is_not_reported(store: Engram, repository: Path) -> None:
     store.record("Textual 7.1 had no command palette; retry textual 5 times.", category="FACT")
     store.record("Textual >= 8 has the palette.", category="FACT")
     add(repository, [(11, {"uv.lock": LOCK.format("9.0.0")}, "Upgrade")])
     assert stale(store) == []
 
 
-def test_what_is_committed_together_with_its_entry_is_not_later_than_it(
+def test_changes_committed_together_with_the_entry_are_not_reported(
     store: Engram, repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lore = store.record("The worker takes the oldest entry.", category="FACT", files="src/worker.py")
@@ -252,7 +250,9 @@ def test_what_is_committed_together_with_its_entry_is_not_later_than_it(
     assert "1 commit," in only(store).evidence[0]
 
 
-def test_a_file_that_comes_later_and_names_outside_are_no_change(store: Engram, repository: Path) -> None:
+def test_files_added_later_and_names_outside_the_repository_are_not_reported(
+    store: Engram, repository: Path
+) -> None:
     store.record(
         "A planned module.",
         category="PLAN",
@@ -264,13 +264,13 @@ def test_a_file_that_comes_later_and_names_outside_are_no_change(store: Engram, 
     assert "src/new.py: 1 commit, +1 −0 lines" in only(store).evidence[0]
 
 
-def test_a_folder_stands_for_what_is_below_it(store: Engram, repository: Path) -> None:
+def test_a_folder_stands_for_the_files_below_it(store: Engram, repository: Path) -> None:
     store.record("All of it runs in one thread.", category="FACT", files="src/")
     add(repository, [(11, {"src/other.py": "x = 2\n"}, "Two")])
     assert only(store).evidence[0].startswith("src: 1 commit, +1 −1 lines")
 
 
-def test_lore_on_a_branch_and_in_a_dedicated_store_is_about_the_repository_one_works_in(
+def test_lore_on_a_branch_or_in_a_dedicated_store_is_compared_with_the_working_repository(
     repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     init(str(repository), placement="branch")
@@ -294,7 +294,7 @@ def test_lore_on_a_branch_and_in_a_dedicated_store_is_about_the_repository_one_w
         assert len(stale(engram)) == 1
 
 
-def test_the_command_line_shows_it_and_confirms_it(repository: Path) -> None:
+def test_the_command_line_shows_and_confirms_a_stale_entry(repository: Path) -> None:
     ok("init", str(repository), "--placement", "in-tree")
     ok(
         "record",
@@ -313,7 +313,7 @@ def test_the_command_line_shows_it_and_confirms_it(repository: Path) -> None:
     assert ok("review", "accept", item["id"], "--json", cwd=repository).json["decided"]
 
 
-def test_a_repository_that_cannot_be_read_has_nothing_stale(store: Engram, repository: Path) -> None:
+def test_an_unreadable_repository_makes_nothing_stale(store: Engram, repository: Path) -> None:
     store.record("The worker takes the oldest entry.", category="FACT", files="src/worker.py")
     add(repository, [(11, {"src/worker.py": "x\n"}, "Less")])
     (repository / ".git/refs/heads/main").write_text("0" * 39 + "1\n")

@@ -24,7 +24,7 @@ _BOUNDS = {code: 32 for code in range(128) if not chr(code).isalnum()}
 
 
 class VersionClaim(NamedTuple):
-    """A version in a text: the package (normalized by `plain_name`), the operator, the numbers."""
+    """A version in a text: the package (normalized by `plain_name`), the operator, the numbers, and the claim as written."""
 
     name: str
     operator: str
@@ -32,19 +32,17 @@ class VersionClaim(NamedTuple):
     text: str
 
     def holds_for(self, installed: str) -> bool:
-        """Whether the claim is true of `installed`, an exact version or a range (`>=3.11`).
+        """Whether `installed`, an exact version or a range (`>=3.11`), fulfils the claim.
 
-        Of a range, the first number is compared: a text that mentions a bound means that bound.
+        Of a range, the first bound is compared: a text that mentions a bound means that bound.
         """
-        here = numbers(installed)
-        if not here:
+        actual = numbers(installed)
+        if not actual:
             return False
         is_range = not installed.strip().lstrip("v")[:1].isdigit()
+        wanted, found = _pad(self.version, actual)
         if self.operator in _EQUAL or is_range:
-            return here[: len(self.version)] == self.version or _without_zeros(here) == _without_zeros(
-                self.version
-            )
-        wanted, found = _pad(self.version, here)
+            return actual[: len(self.version)] == self.version or found == wanted
         return {
             ">=": found >= wanted,
             "<=": found <= wanted,
@@ -81,7 +79,7 @@ def first_words(names: Iterable[str]) -> frozenset[str]:
 def may_name(text: str, first: frozenset[str]) -> bool:
     """Whether a text may name a package with one of these first words: a fast test before `version_claims`."""
     words = _words_of(text)
-    # `python3` is a version of `python`: the last digit may belong to the version.
+    # The last digit may belong to the version: `python3` is a version of `python`.
     return not (
         first.isdisjoint(words) and first.isdisjoint(word[:-1] for word in words if word[-1].isdigit())
     )
@@ -106,12 +104,6 @@ def numbers(version: str) -> tuple[int, ...]:
     """Return the numbers of a version: (8, 2, 1) for `8.2.1rc1`; empty if there are none."""
     match = re.search(r"\d+(?:\.\d+)*", version)
     return tuple(int(part[:9]) for part in match[0].split(".")) if match else ()
-
-
-def _without_zeros(version: tuple[int, ...]) -> tuple[int, ...]:
-    while version and not version[-1]:
-        version = version[:-1]
-    return version
 
 
 def _pad(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -1,7 +1,7 @@
 """Workflow commands of GitHub Actions: remarks shown beside the lines of a pull request.
 
 A runner executes every line that begins with `::` or contains `##[`. So text from files is put on one line and escaped
-as GitHub does, and all other output is kept free of both.
+as GitHub does it, and all other output is kept free of both.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ def annotation(level: str, path: str, line: int, title: str, message: str) -> st
 
 
 def log_line(text: str) -> str:
-    """Make a line for people that no runner executes, provided that it begins with a fixed word."""
+    """Return text as a line that no runner executes, provided that the caller puts a fixed word before it."""
     return safe_text(text).replace("##", "# #")
 
 

@@ -9,12 +9,12 @@ from engram.domain.typed import NamedTuple
 
 GONE, SYMBOL, VERSION, CHANGED = range(4)  # severities, most severe first
 _LONGEST = 100
-_SHORT = 50  # lines of a file of which any change counts
-_MUCH = 1 / 3  # of the lines of a longer one has to be gone
+_SHORT = 50  # lines; any change of a file up to this length counts
+_SUBSTANTIAL = 1 / 3  # of a longer file, at least this share of its lines must be gone
 
 
 class Finding(NamedTuple):
-    """One change: its severity (`GONE`, …), a clause for people, the exact difference; `lines` counts those that differ."""
+    """A change: its severity (`GONE`, …), a clause for people, the exact difference, and the number of lines that differ."""
 
     grade: int
     what: str
@@ -23,18 +23,18 @@ class Finding(NamedTuple):
 
 
 class Lines(NamedTuple):
-    """The lines of a file that were added and removed since, and how many it had."""
+    """The numbers of lines of a file that were added, removed and present before."""
 
     added: int
     removed: int
-    had: int
+    before: int
 
 
-def is_much(lines: Lines) -> bool:
-    """Whether so much of a file changed that what was said of it may be out of date: a long one always changes somewhere."""
-    if lines.had <= _SHORT:
+def is_substantial(lines: Lines) -> bool:
+    """Whether a file changed so much that entries about it may be out of date; long files always change somewhere."""
+    if lines.before <= _SHORT:
         return lines.added + lines.removed > 0
-    return lines.removed >= _MUCH * lines.had
+    return lines.removed >= _SUBSTANTIAL * lines.before
 
 
 def changed_lines(before: str, after: str) -> tuple[int, int]:
@@ -45,12 +45,12 @@ def changed_lines(before: str, after: str) -> tuple[int, int]:
 
 def is_named(name: str, text: str) -> bool:
     """Whether an identifier occurs in a text as a whole word."""
-    at = text.find(name)
-    while at >= 0:
-        around = text[at - 1 : at] + text[at + len(name) : at + len(name) + 1]
+    start = text.find(name)
+    while start >= 0:
+        around = text[start - 1 : start] + text[start + len(name) : start + len(name) + 1]
         if not any(letter.isalnum() or letter in "_$" for letter in around):
             return True
-        at = text.find(name, at + 1)
+        start = text.find(name, start + 1)
     return False
 
 
@@ -63,10 +63,10 @@ def file_changed(path: str, count: int, lines: Lines | None, last: str) -> Findi
     )
 
 
-def file_gone(path: str, went: str, last: str) -> Finding:
-    """Report a file deleted or moved to `went` ("" unknown) by the commit `last`."""
-    if went:
-        return Finding(GONE, f"{path} moved to {went}", f"{path} → {went}, by {last}")
+def file_gone(path: str, target: str, last: str) -> Finding:
+    """Report a file that the commit `last` moved to `target`, or deleted ("")."""
+    if target:
+        return Finding(GONE, f"{path} moved to {target}", f"{path} → {target}, by {last}")
     return Finding(GONE, f"{path} was deleted", f"{path} was deleted, by {last}")
 
 
@@ -77,6 +77,6 @@ def symbol_gone(name: str, path: str, before: str, last: str) -> Finding:
 
 
 def version_changed(claim: str, before: str, after: str, path: str) -> Finding:
-    """Report a version that was as claimed and is not any more."""
+    """Report a version that no longer is as an entry claims."""
     now = f"is now {after}" if after else "is no longer a dependency"
     return Finding(VERSION, f"{claim} {now}", f"{path}: {before} → {after or 'none'}; the entry says {claim}")

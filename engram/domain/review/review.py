@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 ACCEPT, TAKE, MINE, THEIRS, BOTH, EDIT, REJECT, MERGE, SUPERSEDE, ARCHIVE, SNOOZE = DECISIONS = (
     "accept", "take", "mine", "theirs", "both", "edit", "reject", "merge", "supersede", "archive", "snooze",
 )  # fmt: skip
-# A proposal that is no decision: what Engram found does not tell which of them is right.
+# A proposal that is not a decision: what was found does not tell which entry is right.
 LOOK = "look"
 PROBLEM, CONFLICT, ENTITY, PROPOSAL, FOREIGN, PENDING, CONTRADICTION, DUPLICATE, JUNK, STALE, WEAK, MOMENT = KINDS = (
     "problem", "conflict", "entity", "proposal", "foreign", "pending", "contradiction", "duplicate", "junk", "stale", "weak",
@@ -38,7 +38,7 @@ ALLOWED = {
         BOTH: "both versions stand, one after the other",
     },
     ENTITY: {**_TWO_VERSIONS, EDIT: "change it in your editor"},
-    PROPOSAL: {},  # each of its entries is decided about: `engram.usecases.review.proposals`
+    PROPOSAL: {},  # decided entry by entry: `engram.usecases.review.proposals`
     FOREIGN: {ACCEPT: "it may be recalled", REJECT: "it is forgotten"},
     PENDING: {ACCEPT: "it becomes active", REJECT: "it is forgotten"},
     CONTRADICTION: _PAIR,
@@ -57,10 +57,10 @@ class Item(NamedTuple):
 
     `lore` has the ids of its entries, oldest first (none for entities and unreadable files), `paths` their files. `why` is
     a sentence, `evidence` further lines, `proposal` a decision, `cost` in tokens. `mark` changes when the entries change;
-    `agent` and `author` recorded the entry, the newest of several ("" unknown). `claims` are what another clone set that
-    counts only when it is accepted, in words. `titles` are those of all its entries, `at` is when the newest was recorded (Unix
-    seconds, 0 unknown). `worth` and `certainty` are in thousandths; their product orders the queue. `sides` wrote the two
-    versions of a dispute, in the order of their names (none: unknown).
+    `agent` and `author` recorded the entry, the newest of several ("" unknown). `claims` says in words what another clone
+    set and is ignored until accepted. `titles` are those of all its entries, `at` is when the newest was recorded (Unix
+    seconds, 0 unknown). `worth` and `certainty` are in thousandths; their product orders the queue. `sides` names the
+    writers of the two versions of a dispute, sorted (none: unknown).
     """
 
     id: str
@@ -84,7 +84,7 @@ class Item(NamedTuple):
 
     @property
     def who(self) -> str:
-        """Who recorded it, of a dispute who wrote each version, by name; "" where nobody knows."""
+        """Who recorded it, or for a dispute who wrote each version; "" if unknown."""
         if self.sides:
             return " ⇄ ".join(self.sides)
         return byline(self.agent, self.author) if self.agent or self.author else ""
@@ -108,19 +108,22 @@ class Item(NamedTuple):
 
 
 def item_id(kind: str, about: Sequence[str]) -> str:
-    """Return the id of an item: the same on every machine while it is about the same entries."""
-    from hashlib import blake2b  # 2 ms of start-up that a hook has no use for
+    """Return the id of an item: the same on every machine as long as it is about the same entries."""
+    from hashlib import blake2b  # 2 ms of start-up, not needed by hooks
 
     return blake2b("\0".join([kind, *about]).encode("utf-8", "surrogatepass"), digest_size=5).hexdigest()
 
 
 def describe_conflicts(conflicts: Sequence[Conflict]) -> tuple[str, tuple[str, ...]]:
-    """Describe versions that lost a merge: the reason in words, and a line for each."""
-    fields = ", ".join(dict.fromkeys([entry.field for entry in conflicts if entry.field != DELETED]))
+    """Describe versions that lost a merge: the reason as sentences, and a line for each version."""
+    fields = ", ".join(dict.fromkeys([conflict.field for conflict in conflicts if conflict.field != DELETED]))
     reasons = [f"Two clones changed its {fields} concurrently."] if fields else []
-    if any(entry.field == DELETED for entry in conflicts):
+    if any(conflict.field == DELETED for conflict in conflicts):
         reasons.append("One clone deleted it while another changed it.")
-    lines = [f"{entry.field} by {entry.source or 'another clone'}: {entry.value}" for entry in conflicts]
+    lines = [
+        f"{conflict.field} by {conflict.source or 'another clone'}: {conflict.value}"
+        for conflict in conflicts
+    ]
     return " ".join(reasons), tuple(lines)
 
 

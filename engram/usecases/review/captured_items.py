@@ -1,4 +1,4 @@
-"""Captured entries in the review queue: items of kind `pending` without a file, which accepting makes an ordinary entry."""
+"""Captured entries in the review queue: items of kind `pending` without a file; accepting one makes it an ordinary entry."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def find_captured(store: Store) -> list[Item]:
 
 
 def _item(store: Store, lore: Lore) -> Item:
-    when = captured.describe_age(lore, store.clock.now())
-    ends = f"{lore.expires_at:%Y-%m-%d}" if lore.expires_at else "never"
-    why = f"{when.capitalize()} by {byline(lore.agent or 'an agent', lore.author)}, private to this clone; expires on {ends}."
+    age = captured.describe_age(lore, store.clock.now())
+    expiry = f"{lore.expires_at:%Y-%m-%d}" if lore.expires_at else "never"
+    why = f"{age.capitalize()} by {byline(lore.agent or 'an agent', lore.author)}, private to this clone; expires on {expiry}."
     asked = [text for text in lore.context if text.startswith(captured.ASKED)]
     return Item(
         item_id(review.PENDING, [lore.id]), review.PENDING, (lore.id,), (), lore.title, why, review.ACCEPT,
@@ -40,7 +40,7 @@ def _item(store: Store, lore: Lore) -> Item:
 
 
 def captured_entry(store: Store, item: Item) -> Lore:
-    """Return the entry that an item is about. Raises NotFoundError where it has expired."""
+    """Return the entry that an item is about. Raises NotFoundError if it has expired."""
     lore = captured.find(store, item.lore[0])
     if lore is None:
         raise NotFoundError(
@@ -50,7 +50,7 @@ def captured_entry(store: Store, item: Item) -> Lore:
 
 
 def decided_entry(store: Store, item: Item, decision: str) -> Lore | None:
-    """Return the ordinary entry that a decision makes; None where it makes none. Raises NotFoundError."""
+    """Return the ordinary entry that a decision makes; None if it makes none. Raises NotFoundError."""
     lore = captured_entry(store, item)
     if decision not in (review.ACCEPT, review.ARCHIVE):
         return None
@@ -61,9 +61,9 @@ def decided_entry(store: Store, item: Item, decision: str) -> Lore | None:
 
 
 def decide_captured(store: Store, item: Item, decision: str, result: Lore | None) -> dict[str, Lore | None]:
-    """Write the entry that a decision makes, or with the words of `result`; one that was rejected is set aside until it expires.
+    """Write the entry that a decision makes, or `result` in its place; set a rejected one aside until it expires.
 
-    Returns what was written, by id. Raises NotFoundError, ValidationError, NotAllowedError, StoreError.
+    Returns the written entry by id. Raises NotFoundError, ValidationError, NotAllowedError, StoreError.
     """
     lore = decided_entry(store, item, decision)
     if lore is None:

@@ -1,7 +1,7 @@
 """Check entries before they are merged or committed: unreadable files, secrets, bad links, duplicates, contradictions.
 
-Nothing is changed, and every check reuses an existing one: unreadable is what the index cannot take, secrets are those
-that sync would not push, duplicates and contradictions those of the review queue.
+A check changes nothing and reuses existing rules: a file is unreadable if it cannot be indexed, secrets are those that
+block a push, duplicates and contradictions are those of the review queue.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ FILE = "file"
 SECRET = "secret"  # noqa: S105 - a kind of remark
 SETTINGS = "settings"
 DUPLICATE = "duplicate"
-AGAINST = "contradiction"
+CONTRADICTS = "contradiction"
 LINK = "link"
 ADOPTION = "adoption"
 _ROTATE = "Rotate the secret and remove it, from history too; list a false positive in `secrets.allow`."
@@ -44,8 +44,8 @@ _ROTATE = "Rotate the secret and remove it, from history too; list a false posit
 class Remark(NamedTuple):
     """A finding of a check.
 
-    `level` is `error` (it cannot be recalled, or must not be merged) or `warning`; `path` is a store path, `line` counts
-    from 1 (0: the whole file).
+    `level` is `error` (the entry cannot be recalled, or must not be merged) or `warning`; `path` is a store path, `line`
+    counts from 1 (0: the whole file).
     """
 
     level: str
@@ -57,7 +57,7 @@ class Remark(NamedTuple):
 
 
 class CheckReport(NamedTuple):
-    """The remarks of a check, errors first, and the number of files checked; `prefix` makes git paths of store paths."""
+    """The remarks of a check, errors first, and the number of files checked; `prefix` turns store paths into git paths."""
 
     remarks: tuple[Remark, ...]
     files: int
@@ -69,9 +69,9 @@ class CheckReport(NamedTuple):
 
 
 def check(store: Store, paths: Sequence[str] = (), since: str = "") -> CheckReport:
-    """Check the entries at or below `paths` (of the file system; none: the whole store).
+    """Check the entries at or below `paths` (file system paths; none: the whole store).
 
-    With `since` (a commit, branch or date), only files that differ from the merge base with it. Raises UsageError,
+    With `since` (a commit, branch or date), check only files that differ from the merge base with it. Raises UsageError,
     NotFoundError if there is no such commit, GitError, StoreError.
     """
     repository = store.places.repository
@@ -80,19 +80,17 @@ def check(store: Store, paths: Sequence[str] = (), since: str = "") -> CheckRepo
     base = merge_base(repository, since) if repository is not None and since else ""
     checked = files_to_check(store, paths, base)
     with store.lock:
-        found = consult(
+        remarks = consult(
             store, lambda generation: _check_files(store, generation, checked, base), thorough=True
         )
-        found += _alike(store, set(checked.paths))
-    found += _settings(store)
+        remarks += _check_pairs(store, set(checked.paths))
+    remarks += _check_settings(store)
     if base and repository is not None:
-        reported, wanted = {one.path for one in found if one.kind == SECRET}, at_paths(store, paths)
-        on_the_way = _in_commits(store, repository, base)
-        found += [one for one in on_the_way if one.path not in reported and wanted(one.path)]
-    prefix = git_prefix(store.places.root, repository) if repository is not None else ""
-    return CheckReport(
-        tuple(sorted(set(found), key=lambda one: (one.level, one[2:]))), len(checked.paths), prefix
-    )
+        reported, is_chosen = {one.path for one in remarks if one.kind == SECRET}, path_filter(store, paths)
+        in_commits = _check_commits(store, repository, base)
+        remarks += [one for one in in_commits if one.path not in reported and is_chosen(one.path)]
+    ordered = sorted(set(remarks), key=lambda remark: (remark.level, remark[2:]))
+    return CheckReport(tuple(ordered), len(checked.paths), _prefix(store))
 
 
 def merge_base(repository: Repository, since: str) -> str:
@@ -115,50 +113,55 @@ def merge_base(repository: Repository, since: str) -> str:
 def _check_files(store: Store, generation: Generation, checked: Checked, base: str) -> list[Remark]:
     paths = set(checked.paths)
     hits = generation.catalog.select("1")
-    secrets = list(_secrets(store, checked.paths, base))
-    with_secret = {one.path for one in secrets}
+    secrets = list(_check_secrets(store, checked.paths, base))
+    secret_paths = {one.path for one in secrets}
     problems = [
         Remark(ERROR, FILE, one.path, one.line, one.message, one.hint)
         for one in (*generation.catalog.problems(), *read_entities(store).problems)
-        if one.path in paths and not (one.path in with_secret and "looks like a secret" in one.message)
+        if one.path in paths and not (one.path in secret_paths and "looks like a secret" in one.message)
     ]
     links = [
         Remark(WARNING, LINK, one.path, one.line, one.message, MEND_LINK)
-        for one in bad_links(store, generation, hits, paths, checked.gone)
+        for one in bad_links(store, generation, hits, paths, checked.deleted)
     ]
-    return [*secrets, *problems, *_duplicate_ids(generation, paths), *links, *_to_adopt(generation, paths)]
+    unadopted = [
+        Remark(WARNING, ADOPTION, hit.path, 0, *NO_FIELDS)
+        for hit in generation.catalog.select("adopted = 0")
+        if hit.path in paths
+    ]
+    return [*secrets, *problems, *_check_ids(generation, paths), *links, *unadopted]
 
 
-def _secrets(store: Store, paths: Sequence[str], base: str) -> Iterator[Remark]:
+def _prefix(store: Store) -> str:
+    """Return the prefix that turns store paths into git paths."""
     repository = store.places.repository
-    prefix = git_prefix(store.places.root, repository) if repository is not None else ""
+    return git_prefix(store.places.root, repository) if repository is not None else ""
+
+
+def _check_secrets(store: Store, paths: Sequence[str], base: str) -> Iterator[Remark]:
+    prefix = _prefix(store)
     for path in paths:
-        raw = bytes_of(store, path)
+        raw = read_regular_file(store, path)
         for found in new_secrets(store, base or None, prefix + path, raw) if raw else ():
             message = f"this looks like a secret ({found.rule} {found.preview})"
             yield Remark(ERROR, SECRET, path, found.line, message, _ROTATE)
 
 
-def _duplicate_ids(generation: Generation, paths: set[str]) -> Iterator[Remark]:
-    """Find files that share an id, unless the index reports them already."""
+def _check_ids(generation: Generation, paths: set[str]) -> Iterator[Remark]:
+    """Find files that share an id, unless the index already reports them."""
     query = "SELECT id, path FROM files"
-    claims: dict[str, list[str]] = {}
+    paths_by_id: dict[str, list[str]] = {}
     for lore_id, path in generation.catalog.where_in(query, "id", generation.catalog.duplicate_ids()):
-        claims.setdefault(lore_id, []).append(path)
-    passed_over = {one.path for one in generation.catalog.problems()}
-    for lore_id, claiming in claims.items():
-        for path in sorted(paths.intersection(claiming) - passed_over):
-            other = min({*claiming} - {path})
-            message = f"{other} has the id {lore_id}, too; only one of them can be recalled"
+        paths_by_id.setdefault(lore_id, []).append(path)
+    reported = {one.path for one in generation.catalog.problems()}
+    for lore_id, claimants in paths_by_id.items():
+        for path in sorted(paths.intersection(claimants) - reported):
+            other = min({*claimants} - {path})
+            message = f"{other} also has the id {lore_id}; only one of them can be recalled"
             yield Remark(ERROR, FILE, path, 0, message, "Delete one, or remove its id line.")
 
 
-def _to_adopt(generation: Generation, paths: Collection[str]) -> list[Remark]:
-    files = generation.catalog.select("adopted = 0")
-    return [Remark(WARNING, ADOPTION, hit.path, 0, *NO_FIELDS) for hit in files if hit.path in paths]
-
-
-def _alike(store: Store, paths: Collection[str]) -> list[Remark]:
+def _check_pairs(store: Store, paths: Collection[str]) -> list[Remark]:
     """Find entries that duplicate or contradict another; of two checked entries the newer gets the remark."""
     if not paths:
         return []
@@ -167,27 +170,29 @@ def _alike(store: Store, paths: Collection[str]) -> list[Remark]:
     remarks = []
     for pair in found:
         ends = [hits[lore_id] for lore_id in (pair.other, pair.one) if lore_id in hits]
-        at = next((hit for hit in ends if hit.path in paths), None)
-        if at is None or len(ends) < 2:
+        checked = next((hit for hit in ends if hit.path in paths), None)
+        if checked is None or len(ends) < 2:
             continue
-        other = ends[1] if at is ends[0] else ends[0]
+        other = ends[1] if checked is ends[0] else ends[0]
         kind, verb = (
-            (AGAINST, "may contradict") if pair.kind == CONTRADICTION else (DUPLICATE, "may say the same as")
+            (CONTRADICTS, "may contradict")
+            if pair.kind == CONTRADICTION
+            else (DUPLICATE, "may say the same as")
         )
         message = f"{verb} '{other.title}' in {other.path}: {pair.why} (strength {pair.strength:.2f})"
         hint = "Keep one of them. If both are right, relate them: name one's id in `relations:` of the other."
-        remarks.append(Remark(WARNING, kind, at.path, 0, message, hint))
+        remarks.append(Remark(WARNING, kind, checked.path, 0, message, hint))
     return remarks
 
 
-def _settings(store: Store) -> list[Remark]:
-    """Report settings of the store's file that are invalid, or that take effect only once a person accepts them."""
-    broken = [Remark(ERROR, SETTINGS, CONFIG_NAME, 0, note, "Fix that line.") for note in store.notes]
+def _check_settings(store: Store) -> list[Remark]:
+    """Find settings in the store's file that are invalid, or that take effect only once a person accepts them."""
+    invalid = [Remark(ERROR, SETTINGS, CONFIG_NAME, 0, note, "Fix that line.") for note in store.notes]
     hint = "Merging this change accepts the setting."
-    return broken + [Remark(ERROR, SETTINGS, CONFIG_NAME, 0, one.message, hint) for one in store.held_back]
+    return invalid + [Remark(ERROR, SETTINGS, CONFIG_NAME, 0, one.message, hint) for one in store.held_back]
 
 
-def _in_commits(store: Store, repository: Repository, base: str) -> Iterator[Remark]:
+def _check_commits(store: Store, repository: Repository, base: str) -> Iterator[Remark]:
     """Find secrets in any version since the base commit, even if a later commit removed them."""
     from engram.adapters.git.run import layout
 
@@ -198,23 +203,26 @@ def _in_commits(store: Store, repository: Repository, base: str) -> Iterator[Rem
 
 
 class Checked(NamedTuple):
-    """The files to check (store paths), sorted; `gone` has the ids of entries deleted since the commit."""
+    """The store paths of the files to check, sorted, and the ids of entries deleted since the base commit."""
 
     paths: tuple[str, ...]
-    gone: frozenset[str] = frozenset()
+    deleted: frozenset[str] = frozenset()
 
 
 def files_to_check(store: Store, paths: Sequence[str], base: str) -> Checked:
-    """List the files of the store at or below `paths` that differ from the commit `base` ("": all of them).
+    """List the files of the store at or below `paths` that differ from the commit `base` ("": all files).
 
     Raises UsageError for a path that does not exist, GitError.
     """
     found = walk.scan(store.places.root, store.places.folder, store.ignore_rules())
-    wanted = at_paths(store, paths)
-    there = {*found.files, *found.problems, *_entities(store)}
-    here = sorted(path for path in there if wanted(path))
+    entities = read_entities(store)
+    existing = {
+        *found.files, *found.problems,
+        *entities.paths.values(), *(problem.path for problem in entities.problems),
+    }  # fmt: skip
+    chosen = sorted(filter(path_filter(store, paths), existing))
     if not base:
-        return Checked(tuple(here))
+        return Checked(tuple(chosen))
     from engram.adapters.git.read.revisions import entries_at
     from engram.adapters.git.run import layout
 
@@ -225,19 +233,16 @@ def files_to_check(store: Store, paths: Sequence[str], base: str) -> Checked:
         for path, entry in entries_at(repository, base, prefix + store.places.folder).items()
     }
     algorithm = layout.hash_name(repository)
-    changed = tuple(path for path in here if not _is_unchanged(store, path, before.get(path), algorithm))
-    gone = [entry.oid for path, entry in before.items() if entry.mode in REGULAR and path not in there]
-    return Checked(changed, _ids_of(store, repository, gone))
+    changed = tuple(path for path in chosen if not _is_unchanged(store, path, before.get(path), algorithm))
+    deleted = [entry.oid for path, entry in before.items() if entry.mode in REGULAR and path not in existing]
+    return Checked(changed, _read_ids(store, repository, deleted))
 
 
-def _entities(store: Store) -> list[str]:
+def path_filter(store: Store, paths: Sequence[str]) -> Callable[[str], bool]:
+    """Return a test of whether a store path is at or below one of `paths` (none: every path is).
 
-    found = read_entities(store)
-    return sorted({*found.paths.values(), *(problem.path for problem in found.problems)})
-
-
-def at_paths(store: Store, paths: Sequence[str]) -> Callable[[str], bool]:
-    """Return a test whether a store path is at or below one of `paths` (none: always true). Raises UsageError."""
+    Raises UsageError for a path that does not exist.
+    """
     if not paths:
         return bool
     root = os.path.realpath(store.places.root)
@@ -258,12 +263,12 @@ def _contains(folder: str, root: str) -> bool:
 
 
 def _is_unchanged(store: Store, path: str, before: Entry | None, algorithm: str) -> bool:
-    """Whether a file is as in the commit, apart from line endings that git may have converted."""
+    """Whether a file is the same as in the commit, apart from line endings that git may have converted."""
     if before is None:
         return False
     if before.mode not in REGULAR:
-        return os.path.islink(store.files.absolute(path))  # a symlink then and now, which is never followed
-    raw = bytes_of(store, path)
+        return os.path.islink(store.files.absolute(path))  # a symlink then and now; it is never followed
+    raw = read_regular_file(store, path)
     if raw is None:
         return False
     from engram.adapters.git.read.objects import blob_oid
@@ -271,15 +276,16 @@ def _is_unchanged(store: Store, path: str, before: Entry | None, algorithm: str)
     return before.oid in (blob_oid(raw, algorithm), blob_oid(raw.replace(b"\r\n", b"\n"), algorithm))
 
 
-def bytes_of(store: Store, path: str) -> bytes | None:
-    """Read a regular file; None if it is none, too large, or unreadable."""
+def read_regular_file(store: Store, path: str) -> bytes | None:
+    """Read a regular file; None if it is not regular, too large, or unreadable."""
     stamp = walk.stamp(store.files.absolute(path))
     if stamp is None or stamp.size > LARGEST:
         return None
     return store.files.read_if_possible(path)
 
 
-def _ids_of(store: Store, repository: Repository, oids: Sequence[str]) -> frozenset[str]:
+def _read_ids(store: Store, repository: Repository, oids: Sequence[str]) -> frozenset[str]:
+    """Return the ids of the entries in these blobs."""
     from engram.adapters.git.read.differences import blobs
 
     files = [read_lore(store, "gone.md", raw) for raw in blobs(repository, oids).values()] if oids else []

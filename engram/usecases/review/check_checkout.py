@@ -1,7 +1,7 @@
 """Open a checkout for a check, such as that of a pull request on a server, without writing to it.
 
-Index and state are in a temporary folder. Settings of the store's file that a person must accept are read as they were
-before the change that is checked.
+Index and state are in a temporary folder. Settings in the store's file that need a person's approval are read as of
+before the change under check.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class _Untouched(LoreFolder):
-    """A lore folder whose temporary files are left alone: they may belong to processes with other locks."""
+    """A lore folder whose temporary files are left alone: they may belong to processes that use other locks."""
 
     def sweep(self, temporaries: Sequence[str]) -> None:
         """Do nothing."""
@@ -70,7 +70,7 @@ def open_checkout(start: str, caller: Caller, since: str = "") -> Iterator[Store
 
 
 def _accept_settings_of(root: str, repository: Repository, state: str, commit: str) -> None:
-    """Accept the settings of a commit for the temporary state."""
+    """Accept the settings of a commit, in the temporary state."""
     from engram.adapters.git.read.versions import read_objects
 
     name = git_prefix(root, repository) + places.CONFIG_NAME

@@ -1,7 +1,8 @@
-"""Decide about items of the review queue; a decision that changes an entry is one operation, which `undo` takes back."""
+"""Decide about items of the review queue; a decision that changes an entry is one operation, which `undo` reverts."""
 
 from __future__ import annotations
 
+from functools import partial
 from types import MappingProxyType
 
 from engram.adapters.files.durable import atomic
@@ -44,7 +45,7 @@ NOTHING: Mapping[str, Entity | None] = MappingProxyType({})
 class Decided(NamedTuple):
     """The result of a decision: the entries it changed, by id (None: forgotten); empty if the item was only set aside.
 
-    `released` are texts released from quarantine, `entities` those that changed, by slug (None: deleted).
+    `released` are texts released from quarantine, `entities` the changed ones by slug (None: deleted).
     """
 
     item: Item
@@ -68,7 +69,7 @@ def preview(store: Store, item: Item, decision: str) -> Decided:
         entry = decided_entry(store, item, decision)
         return Decided(item, decision, {entry.id: entry} if entry is not None else {})
     has_rule = decision in _RULES and not _is_about_trust(item, decision)
-    wanted = _RULES[decision](store, item, _files(store, item)) if has_rule else {}
+    wanted = _RULES[decision](store, item, _load_files(store, item)) if has_rule else {}
     return Decided(item, decision, wanted)
 
 
@@ -77,7 +78,7 @@ def decide(
 ) -> Decided:
     """Carry out a decision. `days` is how long a snooze lasts.
 
-    `result` is the entry that stays (of several the older; of a supersession the newer) as edited by a person: its text
+    `result` is the remaining entry (of several the oldest; of a supersession the newest) as edited by a person: its text
     and fields are written in the same commit, except those that only votes, merges and the clock change.
 
     Raises UsageError for a decision not allowed for this kind of item, ConflictError if the entry was changed
@@ -97,16 +98,14 @@ def decide(
             )
         if is_captured(item):
             return Decided(item, decision, decide_captured(store, item, decision, result))
-        files = _files(store, item)
+        files = _load_files(store, item)
         if _is_about_trust(item, decision):
-            return _trust(store, item, decision, files)
+            return _decide_trust(store, item, decision, files)
         wanted = _RULES[decision](store, item, files)
         if result is not None:
             edited = with_result(wanted, result, {one: file.lore for one, (_, file) in files.items()})
             wanted = (
-                _settle_by_text(store, item, files, wanted, edited)
-                if item.kind == review.CONFLICT
-                else edited
+                _settle_edited(store, item, files, wanted, edited) if item.kind == review.CONFLICT else edited
             )
         if item.kind == review.STALE and decision == review.ACCEPT:
             _confirm(store, item, files, wanted)
@@ -115,13 +114,13 @@ def decide(
         else:
             store.state.put_aside(item.id, item.mark, None)
         if decision == review.ACCEPT and len(item.lore) == 1:
-            kept = wanted.get(item.lore[0]) or files[item.lore[0]][1].lore
-            credit.confirm(store, kept)
+            accepted = wanted.get(item.lore[0]) or files[item.lore[0]][1].lore
+            credit.confirm(store, accepted)
         return Decided(item, decision, wanted)
 
 
 def reopen(store: Store, done: Decided) -> None:
-    """Take back a decision that changed no entry, so that the item is in the queue again; `undo` reverts the others."""
+    """Take back a decision that changed no entry, so that the item is in the queue again; `undo` reverts other decisions."""
     with store.lock:
         if done.decision == review.ACCEPT:
             credit.withdraw(store, done.item.lore, done.item.claims)
@@ -131,8 +130,8 @@ def reopen(store: Store, done: Decided) -> None:
             store.state.put_aside(done.item.id, done.item.mark, store.clock.now().timestamp())
 
 
-def _files(store: Store, item: Item) -> dict[str, tuple[str, LoreFile]]:
-    """Load the files of the item: id → path and file. Raises ConflictError if one holds another entry by now."""
+def _load_files(store: Store, item: Item) -> dict[str, tuple[str, LoreFile]]:
+    """Load the files of the item: id → path and file. Raises ConflictError if one now holds another entry."""
     found = {}
     for lore_id, path in zip(item.lore, item.paths, strict=False):
         file = entry_writer.load(store, path)
@@ -143,14 +142,16 @@ def _files(store: Store, item: Item) -> dict[str, tuple[str, LoreFile]]:
 
 
 def _is_about_trust(item: Item, decision: str) -> bool:
-    """Return whether a decision says what counts in this clone, and changes no file."""
+    """Return whether a decision is about what this clone accepts, and changes no file."""
     if item.claims:
         return decision in (review.ACCEPT, review.REJECT)
     return item.kind == review.FOREIGN and decision == review.ACCEPT
 
 
-def _trust(store: Store, item: Item, decision: str, files: Mapping[str, tuple[str, LoreFile]]) -> Decided:
-    """Let an entry out of quarantine, or let the claims of one count, or never ask about them again."""
+def _decide_trust(
+    store: Store, item: Item, decision: str, files: Mapping[str, tuple[str, LoreFile]]
+) -> Decided:
+    """Release an entry from quarantine, or accept claims about one, or set those aside for good."""
     quarantined: tuple[QuarantinedText, ...] = ()
     if decision == review.REJECT:
         store.state.put_aside(item.id, item.mark, None)
@@ -192,7 +193,7 @@ def _write(
 def _confirm(
     store: Store, item: Item, files: dict[str, tuple[str, LoreFile]], wanted: dict[str, Lore | None]
 ) -> None:
-    """Note that an entry is still valid, and edit its file where it had expired or was given another text."""
+    """Note that an entry is still valid, and rewrite its file if it had expired or its text was edited."""
     ((lore_id, lore),) = wanted.items()
     assert lore is not None
     entry_writer.check_writable(store)
@@ -201,7 +202,7 @@ def _confirm(
         wanted[lore_id] = judgements.with_tally(store, lore)
         return
     deed = store.deed
-    store.deed = deed or Deed(line.id, {}, set())  # undone together
+    store.deed = deed or Deed(line.id, {}, set())  # `undo` reverts both together
     try:
         _write(store, item, review.ACCEPT, files, wanted)
     except EngramError:
@@ -225,7 +226,7 @@ def _accept(store: Store, item: Item, files: dict[str, tuple[str, LoreFile]]) ->
 
 
 def _reject(_store: Store, item: Item, _files: dict[str, tuple[str, LoreFile]]) -> dict[str, Lore | None]:
-    """Forget the entry; of several the newest."""
+    """Forget the entry, or the newest of several."""
     return {item.lore[-1]: None}
 
 
@@ -244,51 +245,49 @@ def _supersede(_store: Store, item: Item, files: dict[str, tuple[str, LoreFile]]
 
 def _merge(_store: Store, item: Item, files: dict[str, tuple[str, LoreFile]]) -> dict[str, Lore | None]:
     """Fold the others into the oldest."""
-    lore = [files[lore_id][1].lore for lore_id in item.lore]
-    found: Lore | None = lore[0]
-    for other in lore[1:]:
-        found = fold(found, other) if found else None
-    if found is None:
+    entries = [files[lore_id][1].lore for lore_id in item.lore]
+    merged: Lore | None = entries[0]
+    for other in entries[1:]:
+        merged = fold(merged, other) if merged else None
+    if merged is None:
         raise UsageError(
             "The merged lists are too long for one file.",
             "Shorten the tags or contexts of one, or supersede the older.",
         )
-    return {lore[0].id: found, **{other.id: None for other in lore[1:]}}
+    return {entries[0].id: merged, **{other.id: None for other in entries[1:]}}
 
 
 def _take(store: Store, item: Item, files: dict[str, tuple[str, LoreFile]]) -> dict[str, Lore | None]:
     lore = files[item.lore[0]][1].lore
-    taken = take_version(lore, store.categories)
-    return {lore.id: taken and settle_conflicts(store, lore, taken, OTHER)}
+    other = take_version(lore, store.categories)
+    return {lore.id: other and settle_conflicts(store, lore, other, OTHER)}
 
 
-def _mine(store: Store, item: Item, files: dict[str, tuple[str, LoreFile]]) -> dict[str, Lore | None]:
-    side = choose_side(store, files[item.lore[0]][1].lore, mine=True)
+def _choose(
+    store: Store, item: Item, files: dict[str, tuple[str, LoreFile]], *, mine: bool
+) -> dict[str, Lore | None]:
+    """Keep one's own version of a conflict, or that of the others."""
+    side = choose_side(store, files[item.lore[0]][1].lore, mine=mine)
     return (_accept if side == KEPT else _take)(store, item, files)
 
 
-def _theirs(store: Store, item: Item, files: dict[str, tuple[str, LoreFile]]) -> dict[str, Lore | None]:
-    side = choose_side(store, files[item.lore[0]][1].lore, mine=False)
-    return (_accept if side == KEPT else _take)(store, item, files)
-
-
-def _both(store: Store, item: Item, files: dict[str, tuple[str, LoreFile]]) -> dict[str, Lore | None]:
+def _join(store: Store, item: Item, files: dict[str, tuple[str, LoreFile]]) -> dict[str, Lore | None]:
     lore = files[item.lore[0]][1].lore
     return {lore.id: settle_conflicts(store, lore, join_versions(lore), BOTH)}
 
 
-def _settle_by_text(
+def _settle_edited(
     store: Store,
     item: Item,
     files: dict[str, tuple[str, LoreFile]],
     wanted: dict[str, Lore | None],
-    made: dict[str, Lore | None],
+    edited: dict[str, Lore | None],
 ) -> dict[str, Lore | None]:
-    """Return what is written of a conflict whose text a person gave: the settlement names that text."""
+    """Return the entry to write for a conflict whose text a person edited: the settlement names that text."""
     (lore_id,) = item.lore
-    planned, after = wanted[lore_id], made[lore_id]
+    planned, after = wanted[lore_id], edited[lore_id]
     if planned is None or after is None or planned.content == after.content:
-        return made
+        return edited
     before = files[lore_id][1].lore
     return {
         lore_id: settle_conflicts(store, before, after._replace(settled=before.settled), KEPT, after.content)
@@ -302,9 +301,9 @@ _RULES: dict[str, Callable[[Store, Item, dict[str, tuple[str, LoreFile]]], dict[
     review.SUPERSEDE: _supersede,
     review.MERGE: _merge,
     review.TAKE: _take,
-    review.MINE: _mine,
-    review.THEIRS: _theirs,
-    review.BOTH: _both,
+    review.MINE: partial(_choose, mine=True),
+    review.THEIRS: partial(_choose, mine=False),
+    review.BOTH: _join,
 }
 
 

@@ -50,15 +50,15 @@ if TYPE_CHECKING:
 
 UNUSED_SECONDS = 180 * 86_400
 _DAY = 86_400
-_COLD = 300  # thousandths: below it nothing is recalled by default
-_SHORT, _LONG = 120, 600  # characters; texts between are neither too short nor dumps
-_LISTED = 2000
+_LEAST_CONFIDENCE = 300  # thousandths; entries below it are not recalled by default
+_SHORT, _LONG = 120, 600  # characters; texts of a length between are not checked for junk
+_MOST_LISTED = 2000
 _CLAIMING = (
     f"status = 'active' AND ({credit.CLAIMING}) AND (source_id IS NULL"  # noqa: S608 - no text of a user
     " OR source_id NOT IN (SELECT value FROM json_each(?)) OR id IN (SELECT value FROM json_each(?)))"
 )
 _EXPIRED = "status = 'active' AND expires_at IS NOT NULL AND expires_at < ?"
-# What an item about one entry is made of, and at the end its worth, computed as `priority.worth` does.
+# The columns that an item about one entry is made from. `_WORTH` follows them; it computes the same as `priority.worth`.
 _PACKED = (
     "path", "title", "updated_at", "status", "length", "agent", "author", "last_validated", "expires_at", "confidence",
     "created_at",
@@ -68,8 +68,8 @@ _WORTH = (
     "CAST({least} + (1000 - {least}) * coalesce(importance, CASE WHEN pinned THEN 1.0"
     " ELSE round(validation_count * 0.5 / (validation_count * 0.5 + 1), 2) END) / 2 + 0.5 AS INTEGER)"
 )
-# An import keeps the time at which an entry was learned; what came in only now was changed now. A person's own note, whose
-# id of time 0 is made from its path, neither fades nor gets stale: nobody knows since when it has been here.
+# An imported entry keeps its time of creation, but counts as updated by the import. A person's own note, whose id has time
+# 0 and is made from its path, neither fades nor becomes stale: its age is unknown.
 _OLD = (
     "status = 'active' AND pinned = 0 AND created_at < ? AND max(updated_at, coalesce(last_validated, 0)) < ?"
     " AND id >= '0000000001'"
@@ -80,12 +80,12 @@ def find_problems(store: Store, generation: Generation) -> list[Item]:
     """Find files that cannot be recalled, and unreadable entity files."""
     return [
         Item(
-            item_id(review.PROBLEM, [found.path]), review.PROBLEM, (), (found.path,), found.path,
-            f"{found.message}{f' (line {found.line})' if found.line else ''}.", review.EDIT, (found.hint,) if found.hint else (),
-            mark=found.message, titles=(found.path,), worth=priority.LEAST_WORTH[review.PROBLEM],
-            certainty=priority.CERTAINTY[review.PROBLEM],
+            item_id(review.PROBLEM, [problem.path]), review.PROBLEM, (), (problem.path,), problem.path,
+            f"{problem.message}{f' (line {problem.line})' if problem.line else ''}.", review.EDIT,
+            (problem.hint,) if problem.hint else (), mark=problem.message, titles=(problem.path,),
+            worth=priority.LEAST_WORTH[review.PROBLEM], certainty=priority.CERTAINTY[review.PROBLEM],
         )
-        for found in [*generation.catalog.problems(), *read_entities(store).problems]
+        for problem in [*generation.catalog.problems(), *read_entities(store).problems]
     ]  # fmt: skip
 
 
@@ -100,13 +100,13 @@ def find_conflicts(store: Store, generation: Generation) -> list[Item]:
         evidence = difference_lines(lore)
         latest = max(lore.conflicts, key=lambda conflict: conflict.at)
         item = _item(review.CONFLICT, [hit], why, review.ACCEPT, evidence)
-        sides = tuple(sorted(names_of(latest)))  # the same on every clone, whichever version stands
+        sides = tuple(sorted(names_of(latest)))  # the same on every clone, whichever version it shows
         items.append(item._replace(sides=sides) if latest.kept_source else item)
     return items
 
 
 def find_pending(store: Store, generation: Generation) -> list[Item]:
-    """Find pending entries, then captured ones; plain junk is proposed for rejection."""
+    """Find pending entries, then captured ones; obvious junk is proposed for rejection."""
     found = generation.catalog.select("status = 'pending'", (), "ORDER BY created_at DESC, id")
     found = people.with_authors(store, found)
     pending = [
@@ -125,7 +125,10 @@ def _pending_item(hit: Hit, junk_because: str) -> Item:
 
 def find_stale(store: Store, generation: Generation) -> list[Item | PackedItem]:
     """Find active entries that expired, whose code changed, or that were neither used, changed nor confirmed for 180 days."""
-    changed = [_changed_item(one) for one in stale_code(store, _select_anchored(generation))]
+    # Entries that name files are checked first, newest first.
+    order = f"ORDER BY files = '', created_at DESC, id LIMIT {MOST_LORE}"
+    active = generation.catalog.select("status = 'active'", (), order)
+    changed = [_changed_item(one) for one in stale_code(store, active)]
     aged = find_aged(store, generation)
     expired = {one.entry_id for one in aged if one.make is _expired_item}
     changed = [item for item in changed if item.lore[0] not in expired]
@@ -134,9 +137,9 @@ def find_stale(store: Store, generation: Generation) -> list[Item | PackedItem]:
 
 
 def find_aged(store: Store, generation: Generation, first: int | None = None) -> list[PackedItem]:
-    """Find stale entries without a look at any code: those that expired, then those that were not used.
+    """Find stale entries without comparing them with code: those that expired, then unused ones.
 
-    With `first`, only about so many of each, those that are worth most.
+    With `first`, only about that many of each, those worth most.
     """
     now = store.clock.now().timestamp()
     expired = _pack_items(generation, review.STALE, _EXPIRED, [now], "expires_at, id", _expired_item, first)
@@ -156,14 +159,14 @@ def _pack_items(
     make: Maker,
     first: int | None = None,
 ) -> list[PackedItem]:
-    """Return an item for each entry that meets a condition, made by `make` when it is looked at."""
+    """Return an item for each entry that meets a condition; `make` makes it when it is read."""
     certainty, worth = _certainty(kind, make), _WORTH.format(least=priority.LEAST_WORTH[kind])
     tail = f"ORDER BY {order}" if first is None else f"ORDER BY {worth} DESC, {order} LIMIT {first}"
     ids, packed = generation.catalog.select_packed((*_PACKED, worth), condition, values, tail)
     found = []
     for entry_id, line in zip(ids, packed, strict=True):
-        *_, created, worth_ = values_ = marshal.loads(line)  # noqa: S302 - packed just now
-        score, author = worth_ * certainty // 1000, intern(values_[_AUTHOR] or "")
+        *_, created, entry_worth = columns = marshal.loads(line)  # noqa: S302 - packed just now
+        score, author = entry_worth * certainty // 1000, intern(columns[_AUTHOR] or "")
         found.append(
             PackedItem(item_id(kind, (entry_id,)), kind, score, created, entry_id, line, make, author)
         )
@@ -193,7 +196,7 @@ def _weak_item(entry_id: str, line: tuple[Any, ...]) -> Item:
 
 
 def _make_item(kind: str, entry_id: str, line: tuple[Any, ...], why: str, make: Maker) -> Item:
-    """Make the item of one entry from what was packed of it; archiving is proposed."""
+    """Make the item of one entry from its packed columns; archiving is proposed."""
     path, title, updated, status, length, agent, author, *_, created, worth = line
     digest = _mark([(entry_id, updated, status, length)])
     return Item(
@@ -203,7 +206,7 @@ def _make_item(kind: str, entry_id: str, line: tuple[Any, ...], why: str, make: 
 
 
 def choose_to_archive(store: Store, generation: Generation, active: Iterable[Hit]) -> dict[str, str]:
-    """Choose entries of `active` to archive, by id with the reason; not those whose code changed."""
+    """Choose entries of `active` to archive: their ids with the reason. Entries whose code changed are left out."""
     now = store.clock.now().timestamp()
     rows, used = set(generation.catalog.select_rows(_OLD, _long_ago(now))), _used_ids(store, now)
     expired = [hit for hit in active if hit.expires_at is not None and hit.expires_at < now]
@@ -239,29 +242,25 @@ def _unused_reason(updated: float, validated: float | None) -> str:
     return f"Neither recalled, changed nor confirmed since {_day(max(updated, validated or 0))}."
 
 
-def _select_anchored(generation: Generation) -> list[Hit]:
-    """Return active entries to check against code: those that name files first, newest first."""
-    order = f"ORDER BY files = '', created_at DESC, id LIMIT {MOST_LORE}"
-    return generation.catalog.select("status = 'active'", (), order)
-
-
-def _changed_item(one: Stale) -> Item:
-    """Make the item of an entry whose code changed; whether it still holds is for a person to decide."""
-    first, *others = one.findings
+def _changed_item(stale: Stale) -> Item:
+    """Make the item of an entry whose code changed; a person decides whether it is still valid."""
+    first, *others = stale.findings
     more = f" (and {len(others)} more)" if others else ""
-    why = f"Since {_day(one.since)} {first.what}{more}."
+    why = f"Since {_day(stale.since)} {first.what}{more}."
     proposal = review.ACCEPT if first.grade == CHANGED else review.EDIT
-    return _item(review.STALE, [one.hit], why, proposal, [finding.difference for finding in one.findings])
+    return _item(review.STALE, [stale.hit], why, proposal, [finding.difference for finding in stale.findings])
 
 
 def find_weak(_store: Store, generation: Generation, first: int | None = None) -> list[PackedItem]:
-    """Find active entries below the confidence of recall; with `first`, so many of those that are worth most."""
+    """Find active entries below the confidence of recall; with `first`, only that many, those worth most."""
     condition = "status = 'active' AND confidence < ?"
-    return _pack_items(generation, review.WEAK, condition, [_COLD], "confidence, id", _weak_item, first)
+    return _pack_items(
+        generation, review.WEAK, condition, [_LEAST_CONFIDENCE], "confidence, id", _weak_item, first
+    )
 
 
 def find_common_moments(store: Store, generation: Generation) -> list[Item]:
-    """Find active entries with a moment that too many events fit, and which is therefore not used."""
+    """Find active entries with a moment that matches too many events, and is therefore not used."""
     from engram.adapters.state.moment_counts import TOO_COMMON, MomentCounts
 
     common = {one.line: one for one in MomentCounts(store.state).common()}
@@ -287,7 +286,7 @@ def find_junk(store: Store, generation: Generation) -> list[Item]:
     condition = "status = 'active' AND pinned = 0 AND validation_count = 0 AND (length < ? OR length > ?)"
     items = []
     for hit in generation.catalog.select(
-        condition, [_SHORT, _LONG], f"ORDER BY created_at DESC, id LIMIT {_LISTED}"
+        condition, [_SHORT, _LONG], f"ORDER BY created_at DESC, id LIMIT {_MOST_LISTED}"
     ):
         lore = _load(store, hit)
         why = why_junk(lore.content, DOUBTFUL_LETTERS) if lore else ""
@@ -299,27 +298,27 @@ def find_junk(store: Store, generation: Generation) -> list[Item]:
 def find_quarantined(store: Store, generation: Generation) -> list[Item]:
     """Find quarantined entries from elsewhere (see `trust.hold`)."""
     items = []
-    for one in trust.list_quarantined(store):
-        lore = one.lore
+    for entry in trust.list_quarantined(store):
+        lore = entry.lore
         machine = people.known_machine(store, lore.source_id)
         source = [f"by {byline(lore.agent, lore.author)}{f', on {machine}' if machine else ''}"]
-        source += [f"commit {one.commit[:10]}"] if one.commit else []
-        hits = generation.catalog.select("id = ? AND path = ?", [lore.id, one.path])
-        why = f"In quarantine: {one.why}."
+        source += [f"commit {entry.commit[:10]}"] if entry.commit else []
+        hits = generation.catalog.select("id = ? AND path = ?", [lore.id, entry.path])
+        why = f"In quarantine: {entry.why}."
         items += [_item(review.FOREIGN, [hit], why, review.ACCEPT, source) for hit in hits]
     return items
 
 
 def find_foreign(store: Store, generation: Generation) -> list[Item]:
-    """Find what came from elsewhere and counts once it is accepted: entries in quarantine, and claims of entries."""
-    return [*find_quarantined(store, generation), *_claiming(store, generation)]
+    """Find what came from elsewhere and is ignored until accepted: entries in quarantine, and claims about entries."""
+    return [*find_quarantined(store, generation), *_find_claims(store, generation)]
 
 
-def _claiming(store: Store, generation: Generation) -> list[Item]:
-    """Find entries for which another clone claims what nobody here accepted."""
+def _find_claims(store: Store, generation: Generation) -> list[Item]:
+    """Find entries about which another clone makes claims that nobody accepted here."""
     noted, own = credit.noted_ids(store), sorted(credit.own_sources(store, ("",)))
     values = [json.dumps(own), json.dumps(noted)]
-    hits = generation.catalog.select(_CLAIMING, values, f"ORDER BY updated_at DESC, id LIMIT {_LISTED}")
+    hits = generation.catalog.select(_CLAIMING, values, f"ORDER BY updated_at DESC, id LIMIT {_MOST_LISTED}")
     hits = people.with_authors(store, hits)
     items = []
     for hit, claims in credit.unaccepted(store, without_quarantined(store, hits)):
@@ -336,21 +335,22 @@ def _claiming(store: Store, generation: Generation) -> list[Item]:
 def find_duplicates(store: Store, generation: Generation) -> list[Item]:
     """Find groups of entries that say the same, largest first."""
     found = [pair for pair in pairs(store) if pair.kind != CONTRADICTION]
-    joined = sorted(groups(found), key=lambda group: (-len(group), group))
-    hits = hits_of(generation, [lore_id for group in joined for lore_id in group])
-    why = {frozenset((pair.one, pair.other)): pair for pair in found}
+    grouped = sorted(groups(found), key=lambda group: (-len(group), group))
+    hits = hits_of(generation, [lore_id for group in grouped for lore_id in group])
+    pairs_by_ends = {frozenset((pair.one, pair.other)): pair for pair in found}
     items = []
-    for group in joined:
+    for group in grouped:
         if all(lore_id in hits for lore_id in group):
-            inside = [pair for ends, pair in why.items() if ends <= set(group)]
-            sure = len(inside) == len(group) * (len(group) - 1) / 2 and _may_merge(store, hits, inside)
-            proposal = review.MERGE if sure else review.LOOK
-            items.append(_pair_item(review.DUPLICATE, [hits[one] for one in group], inside, proposal))
+            inside = [pair for ends, pair in pairs_by_ends.items() if ends <= set(group)]
+            is_complete = len(inside) == len(group) * (len(group) - 1) / 2
+            proposal = review.MERGE if is_complete and _may_merge(store, hits, inside) else review.LOOK
+            ends = [hits[lore_id] for lore_id in group]
+            items.append(_pair_item(review.DUPLICATE, ends, inside, proposal))
     return items
 
 
 def find_contradictions(store: Store, generation: Generation) -> list[Item]:
-    """Find pairs of entries of which only one can be right, strongest first."""
+    """Find pairs of entries that contradict each other, strongest first."""
     found = [
         pair for pair in pairs(store)
         if pair.kind == CONTRADICTION and is_shown(pair.kind, pair.strength, pair.cosine)
@@ -364,7 +364,7 @@ def find_contradictions(store: Store, generation: Generation) -> list[Item]:
 
 
 def _may_merge(store: Store, hits: Mapping[str, Hit], found: Iterable[Pair]) -> bool:
-    """Test whether merging all of these pairs may be proposed."""
+    """Return whether merging all of these pairs may be proposed."""
     for pair in found:
         one, other = _load(store, hits[pair.one]), _load(store, hits[pair.other])
         if not (one and other and may_merge(pair.kind, pair.strength, one.content, other.content)):
@@ -373,17 +373,17 @@ def _may_merge(store: Store, hits: Mapping[str, Hit], found: Iterable[Pair]) -> 
 
 
 def _pair_item(kind: str, hits: Sequence[Hit], found: Sequence[Pair], proposal: str) -> Item:
-    surest = max(found, key=lambda pair: (pair.strength, pair.one, pair.other))
-    what = "Says the same as" if surest.kind == SAME else "May say the same as"
+    strongest = max(found, key=lambda pair: (pair.strength, pair.one, pair.other))
+    what = "Says the same as" if strongest.kind == SAME else "May say the same as"
     what = "May contradict" if kind == review.CONTRADICTION else what
     others = f"{len(hits) - 1} others" if len(hits) > 2 else f"'{hits[1].title}'"
-    why = f"{what} {others}: {surest.why} (strength {surest.strength:.2f}, cosine {surest.cosine:.2f})."
-    found_item = _item(kind, hits, why, proposal, [f"{hit.id} {hit.title}" for hit in hits])
-    return found_item._replace(certainty=round(surest.strength * 1000))
+    why = f"{what} {others}: {strongest.why} (strength {strongest.strength:.2f}, cosine {strongest.cosine:.2f})."
+    item = _item(kind, hits, why, proposal, [f"{hit.id} {hit.title}" for hit in hits])
+    return item._replace(certainty=round(strongest.strength * 1000))
 
 
 def _item(kind: str, hits: Sequence[Hit], why: str, proposal: str, evidence: Iterable[str] = ()) -> Item:
-    """Make an item about these entries; the last of them is the newest."""
+    """Make an item about these entries, of which the last is the newest."""
     ids, paths = tuple(hit.id for hit in hits), tuple(hit.path for hit in hits)
     cost = sum(tokens("x" * hit.length) for hit in hits)
     return Item(
@@ -408,12 +408,12 @@ def _day(stamp: float | None) -> str:
 
 @lru_cache(4096)
 def _date(day: float) -> str:
-    """Format a day by its number, cached since many entries share one."""
+    """Format a day by its number; cached, since many entries share one."""
     return times.render(datetime.fromtimestamp(day * _DAY, UTC))[:10]
 
 
 def mark(hits: Iterable[Hit]) -> str:
-    """Return a digest that changes when one of these entries is edited; not when it decays, which moves no date."""
+    """Return a digest that changes when one of these entries is edited, but not when its confidence decays."""
     return _mark([(hit.id, hit.updated_at, hit.status, hit.length) for hit in hits])
 
 

@@ -1,6 +1,6 @@
-"""The items of the review queue as a sequence: those about one entry each are made when they are looked at.
+"""The items of the review queue as a sequence; those about a single entry are made when they are read.
 
-In a store that nobody tended every entry may be stale: 100,000 items would take ten seconds and 200 MB.
+In a neglected store every entry may be stale: 100,000 items would take ten seconds and 200 MB.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 class PackedItem(NamedTuple):
-    """An item about one entry before it is made: what `make` makes it of, and what lists sort and filter by.
+    """An item about one entry, not yet made: the input of `make`, and the fields by which lists sort and filter.
 
-    `author` is that of the entry, or whom git names where it has none.
+    `author` is that of the entry, or that of its commit where the entry has none.
     """
 
     id: str
@@ -45,7 +45,7 @@ class PackedItem(NamedTuple):
 
 
 class Items(Sequence[Item]):
-    """Items in order; of those that are packed, each is made anew when it is asked for."""
+    """Items in order; packed ones are made anew each time they are read."""
 
     def __init__(self, found: Iterable[Item | PackedItem] = ()) -> None:
         self.found: list[Item | PackedItem] = list(found)
@@ -56,8 +56,8 @@ class Items(Sequence[Item]):
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return Items(self.found[index])
-        one = self.found[index]
-        return one.unpack() if isinstance(one, PackedItem) else one
+        item = self.found[index]
+        return item.unpack() if isinstance(item, PackedItem) else item
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and list(self) == list(other)
@@ -65,25 +65,25 @@ class Items(Sequence[Item]):
     __hash__ = None  # type: ignore[assignment]
 
     def ordered(self) -> Items:
-        """Return them by worth times certainty; equal ones keep their order."""
+        """Return the items by worth times certainty; equal ones keep their order."""
         return Items(sorted(self.found, key=attrgetter("score"), reverse=True))
 
     def ids(self) -> list[str]:
-        """Return their ids, in order."""
+        """Return the ids of the items, in order."""
         return [one.id for one in self.found]
 
     def place_of(self, item_id: str) -> int | None:
-        """Return the place of the item with this id; None where there is none."""
-        return next((at for at, one in enumerate(self.found) if one.id == item_id), None)
+        """Return the index of the item with this id; None if there is none."""
+        return next((index for index, one in enumerate(self.found) if one.id == item_id), None)
 
     def of(self, wanted: Callable[[Item | PackedItem], bool]) -> Items:
-        """Return those that meet a condition on what is known of them unmade."""
+        """Return the items that meet a condition, tested without making them."""
         return Items([one for one in self.found if wanted(one)])
 
     @property
     def by_kind(self) -> dict[str, int]:
         """The number of items of each kind, the most urgent first."""
-        found = dict.fromkeys(KINDS, 0)
-        for one in self.found:
-            found[one.kind] += 1
-        return {kind: number for kind, number in found.items() if number}
+        counts = dict.fromkeys(KINDS, 0)
+        for item in self.found:
+            counts[item.kind] += 1
+        return {kind: number for kind, number in counts.items() if number}

@@ -1,4 +1,4 @@
-"""Proposals of others in the review queue, as they were last fetched: items of kind `proposal`, decided about entry by entry."""
+"""Proposals of others in the review queue, as last fetched: items of kind `proposal`, decided entry by entry."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 
 
 def find_proposals(store: Store, _generation: Generation) -> list[Item]:
-    """Find the open proposals of others; a proposal of one's own waits for somebody else."""
-    return [_item(one) for one in _open(store)]
+    """Find the open proposals of others; somebody else reviews one's own."""
+    return [_item(one) for one in _list_open(store)]
 
 
 def proposal_name(store: Store, item: Item) -> str:
-    """Return the name of the proposal that an item is about. Raises NotFoundError where it is open no more."""
-    for one in _open(store):
-        if _id(one) == item.id:
-            return one.name
+    """Return the name of the proposal that an item is about. Raises NotFoundError if it is no longer open."""
+    for proposal in _list_open(store):
+        if _id(proposal) == item.id:
+            return proposal.name
     raise NotFoundError(f"'{item.title}' is no longer open.", "Somebody else has decided it.")
 
 
-def _open(store: Store) -> Iterator[OpenProposal]:
+def _list_open(store: Store) -> Iterator[OpenProposal]:
     places = store.places
     if places.repository is None or not places.owns_branch or not may_have_proposals(places.repository):
         return
@@ -38,20 +38,20 @@ def _open(store: Store) -> Iterator[OpenProposal]:
 
     try:
         found = list_proposals(store, fetch=False)
-    except EngramError:  # no remote is left, or not one of several
+    except EngramError:  # there is no remote, or none of several is chosen
         return
     yield from (one for one in found if not one.is_own)
 
 
-def _id(one: OpenProposal) -> str:
-    return item_id(review.PROPOSAL, [one.name])
+def _id(proposal: OpenProposal) -> str:
+    return item_id(review.PROPOSAL, [proposal.name])
 
 
-def _item(one: OpenProposal) -> Item:
-    number = counted(one.entries, "entry", "entries")
-    title = one.title if number in one.title else f"{number}: {one.title}"
+def _item(proposal: OpenProposal) -> Item:
+    number = counted(proposal.entries, "entry", "entries")
+    title = proposal.title if number in proposal.title else f"{number}: {proposal.title}"
     return Item(
-        _id(one), review.PROPOSAL, (), (), title, f"{one.author} proposes {number}.", review.LOOK,
-        (f"engram review --proposal {one.name}",), mark=one.commit, author=one.author, titles=(title,), at=float(one.at),
-        worth=priority.LEAST_WORTH[review.PROPOSAL], certainty=priority.CERTAINTY[review.PROPOSAL],
+        _id(proposal), review.PROPOSAL, (), (), title, f"{proposal.author} proposes {number}.", review.LOOK,
+        (f"engram review --proposal {proposal.name}",), mark=proposal.commit, author=proposal.author, titles=(title,),
+        at=float(proposal.at), worth=priority.LEAST_WORTH[review.PROPOSAL], certainty=priority.CERTAINTY[review.PROPOSAL],
     )  # fmt: skip

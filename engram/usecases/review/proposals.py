@@ -1,8 +1,8 @@
-"""Review a proposal entry by entry: its changes, the decisions, and their merge into the branch of lore.
+"""Review a proposal entry by entry: list its changes, note decisions, merge it into the branch of lore.
 
-Decisions are noted privately until all are made, so that each can be changed. `finish` writes them as one commit upon the
-proposal, which takes the rejected entries out again and has the reasons, pushes it, and merges it like any other commit of a
-remote: whoever proposed gets it by their next sync, and their own commits stay part of the history.
+Decisions are private, and can be changed, until all are made. `finish` then writes one commit on top of the proposal that
+removes the rejected entries and lists the reasons, pushes it, and merges it like any other commit of a remote: its author
+gets it with the next sync, and their own commits remain part of the history.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 ACCEPT, REJECT = "accept", "reject"
 ACCEPTED = "Engram-Accepted"
-FILE = "file"  # a change of something that is no entry: an entity, an agent's profile, the settings
+FILE = "file"  # a change of a file other than an entry: an entity, an agent's profile, the settings
 _STATE = "proposal-reviews.json"
 _LONGEST_REASON = 500
 _NO_REASON = "A rejected entry goes back with a reason."
@@ -56,9 +56,9 @@ _NO_REASON = "A rejected entry goes back with a reason."
 class ProposedEntry(NamedTuple):
     """An entry that a proposal adds, changes or deletes; or another file.
 
-    `id` is that of the entry (of a file: its path), `kind` a word of `engram.domain.entry.change_phrase` or FILE, `phrase`
-    what is changed. `before` and `after` are None where there is no entry. `who` recorded it. `decision` is ACCEPT, REJECT
-    or "" for none yet; `reason` belongs to a rejection. `paths` are those of its files in git.
+    `id` is that of the entry, or the path of another file; `kind` is a kind of `engram.domain.entry.change_phrase` or FILE,
+    `phrase` describes the change. `before` and `after` are None where the entry does not exist. `who` recorded it.
+    `decision` is ACCEPT, REJECT or "" (undecided), `reason` that of a rejection. `paths` are the git paths of its files.
     """
 
     id: str
@@ -74,7 +74,7 @@ class ProposedEntry(NamedTuple):
     reason: str = ""
 
     def differences(self) -> list[str]:
-        """Return the text as words that were removed `[-…-]` and added `{+…+}`; of a new entry the text."""
+        """Return the text with removed words as `[-…-]` and added words as `{+…+}`; the plain text of a new entry."""
         if self.before is None or self.after is None:
             lore = self.after or self.before
             return lore.content.split("\n") if lore else []
@@ -82,23 +82,23 @@ class ProposedEntry(NamedTuple):
 
 
 class Proposal(NamedTuple):
-    """A proposal with its entries, and what was decided about them here."""
+    """A proposal with its entries, and the decisions made here."""
 
     about: OpenProposal
     entries: tuple[ProposedEntry, ...]
 
     @property
     def undecided(self) -> tuple[ProposedEntry, ...]:
-        """The entries about which nothing was decided yet."""
-        return tuple(one for one in self.entries if not one.decision)
+        """The entries without a decision."""
+        return tuple(entry for entry in self.entries if not entry.decision)
 
 
 class Finished(NamedTuple):
-    """A review that was brought into the branch of lore: how many entries were accepted and rejected.
+    """A review merged into the branch of lore: the numbers of accepted and rejected entries.
 
-    `pushed` says that the remote has it. Where it declined that, `url` is where the reviewed branch can be merged ("" for a
-    host that is not known) and `error` why. `held` counts entries that are in quarantine here until they are accepted.
-    `deed` is by what `undo` takes the accepted entries out again.
+    `pushed` says whether the remote has it. If it declined the push, `error` is the reason and `url` the page where the
+    reviewed branch can be merged ("" for an unknown host). `held` counts entries in quarantine here. `deed` is the id by
+    which `undo` removes the accepted entries again.
     """
 
     name: str
@@ -113,23 +113,26 @@ class Finished(NamedTuple):
 
 
 def load_proposal(store: Store, name: str, *, fetch: bool = True) -> Proposal:
-    """Return the open proposal of this name, or the only one that begins so. Raises NotFoundError, RemoteError, GitError."""
+    """Return the open proposal with this name, or the only one that starts with it.
+
+    Raises NotFoundError, RemoteError, GitError.
+    """
     found = list_proposals(store, fetch=fetch)
-    fitting = [one for one in found if one.name == name] or [
+    matching = [one for one in found if one.name == name] or [
         one for one in found if one.name.startswith(name)
     ]
-    if len(fitting) != 1 or not name:
+    if len(matching) != 1 or not name:
         raise NotFoundError(
             f"There is no open proposal '{name[:80]}'."
-            if not fitting
+            if not matching
             else f"Several proposals begin with '{name}'.",
             f"Open proposals: {', '.join(one.name for one in found) or 'none'} (engram propose --list).",
         )
-    return Proposal(fitting[0], tuple(_with_decisions(store, fitting[0], _entries(store, fitting[0]))))
+    return Proposal(matching[0], tuple(_with_decisions(store, matching[0])))
 
 
 def decide(store: Store, name: str, decisions: Iterable[tuple[str, str, str]]) -> Proposal:
-    """Note decisions about entries of a proposal: (id or the start of it, ACCEPT or REJECT or "" for none, reason).
+    """Note decisions about entries of a proposal: (id or prefix of it; ACCEPT, REJECT, or "" to withdraw; reason).
 
     Nothing else changes until `finish`. Raises NotFoundError, UsageError for a rejection without a reason.
     """
@@ -145,14 +148,14 @@ def decide(store: Store, name: str, decisions: Iterable[tuple[str, str, str]]) -
             chosen[entry.id] = decision, why if decision == REJECT else "", entry.mark
         else:
             chosen.pop(entry.id, None)
-    _remember(store, found.about.name, chosen)
+    _save_decisions(store, found.about.name, chosen)
     return load_proposal(store, found.about.name, fetch=False)
 
 
 def finish(store: Store, name: str, options: Options, step: Step | None = None) -> Finished:
-    """Bring what was decided about all entries of a proposal into the branch of lore, here and at the remote.
+    """Merge a proposal, as decided about each entry, into the branch of lore, here and at the remote.
 
-    Raises UsageError while an entry is undecided (somebody may have added one), else as `sync`.
+    Raises UsageError if an entry is undecided (its author may have added one), else as `sync`.
     """
     repo = own_repository(store)
     check_writable(store)
@@ -171,30 +174,23 @@ def finish(store: Store, name: str, options: Options, step: Step | None = None) 
     merge = merge_incoming(store, review)
     update_index(store, list(merge.changes) if merge else [])
     rejected = sum(one.decision == REJECT for one in found.entries)
-    done = Finished(
-        about.name,
-        len(found.entries) - rejected,
-        rejected,
-        True,
-        about.branch,
-        held=merge.held if merge else 0,
-        deed=deed,
-    )
-    _remember(store, about.name, {})
+    accepted, held = len(found.entries) - rejected, merge.held if merge else 0
+    done = Finished(about.name, accepted, rejected, True, about.branch, held=held, deed=deed)
+    _save_decisions(store, about.name, {})
     error = _push_lore(store, options, step)
-    there = remotes.tracked_commit(repo, base)
-    if there is None or review not in merge_commit.bases(repo, there, review):
+    pushed = remotes.tracked_commit(repo, base)
+    if pushed is None or review not in merge_commit.bases(repo, pushed, review):
         url = next((one.url for one in remotes.remotes(repo) if one.name == about.remote), "")
         return done._replace(
             pushed=False, error=error, url=pull_request_address(url, base.branch, about.branch)
         )
-    with contextlib.suppress(RemoteError):  # it is in the branch of lore, and so is listed no more
+    with contextlib.suppress(RemoteError):  # merged into the branch of lore, it is no longer listed
         remotes.delete(repo, target, review, deadline=options.timeout)
     return done
 
 
 def _push_lore(store: Store, options: Options, step: Step | None) -> EngramError | None:
-    """Sync, so that the remote has the merge; return why it did not take it."""
+    """Sync to push the merge; return the remote's error, if any."""
     try:
         errors = sync(store, options, step).errors
     except RemoteError as error:
@@ -203,37 +199,37 @@ def _push_lore(store: Store, options: Options, step: Step | None) -> EngramError
 
 
 def _find_proposed(found: Proposal, lore_id: str) -> ProposedEntry:
-    fitting = [one for one in found.entries if lore_id and one.id.startswith(lore_id)]
-    if len(fitting) != 1:
+    matching = [one for one in found.entries if lore_id and one.id.startswith(lore_id)]
+    if len(matching) != 1:
         raise NotFoundError(
-            f"'{lore_id[:80]}' names {'no' if not fitting else 'several'} entries of this proposal.",
+            f"'{lore_id[:80]}' names {'no' if not matching else 'several'} entries of this proposal.",
             f"engram review --proposal {found.about.name}",
         )
-    return fitting[0]
+    return matching[0]
 
 
-def _entries(store: Store, about: OpenProposal) -> list[ProposedEntry]:
-    """Return what a proposal changes and our head has otherwise."""
+def _list_changes(store: Store, about: OpenProposal) -> list[ProposedEntry]:
+    """Return the entries and files of a proposal that differ from our head."""
     commit = about.commit
     repo = store.repository
     head = layout.read_head(repo).oid
     paths = set(propose.proposed_paths(repo, head, commit))
-    shared = merge_commit.bases(repo, head, commit) if head else ()
-    changed = differences(repo, shared[0] if shared else None, commit)
+    bases = merge_commit.bases(repo, head, commit) if head else ()
+    changed = differences(repo, bases[0] if bases else None, commit)
     contents = blobs(repo, [entry.oid for path in paths for entry in changed[path] if entry])
     grouped: dict[str, list[tuple[str, Lore | None, Lore | None]]] = {}
-    for path in sorted(paths, key=lambda path: (path.rpartition("/")[2], path)):  # by title, not by the day
+    for path in sorted(paths, key=lambda path: (path.rpartition("/")[2], path)):  # by title, not by day
         before, after = (
-            _lore(store, path, contents[entry.oid]) if entry else None for entry in changed[path]
+            _parse_lore(store, path, contents[entry.oid]) if entry else None for entry in changed[path]
         )
         lore = after or before
         grouped.setdefault(lore.id if lore else path, []).append((path, before, after))
-    found = [_entry(store, about, lore_id, versions) for lore_id, versions in grouped.items()]
+    found = [_make_entry(store, about, lore_id, versions) for lore_id, versions in grouped.items()]
     marks = {path: entry.oid if (entry := changed[path].after) else "" for path in paths}
     return [one._replace(mark=" ".join(marks[path] for path in one.paths)) for one in found]
 
 
-def _entry(
+def _make_entry(
     store: Store, about: OpenProposal, lore_id: str, versions: Sequence[tuple[str, Lore | None, Lore | None]]
 ) -> ProposedEntry:
     paths = tuple(path for path, _, _ in versions)
@@ -250,24 +246,24 @@ def _entry(
     return ProposedEntry(lore.id, lore.title, change.kind, change.words, who, before, after, paths, "")
 
 
-def _lore(store: Store, path: str, raw: bytes) -> Lore | None:
+def _parse_lore(store: Store, path: str, raw: bytes) -> Lore | None:
     file = read_lore(store, path, raw) if is_lore(path, store.places.folder) else None
     return file.lore if file else None
 
 
 def _write_review(store: Store, found: Proposal, deed: str) -> str:
-    """Return a commit upon the proposal that has the decisions, and of each rejected entry what our branch has."""
+    """Write a commit on top of the proposal: the decisions, and our branch's version of each rejected entry."""
     repo, about = store.repository, found.about
-    out = [one for one in found.entries if one.decision == REJECT]
-    paths = [path for one in out for path in one.paths]
+    rejected = [one for one in found.entries if one.decision == REJECT]
+    paths = [path for one in rejected for path in one.paths]
     head = layout.read_head(repo).oid
-    here: Mapping[str, Entry] = objects.entries(repo, head, paths)
-    edits: dict[str, Entry | None] = {path: here.get(path) for path in paths}
+    own: Mapping[str, Entry] = objects.entries(repo, head, paths)
+    edits: dict[str, Entry | None] = {path: own.get(path) for path in paths}
     lines = [f"{PROPOSAL}: {about.name}", f"Engram-Agent: {store.caller.who}"]
-    lines += [f"{ACCEPTED}: {len(found.entries) - len(out)}"]
-    lines += [f"{REJECTED}: {one.id} {one.reason}" for one in out]
+    lines += [f"{ACCEPTED}: {len(found.entries) - len(rejected)}"]
+    lines += [f"{REJECTED}: {one.id} {one.reason}" for one in rejected]
     base = merge_commit.bases(repo, head, about.commit) if head else ()
-    if base:  # else it is all of the lore, and no operation of ours upon it
+    if base:  # without a common ancestor, the proposal is not a change of our lore that can be undone
         lines += [f"{REVIEWED}: {base[0]}", f"{OPERATION}: {deed}", f"{ID}: {deed}", f"{DEED}: {deed}"]
         lines += [f"{SOURCE}: {store.source}"]
     text = f"review: {about.title}\n\n" + "\n".join(lines) + "\n"
@@ -277,17 +273,15 @@ def _write_review(store: Store, found: Proposal, deed: str) -> str:
     )
 
 
-def _with_decisions(
-    store: Store, about: OpenProposal, entries: Iterable[ProposedEntry]
-) -> Iterable[ProposedEntry]:
-    """Yield the entries with what was decided about them, as long as they are what was decided about."""
-    known = _reviews(store).get(about.name, {})
-    for one in entries:
-        decision, reason, mark = known.get(one.id, ("", "", ""))
-        yield one._replace(decision=decision, reason=reason) if mark == one.mark else one
+def _with_decisions(store: Store, about: OpenProposal) -> Iterable[ProposedEntry]:
+    """Yield the entries of a proposal, with the decisions about those that did not change since."""
+    known = _load_decisions(store).get(about.name, {})
+    for entry in _list_changes(store, about):
+        decision, reason, mark = known.get(entry.id, ("", "", ""))
+        yield entry._replace(decision=decision, reason=reason) if mark == entry.mark else entry
 
 
-def _reviews(store: Store) -> dict[str, dict[str, tuple[str, str, str]]]:
+def _load_decisions(store: Store) -> dict[str, dict[str, tuple[str, str, str]]]:
     try:
         found = json.loads(atomic.read(os.path.join(store.places.state, _STATE)))
         return {
@@ -298,9 +292,9 @@ def _reviews(store: Store) -> dict[str, dict[str, tuple[str, str, str]]]:
         return {}
 
 
-def _remember(store: Store, name: str, decisions: Mapping[str, tuple[str, str, str]]) -> None:
+def _save_decisions(store: Store, name: str, decisions: Mapping[str, tuple[str, str, str]]) -> None:
     with store.files.lock():
-        known = {key: value for key, value in _reviews(store).items() if key != name}
+        known = {key: value for key, value in _load_decisions(store).items() if key != name}
         if decisions:
             known[name] = dict(decisions)
         raw = json.dumps(known, ensure_ascii=False).encode()

@@ -1,4 +1,4 @@
-"""The review queue: everything that waits for a person, detected on each call, without items that were set aside."""
+"""The review queue: everything that needs a person's decision, detected on each call, without items that were set aside."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from engram.usecases.review.detectors import Detector
     from engram.usecases.store.store import Store
 
-_OLDEST = 1_000_000  # days
+_MOST_DAYS = 1_000_000
 
 
 class Queue(NamedTuple):
-    """Items by worth times certainty; `total` and `by_kind` also count those beyond the limit."""
+    """Items by worth times certainty; `total` and `by_kind` also count items beyond the limit."""
 
     items: Items
     total: int
@@ -65,7 +65,7 @@ def review(
     """List the items of these kinds, recorded by these agents, about matching entries (default: all).
 
     Without `code`, entries are not compared with the code that they are about, which takes longest. With `first`, only
-    about so many stale entries are looked at, those that are worth most: what a screen shows at once.
+    about that many stale entries are listed, those worth most: as many as a screen shows.
 
     Raises UsageError for an invalid kind, category, age or confidence, StoreError.
     """
@@ -76,26 +76,26 @@ def review(
     if agents:
         found = Items([item for item in found if item.agent in agents])
     if wanted is not None and wanted.narrows:
-        matching = _matching(store, wanted)
-        found = found.of(lambda one: bool(one.lore) and matching.issuperset(one.lore))
+        matching = _find_matching_ids(store, wanted)
+        found = found.of(lambda item: bool(item.lore) and matching.issuperset(item.lore))
     return Queue(found[:limit] if limit is not None else found, len(found), found.by_kind)
 
 
 def count_waiting_items(store: Store) -> dict[str, int]:
-    """Return how many items of each kind wait: kinds that the index lists at once are counted, others as last found.
+    """Return the number of items of each kind: counted for the quick kinds, as last noted for others.
 
-    The app, `engram status` and `engram review` show this number alike. Raises StoreError.
+    The app, `engram status` and `engram review` all show this number. Raises StoreError.
     """
     noted = {kind: number for kind, number in noted_counts(store).items() if kind not in QUICK_KINDS}
     found = {**noted, **review(store, kinds=QUICK_KINDS).by_kind}
     return {kind: found[kind] for kind in KINDS if found.get(kind)}
 
 
-def _matching(store: Store, wanted: EntryFilter) -> set[str]:
-    """Return the ids of matching entries."""
+def _find_matching_ids(store: Store, wanted: EntryFilter) -> set[str]:
+    """Return the ids of matching entries. Raises UsageError."""
     if not 0 <= wanted.min_confidence <= wanted.max_confidence <= 1:
         raise UsageError("Confidences must be from 0 to 1, with the minimum not above the maximum.")
-    if not 0 <= wanted.older_than < _OLDEST:
+    if not 0 <= wanted.older_than < _MOST_DAYS:
         raise UsageError(f"The age must be a number of days, not {wanted.older_than:g}.")
     lowest, highest = round(wanted.min_confidence * 1000), round(wanted.max_confidence * 1000)
     conditions = Filter(min_confidence=lowest, max_confidence=highest)
@@ -107,8 +107,8 @@ def _matching(store: Store, wanted: EntryFilter) -> set[str]:
 
 def find_item(store: Store, name: str) -> Item:
     """Find an item by id or prefix of an id. Raises NotFoundError, AmbiguousError."""
-    wanted = name.strip().lower()
-    matching = _find_items(store, KINDS).of(lambda one: bool(wanted) and one.id.startswith(wanted))
+    prefix = name.strip().lower()
+    matching = _find_items(store, KINDS).of(lambda item: bool(prefix) and item.id.startswith(prefix))
     if not matching:
         raise NotFoundError(f"No review item has the id '{name[:40]}'.", "`engram review` lists the items.")
     if len(matching) > 1:
@@ -123,13 +123,15 @@ def find_item(store: Store, name: str) -> Item:
 
 def _find_items(store: Store, kinds: Sequence[str], *, code: bool = True, first: int | None = None) -> Items:
     with store.lock:
-        aside = store.state.set_aside(store.clock.now().timestamp())
+        marks = store.state.set_aside(store.clock.now().timestamp())
         found = consult(store, lambda generation: _detect(store, generation, kinds, code=code, first=first))
-    return Items([one for one in found if one.id not in aside or aside[one.id] != _mark_of(one)]).ordered()
+    return Items(
+        [item for item in found if item.id not in marks or marks[item.id] != _mark_of(item)]
+    ).ordered()
 
 
 def _with_authors(store: Store, found: Sequence[Item | PackedItem]) -> list[Item | PackedItem]:
-    """Return the items with the author of the newest entry of each, as far as the history has it."""
+    """Return the items with the author of the newest entry of each, as far as the history names one."""
     missing = [one.lore[-1] for one in found if one.lore and not one.author]
     if not missing:
         return list(found)
@@ -142,8 +144,8 @@ def _with_authors(store: Store, found: Sequence[Item | PackedItem]) -> list[Item
     ]
 
 
-def _mark_of(one: Item | PackedItem) -> str:
-    return (one.unpack() if isinstance(one, PackedItem) else one).mark
+def _mark_of(item: Item | PackedItem) -> str:
+    return (item.unpack() if isinstance(item, PackedItem) else item).mark
 
 
 def _detect(
@@ -156,6 +158,6 @@ def _detect(
         store, [item for kind in KINDS if kind in kinds for item in detectors[kind](store, generation)]
     )
     # One decision at a time: whether a quarantined entry is weak or junk is asked once it is accepted.
-    quarantined = quarantined_texts(store)
-    waiting = {item.lore[0] for item in find_quarantined(store, generation)} if quarantined else set()
-    return [one for one in found if one.kind == FOREIGN or not waiting.intersection(one.lore)]
+    has_quarantined = bool(quarantined_texts(store))
+    waiting = {item.lore[0] for item in find_quarantined(store, generation)} if has_quarantined else set()
+    return [item for item in found if item.kind == FOREIGN or not waiting.intersection(item.lore)]

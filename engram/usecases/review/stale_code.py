@@ -1,8 +1,8 @@
-"""Find entries whose code changed: the files, names and versions they mention, compared with the code repository.
+"""Find entries whose code changed: compare the files, names and versions they mention with the code repository.
 
-An entry counts as true when it was recorded, last found helpful or confirmed; only later changes are reported. The
-repository is read by a few git processes for all entries together, from HEAD: uncommitted changes do not count, and no
-file of the work tree is opened.
+An entry counts as valid when it was recorded, last found helpful or confirmed; only later changes are reported. A few
+git processes read HEAD's history for all entries together: uncommitted changes do not count, and no file of the work
+tree is opened.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
 MOST_LORE = 10_000
 _MOST_MANIFESTS = 40
-_DEEPEST = 2  # levels of folders above a manifest
+_MOST_LEVELS = 2  # of folders above a manifest
 _MOST_MOVES = 8
-_SUBJECT = 80  # characters of a commit subject
+_MOST_SUBJECT = 80  # characters of a commit subject
 
 
 class Stale(NamedTuple):
@@ -62,28 +62,27 @@ class _Code:
     def __init__(self, store: Store, repository: Repository, hits: Sequence[Hit]) -> None:
         self._store, self._repository, self.hits = store, repository, hits
         self._now = code_history.files_now(repository)
-        self._manifests = [p for p in self._now if p.count("/") <= _DEEPEST and is_manifest(p)][
-            :_MOST_MANIFESTS
-        ]
+        manifests = [path for path in self._now if path.count("/") <= _MOST_LEVELS and is_manifest(path)]
+        self._manifests = manifests[:_MOST_MANIFESTS]
         self._prefix = prefix_of(store, repository)
-        self._named = {hit.id: self._paths(hit) for hit in hits if hit.files}
+        self._mentioned = {hit.id: self._paths(hit) for hit in hits if hit.files}
         self._later: dict[tuple[str, str], list[Touch]] = {}
         self._read_history()
         self._texts = self._read_texts()
         self._parsed: dict[tuple[str, str], dict[str, str]] = {}
 
     def since(self, hit: Hit) -> float:
-        """Return when an entry was last known to be true."""
+        """Return when an entry was last known to be valid."""
         return max(hit.created_at, hit.last_validated or 0)
 
     def check(self, hit: Hit) -> tuple[Finding, ...]:
         """List the changes of the code that an entry mentions, most severe first."""
-        named = self._named.get(hit.id, ())
-        found = [one for path in named for one in self._file(hit, path)]
-        is_read = self._manifests or any(self._since_then(hit, path) for path in named)
-        text = self._text_of(hit) if is_read else ""
-        found += self._symbols(hit, text) + self._versions(hit, text)
-        return tuple(sorted(found, key=lambda one: (one.grade, -one.lines)))
+        paths = self._mentioned.get(hit.id, ())
+        found = [finding for path in paths for finding in self._check_file(hit, path)]
+        needs_text = self._manifests or any(self._later_touches(hit, path) for path in paths)
+        text = self._read_text(hit) if needs_text else ""
+        found += self._check_symbols(hit, text) + self._check_versions(hit, text)
+        return tuple(sorted(found, key=lambda finding: (finding.grade, -finding.lines)))
 
     def _paths(self, hit: Hit) -> list[str]:
         files = hit.files.split("\n")
@@ -91,16 +90,16 @@ class _Code:
 
     def _read_history(self) -> None:
         """Collect the commits that touched mentioned paths and manifests, and the commits that deleted files."""
-        wanted = {path for paths in self._named.values() for path in paths} | set(self._manifests)
+        wanted = {path for paths in self._mentioned.values() for path in paths} | set(self._manifests)
         own = {}
         if self._store.places.placement == IN_TREE:
             own = {posixpath.join(self._prefix, hit.path): hit.id for hit in self.hits}
         self._touches: dict[str, list[Touch]] = {}
-        self._gone: dict[str, Commit] = {}
+        self._deleted: dict[str, Commit] = {}
         self._recorded: dict[str, int] = {}
         for touch in code_history.touches(self._repository, min(map(self.since, self.hits))):
             if touch.after is None:
-                self._gone.setdefault(touch.path, touch.commit)
+                self._deleted.setdefault(touch.path, touch.commit)
             if touch.path in own and touch.before is None:
                 self._recorded[own[touch.path]] = touch.commit.number
             folder = touch.path
@@ -109,10 +108,10 @@ class _Code:
                     self._touches.setdefault(folder, []).append(touch)
                 folder = folder.rpartition("/")[0]
 
-    def _since_then(self, hit: Hit, path: str) -> list[Touch]:
-        """Return the changes of a path since an entry was known to be true, last first.
+    def _later_touches(self, hit: Hit, path: str) -> list[Touch]:
+        """Return the changes of a path since an entry was known to be valid, last first.
 
-        If the entry is in the same repository, changes committed with it are not later. A file that did not exist yet
+        If the entry is in the same repository, changes committed with it do not count. A file that did not exist yet
         counts from its first version.
         """
         key = (hit.id, path)
@@ -125,44 +124,43 @@ class _Code:
             self._later[key] = found
         return self._later[key]
 
-    def _file(self, hit: Hit, path: str) -> list[Finding]:
-        found = self._since_then(hit, path)
+    def _check_file(self, hit: Hit, path: str) -> list[Finding]:
+        found = self._later_touches(hit, path)
         if not found:
             return []
         last = _format_commit(found[0].commit)
         if found[0].path == path and path not in self._now:
-            return [changes.file_gone(path, self._where(path), last)]
-        lines = self._lines(found) if self._differs(found) else changes.Lines(0, 0, 0)
-        if lines is not None and not changes.is_much(lines):
+            return [changes.file_gone(path, self._find_moved(path), last)]
+        lines = self._count_lines(found) if self._differs(found) else changes.Lines(0, 0, 0)
+        if lines is not None and not changes.is_substantial(lines):
             return []
         return [changes.file_changed(path, len({one.commit.oid for one in found}), lines, last)]
 
     def _differs(self, found: Sequence[Touch]) -> bool:
         return any(self._now.get(one.path) != one.before for one in _first_of_each(found))
 
-    def _lines(self, found: Sequence[Touch]) -> changes.Lines | None:
-        """Count the lines added and removed since, and those there were; None if a file is not text or too large."""
-        added = removed = had = 0
-        for one in _first_of_each(found):
-            ends = (one.before, self._now.get(one.path))
-            if any(oid is not None and oid not in self._texts for oid in ends):
+    def _count_lines(self, found: Sequence[Touch]) -> changes.Lines | None:
+        """Count the lines added, removed and present before; None if a file is not text or too large."""
+        added = removed = total = 0
+        for touch in _first_of_each(found):
+            oids = (touch.before, self._now.get(touch.path))
+            if any(oid is not None and oid not in self._texts for oid in oids):
                 return None
-            before, after = (self._texts[oid] if oid else "" for oid in ends)
+            before, after = (self._texts[oid] if oid else "" for oid in oids)
             more, less = changes.changed_lines(before, after)
-            added, removed, had = added + more, removed + less, had + before.count("\n")
-        return changes.Lines(added, removed, had)
+            added, removed, total = added + more, removed + less, total + before.count("\n")
+        return changes.Lines(added, removed, total)
 
-    def _symbols(self, hit: Hit, text: str) -> list[Finding]:
-        """Find identifiers that were in a file when the entry was true, and are in none of its files now."""
-        pairs = [
-            (p, t) for p in self._named.get(hit.id, ()) if p in self._now and (t := self._since_then(hit, p))
-        ]
-        if not pairs:
+    def _check_symbols(self, hit: Hit, text: str) -> list[Finding]:
+        """Find identifiers that were in a file when the entry was valid, and are in none of its files now."""
+        existing = [path for path in self._mentioned.get(hit.id, ()) if path in self._now]
+        changed = [(path, touched) for path in existing if (touched := self._later_touches(hit, path))]
+        if not changed:
             return []
-        now = "\n".join(self._texts.get(self._now[p], "") for p in self._named[hit.id] if p in self._now)
+        now = "\n".join(self._texts.get(self._now[path], "") for path in existing)
         found = []
         for name in identifiers(text):
-            for path, touched in pairs:
+            for path, touched in changed:
                 before = self._texts.get(touched[-1].before or "", "")
                 if (
                     changes.is_named(name, before)
@@ -173,81 +171,84 @@ class _Code:
                     break
         return found
 
-    def _versions(self, hit: Hit, text: str) -> list[Finding]:
-        """Find versions in the text that a lock or manifest file confirmed then, and none confirms now."""
+    def _check_versions(self, hit: Hit, text: str) -> list[Finding]:
+        """Find versions in the text that matched a lock or manifest file then, and match none now."""
         found = {}
         if not text or not may_name(text, self._first_words):
             return []
-        for claim in version_claims(text, self._known):
-            then = [(path, self._at(hit, path).get(claim.name, "")) for path in self._manifests]
-            now = {path: self._in(path, self._now[path]).get(claim.name, "") for path in self._manifests}
-            true = [path for path, version in then if claim.holds_for(version)]
-            if true and not any(claim.holds_for(version) for version in now.values()):
-                path = min(true, key=lambda one: (not is_lock(one), one))
-                found[claim] = changes.version_changed(claim.text, dict(then)[path], now[path], path)
+        for claim in version_claims(text, self._dependencies):
+            then = {path: self._versions_then(hit, path).get(claim.name, "") for path in self._manifests}
+            now = {
+                path: self._versions(path, self._now[path]).get(claim.name, "") for path in self._manifests
+            }
+            matching = [path for path, version in then.items() if claim.holds_for(version)]
+            if matching and not any(claim.holds_for(version) for version in now.values()):
+                path = min(matching, key=lambda path: (not is_lock(path), path))
+                found[claim] = changes.version_changed(claim.text, then[path], now[path], path)
         return list(found.values())
 
     @cached_property
-    def _known(self) -> set[str]:
+    def _dependencies(self) -> set[str]:
         """The dependencies that a manifest names or named."""
-        found = {name for path in self._manifests for name in self._in(path, self._now[path])}
+        found = {name for path in self._manifests for name in self._versions(path, self._now[path])}
         for path in self._manifests:
             for touch in self._touches.get(path, ()):
-                found.update(self._in(path, touch.before or ""))
+                found.update(self._versions(path, touch.before or ""))
         return found
 
     @cached_property
     def _first_words(self) -> frozenset[str]:
-        return first_words(self._known)
+        return first_words(self._dependencies)
 
-    def _at(self, hit: Hit, path: str) -> dict[str, str]:
-        """Return the versions in a manifest when the entry was known to be true."""
-        touched = self._since_then(hit, path)
-        return self._in(path, (touched[-1].before if touched else self._now[path]) or "")
+    def _versions_then(self, hit: Hit, path: str) -> dict[str, str]:
+        """Return the versions in a manifest when the entry was last known to be valid."""
+        touched = self._later_touches(hit, path)
+        return self._versions(path, (touched[-1].before if touched else self._now[path]) or "")
 
-    def _in(self, path: str, oid: str) -> dict[str, str]:
+    def _versions(self, path: str, oid: str) -> dict[str, str]:
         if (path, oid) not in self._parsed:
             self._parsed[path, oid] = versions(path, self._texts[oid]) if oid in self._texts else {}
         return self._parsed[path, oid]
 
     def _read_texts(self) -> dict[str, str]:
-        """Read the texts to compare: all versions of manifests, files then and now."""
-        wanted = [self._now[path] for path in self._manifests]
-        wanted += [one.before or "" for path in self._manifests for one in self._touches.get(path, ())]
+        """Read the texts to compare: all versions of manifests, and files then and now."""
+        oids = [self._now[path] for path in self._manifests]
+        oids += [touch.before or "" for path in self._manifests for touch in self._touches.get(path, ())]
         for hit in self.hits:
-            for path in self._named.get(hit.id, ()):
-                touched = _first_of_each(self._since_then(hit, path))
-                wanted += [one.before or "" for one in touched] + [
-                    self._now.get(one.path, "") for one in touched
-                ]
+            for path in self._mentioned.get(hit.id, ()):
+                touched = _first_of_each(self._later_touches(hit, path))
+                oids += [touch.before or "" for touch in touched]
+                oids += [self._now.get(touch.path, "") for touch in touched]
                 if touched:
-                    wanted += [self._now.get(other, "") for other in self._named[hit.id]]
-        return code_history.texts(self._repository, [oid for oid in wanted if oid])
+                    oids += [self._now.get(other, "") for other in self._mentioned[hit.id]]
+        return code_history.texts(self._repository, [oid for oid in oids if oid])
 
     @cached_property
     def _moves(self) -> dict[tuple[str, str], str]:
         """The renames of mentioned files, followed from commit to commit."""
         found: dict[tuple[str, str], str] = {}
-        asked = {path for paths in self._named.values() for path in paths if path not in self._now}
+        missing = {path for paths in self._mentioned.values() for path in paths if path not in self._now}
         for _ in range(_MOST_MOVES):
-            commits = {self._gone[path].oid: self._gone[path] for path in asked if path in self._gone}
-            new = code_history.find_moves(self._repository, list(commits.values()))
-            found |= new
-            asked = {after for after in new.values() if after not in self._now}
-            if not asked:
+            commits = {
+                self._deleted[path].oid: self._deleted[path] for path in missing if path in self._deleted
+            }
+            moves = code_history.find_moves(self._repository, list(commits.values()))
+            found |= moves
+            missing = {after for after in moves.values() if after not in self._now}
+            if not missing:
                 break
         return found
 
-    def _where(self, path: str) -> str:
-        """Return the present path of a file that is gone from `path`; "" if git does not detect a rename."""
+    def _find_moved(self, path: str) -> str:
+        """Return the present path of a file that was moved from `path`; "" if git does not detect a rename."""
         for _ in range(_MOST_MOVES):
-            gone = self._gone.get(path)
-            path = self._moves.get((gone.oid, path), "") if gone else ""
+            commit = self._deleted.get(path)
+            path = self._moves.get((commit.oid, path), "") if commit else ""
             if not path or path in self._now:
                 break
         return path if path in self._now else ""
 
-    def _text_of(self, hit: Hit) -> str:
+    def _read_text(self, hit: Hit) -> str:
         """Read the text of an entry from its file."""
         raw = self._store.files.read_if_possible(hit.path) or b""
         if raw.startswith(b"---"):
@@ -256,13 +257,15 @@ class _Code:
 
 
 def _first_of_each(found: Sequence[Touch]) -> list[Touch]:
-    """Return the earliest change of each path, which has the content before."""
-    return list({one.path: one for one in found}.values())
+    """Return the earliest change of each path: it has the content from before all of them."""
+    return list({touch.path: touch for touch in found}.values())
 
 
 def _format_commit(commit: Commit) -> str:
     from datetime import UTC, datetime
 
     day = times.render(datetime.fromtimestamp(commit.at, UTC))[:10]
-    subject = commit.subject if len(commit.subject) <= _SUBJECT else f"{commit.subject[: _SUBJECT - 1]}…"
+    subject = (
+        commit.subject if len(commit.subject) <= _MOST_SUBJECT else f"{commit.subject[: _MOST_SUBJECT - 1]}…"
+    )
     return f"{commit.oid[:10]} of {day}, {subject}"

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 
 class QuarantinedEntry(NamedTuple):
-    """A quarantined entry: its path, the commit that brought its text ("" unknown), its signature, why and since when.
+    """A quarantined entry: its path, the commit that brought its text ("" unknown) and its signature, the reason.
 
-    `at` is in Unix seconds.
+    `at` is when it was quarantined, in Unix seconds.
     """
 
     lore: Lore
@@ -61,7 +61,6 @@ def count_quarantined(store: Store) -> int:
 def accept(store: Store, names: Sequence[str], *, everything: bool = False) -> list[QuarantinedEntry]:
     """Release entries with their present text. Raises NotFoundError for one that is not in quarantine."""
     chosen = _select_entries(store, names, everything)
-
     store.state.trust.release((one.lore.id, text_digest(searchable(one.lore))) for one in chosen)
     for one in chosen:
         credit.confirm(store, one.lore)
@@ -71,7 +70,7 @@ def accept(store: Store, names: Sequence[str], *, everything: bool = False) -> l
 def reject(
     store: Store, names: Sequence[str], *, everything: bool = False, delete: bool = False
 ) -> list[QuarantinedEntry]:
-    """Archive or delete quarantined entries, for everyone with the next sync. Raises as `accept`, and StoreError."""
+    """Archive or delete quarantined entries; the next sync does so for everyone. Raises as `accept`, and StoreError."""
     chosen = _select_entries(store, names, everything)
     if delete:
         forget(store, [one.lore.id for one in chosen])
@@ -90,12 +89,12 @@ def _select_entries(store: Store, names: Sequence[str], everything: bool) -> lis
     ids = []
     for name in names:
         with store.lock:
-            found = resolve(store, name).id
-        if found not in waiting:
+            lore_id = resolve(store, name).id
+        if lore_id not in waiting:
             raise NotFoundError(
-                f"{found} is not in quarantine.", "`engram trust list` shows the entries that are."
+                f"{lore_id} is not in quarantine.", "`engram trust list` shows the entries that are."
             )
-        ids.append(found)
+        ids.append(lore_id)
     return [waiting[lore_id] for lore_id in dict.fromkeys(ids)]
 
 

@@ -1,4 +1,4 @@
-"""The number of review items by kind when the queue was last computed, so that showing it need not compute it again."""
+"""The number of review items by kind as last computed, so that it can be shown without computing the queue again."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MOST_BYTES = 4096
 
 
 def noted_counts(store: Store) -> dict[str, int]:
-    """Return the numbers as last noted, by kind; none where nobody looked yet."""
+    """Return the numbers as last noted, by kind; empty if there are none yet."""
     with contextlib.suppress(OSError, ValueError, RecursionError), open(_path(store), "rb") as file:
         found = json.loads(file.read(_MOST_BYTES))
         if isinstance(found, dict):
@@ -34,7 +34,7 @@ def noted_counts(store: Store) -> dict[str, int]:
 
 
 def note_counts(store: Store, counts: Mapping[str, int]) -> None:
-    """Note how many items of these kinds there are (0: none). A folder that cannot be written to is no error."""
+    """Note the numbers of items of these kinds. A folder that cannot be written to is no error."""
     noted = noted_counts(store)
     if any(noted.get(kind) != number for kind, number in counts.items()):
         with contextlib.suppress(OSError, EngramError):
