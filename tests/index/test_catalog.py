@@ -58,7 +58,7 @@ def catalog(tmp_path: Path) -> Catalog:
 
 
 @pytest.mark.parametrize("new", [True, False])
-def test_entries_come_back_as_they_were_put(catalog: Catalog, new: bool) -> None:
+def test_stored_entries_are_read_back_unchanged(catalog: Catalog, new: bool) -> None:
     problem = Entry(
         "lore/bad.md", (1, 2, 3), "digest", 9, problem=Problem("lore/bad.md", 3, "no id", "add it")
     )
@@ -70,7 +70,7 @@ def test_entries_come_back_as_they_were_put(catalog: Catalog, new: bool) -> None
     assert find_damage(catalog.connection) == []
 
 
-def test_tags_follow_their_file_when_it_changes_its_row_or_goes(catalog: Catalog) -> None:
+def test_tags_follow_their_file_when_its_row_changes_or_it_is_removed(catalog: Catalog) -> None:
     catalog.put([entry(1, "a", "b"), entry(2, "a")], new=True)
     catalog.put([entry(1, "c")])
     catalog.put([entry(2, "d")._replace(row=7)])
@@ -100,7 +100,7 @@ def test_an_entry_has_the_tags_of_its_fields_and_of_its_text(catalog: Catalog) -
         "INSERT INTO row_tags VALUES (9, 'of nobody')",
     ],
 )
-def test_a_change_by_others_is_noticed(catalog: Catalog, change: str) -> None:
+def test_a_change_by_another_connection_is_detected(catalog: Catalog, change: str) -> None:
     catalog.put([entry(1, "a"), entry(2, "b")])
     catalog.touch([(5, 6, 7, 8, "lore/1.md")])  # seen again: no damage
     assert find_damage(catalog.connection) == []
@@ -109,7 +109,7 @@ def test_a_change_by_others_is_noticed(catalog: Catalog, change: str) -> None:
     assert "1.md" in damage or "row 9" in damage
 
 
-def test_a_change_of_any_column_is_noticed_but_of_those_that_say_how_a_file_was_seen(
+def test_a_change_of_any_column_about_content_is_detected(
     catalog: Catalog,
 ) -> None:
     catalog.put([full()])
@@ -123,7 +123,7 @@ def test_a_change_of_any_column_is_noticed_but_of_those_that_say_how_a_file_was_
     assert silent == {"mtime_ns", "size", "inode", "digest", "seen_ns"}
 
 
-def test_an_index_of_lines_that_misses_one_is_damage(catalog: Catalog) -> None:
+def test_a_missing_line_in_an_sqlite_index_is_damage(catalog: Catalog) -> None:
     catalog.put([entry(1)])
     catalog.add_indexes()
     catalog.connection.execute("PRAGMA writable_schema = ON")
@@ -134,13 +134,13 @@ def test_an_index_of_lines_that_misses_one_is_damage(catalog: Catalog) -> None:
     assert find_damage(Catalog(catalog.path).connection) == ["row 1 missing from index files_error"]
 
 
-def test_a_catalog_answers_in_every_thread(catalog: Catalog) -> None:
+def test_a_catalog_can_be_read_in_every_thread(catalog: Catalog) -> None:
     catalog.put([entry(1)])
     with ThreadPoolExecutor() as threads:
         assert threads.submit(catalog.count).result() == 1
 
 
-def test_a_catalog_in_use_is_synced_to_the_disk_and_one_in_the_making_need_not_be(tmp_path: Path) -> None:
+def test_only_a_catalog_in_use_is_synced_to_disk(tmp_path: Path) -> None:
     made = Catalog(str(tmp_path / "catalog.db"), create=True)
     used = Catalog(made.path)
     found = [one.connection.execute("PRAGMA synchronous").fetchone() for one in (made, used)]
@@ -170,7 +170,7 @@ def full() -> Entry:
     return some._replace(lore=lore, adopted=False)
 
 
-def test_a_line_holds_each_field_of_its_entry(catalog: Catalog) -> None:
+def test_a_line_has_every_field_of_its_entry(catalog: Catalog) -> None:
     catalog.put([full()])
     [hit] = catalog.hits([4])
     assert hit._asdict() == {
@@ -217,7 +217,7 @@ def problem(path: str) -> Entry:
     return Entry(path, (1, 2, 3), "bytes", 9, problem=Problem(path, 3, "no id", "add it"))
 
 
-def test_what_is_known_of_a_file_is_how_it_looked_and_what_it_held(catalog: Catalog) -> None:
+def test_the_known_state_of_a_file_is_its_stamp_and_content(catalog: Catalog) -> None:
     plain = Entry("lore/2.md", (1, 2, 3), "digest", 9, entry(2).lore, row=2)  # as in an index without vectors
     odd = Entry("lore/odd", (0, 0, 0), "a link", 7)
     catalog.put([full(), entry(1), plain, problem("lore/bad.md"), odd])
@@ -239,7 +239,7 @@ def test_what_is_known_of_a_file_is_how_it_looked_and_what_it_held(catalog: Cata
     assert catalog.known(["lore/1.md"]) == {"lore/1.md": Known((5, 6, 7), "digest", 8, 1, "text", 1, True)}
 
 
-def test_a_file_seen_soon_after_its_time_has_a_size_that_proves_nothing(catalog: Catalog) -> None:
+def test_a_file_seen_soon_after_its_mtime_has_size_minus_one(catalog: Catalog) -> None:
     catalog.put([entry(1)])  # of the time 1, seen at 9
     assert catalog.stamps(8) == [("lore/1.md", 1, 2, 3)]
     assert catalog.stamps(9) == [("lore/1.md", 1, -1, 3)]
@@ -254,18 +254,18 @@ def test_the_children_of_a_folder_are_the_files_directly_in_it(catalog: Catalog)
     assert sorted(catalog.children("lore")) == ["lore/a.md", "lore/z.md"]
 
 
-def test_the_children_of_the_whole_are_the_files_beside_its_folders(catalog: Catalog) -> None:
+def test_the_children_of_the_root_are_the_files_beside_its_folders(catalog: Catalog) -> None:
     catalog.put([problem(path) for path in ("a.md", "lore/1.md", "é.md")])
     assert sorted(catalog.children("")) == ["a.md", "é.md"]
 
 
-def test_folders_are_remembered_with_their_times_until_they_are_gone(catalog: Catalog) -> None:
+def test_folders_are_stored_with_their_times_until_removed(catalog: Catalog) -> None:
     catalog.set_folders({"lore": 1, "lore/a": 2}, [])
     catalog.set_folders({"lore": 3}, ["lore/a", "lore/b"])
     assert catalog.folders() == {"lore": 3}
 
 
-def test_notes_about_the_index_are_kept_and_replaced(catalog: Catalog) -> None:
+def test_metadata_of_the_index_are_stored_and_replaced(catalog: Catalog) -> None:
     catalog.set_meta({"head": "1", "dead": "0"})
     catalog.set_meta({"head": "2"})
     assert catalog.meta() == {"head": "2", "dead": "0"}
@@ -279,7 +279,7 @@ def twins() -> list[Entry]:
     return [one, other._replace(lore=other.lore._replace(id=one.lore.id)), entry(3, "b")]
 
 
-def test_of_files_with_one_id_the_first_path_has_it_and_the_others_are_a_problem(catalog: Catalog) -> None:
+def test_the_first_path_has_a_duplicate_id_and_the_others_are_problems(catalog: Catalog) -> None:
     catalog.put(twins())
     [lore_id] = catalog.duplicate_ids()
     assert catalog.count() == 3
@@ -309,7 +309,7 @@ def test_ids_are_found_by_their_files_and_files_by_their_ids(catalog: Catalog) -
     assert catalog.present([first, second]) == {second}
 
 
-def test_entries_are_found_by_their_words_their_relations_and_what_they_took_in(catalog: Catalog) -> None:
+def test_entries_are_found_by_words_relations_and_folded_entries(catalog: Catalog) -> None:
     one, two, three = (some.lore for some in (entry(1), entry(2), entry(3)))
     assert one is not None
     assert two is not None
@@ -335,7 +335,7 @@ def test_texts_are_measured_and_counted(catalog: Catalog) -> None:
     assert [catalog.count_rows(before) for before in (1, 2, 3)] == [0, 1, 2]
 
 
-def test_what_is_read_in_a_snapshot_is_of_one_moment(tmp_path: Path) -> None:
+def test_a_snapshot_reads_one_consistent_state(tmp_path: Path) -> None:
     catalog = Catalog(str(tmp_path / "catalog.db"), create=True)
     catalog.share()
     other = Catalog(catalog.path)
@@ -350,7 +350,7 @@ def test_what_is_read_in_a_snapshot_is_of_one_moment(tmp_path: Path) -> None:
     assert catalog.count() == 1
 
 
-def test_lists_count_and_pack_what_fulfils_a_condition(catalog: Catalog) -> None:
+def test_entries_that_meet_a_condition_are_counted_and_packed(catalog: Catalog) -> None:
     other = entry(3, "b")
     assert other.lore is not None
     other = other._replace(lore=other.lore._replace(category="SKILL", status="pending"))
@@ -371,13 +371,13 @@ def test_lists_count_and_pack_what_fulfils_a_condition(catalog: Catalog) -> None
 
 
 @pytest.mark.parametrize("count", [499, 500, 501, 1001])
-def test_as_many_lines_as_are_asked_for_are_found(catalog: Catalog, count: int) -> None:
+def test_any_number_of_lines_can_be_requested(catalog: Catalog, count: int) -> None:
     catalog.put([entry(number) for number in range(count + 1)], new=True)
     assert sorted(hit.row for hit in catalog.hits([*range(count)])) == [*range(count)]
     assert len(catalog.known([f"lore/{number}.md" for number in range(count)])) == count
 
 
-def test_the_sum_of_lines_tells_a_change_from_a_mere_look(catalog: Catalog) -> None:
+def test_the_sum_of_lines_changes_with_files_but_not_with_mere_checks(catalog: Catalog) -> None:
     catalog.put([entry(1, "a"), entry(2)])
     sums = [catalog.sum_of_lines()]
     catalog.touch([(1, 2, 99, 99, "lore/1.md")])
@@ -394,7 +394,7 @@ def test_the_sum_of_lines_tells_a_change_from_a_mere_look(catalog: Catalog) -> N
     assert len(set(sums)) == len(sums)
 
 
-def test_another_connection_sees_the_same_and_each_sees_that_the_other_changed_it(tmp_path: Path) -> None:
+def test_two_connections_see_each_others_changes(tmp_path: Path) -> None:
     catalog = Catalog(str(tmp_path / "catalog.db"), create=True)
     catalog.share()
     assert catalog.connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
@@ -427,7 +427,7 @@ def judged(number: int, full: int, anchor: int, kind: str = SEMANTIC) -> Entry:
     return some._replace(lore=some.lore._replace(type=kind, tally=tally))
 
 
-def test_only_meaning_fades_by_a_hundredth_for_each_full_month(catalog: Catalog) -> None:
+def test_only_semantic_entries_decay_by_a_hundredth_each_month(catalog: Catalog) -> None:
     catalog.put([judged(1, 800, 100), judged(2, 5, 100), judged(3, 800, 100, "procedural")])
     before = [hit.confidence for hit in catalog.select("1", (), "ORDER BY row")]
     assert before == [800, 5, 800]
@@ -438,13 +438,13 @@ def test_only_meaning_fades_by_a_hundredth_for_each_full_month(catalog: Catalog)
         assert find_damage(catalog.connection) == []
 
 
-def test_what_is_believed_here_is_kept_only_where_it_differs(catalog: Catalog) -> None:
+def test_believed_confidence_is_stored_only_where_it_differs(catalog: Catalog) -> None:
     catalog.put([judged(1, 800, 100)])
     [hit] = catalog.hits([1])
     assert (hit.full, hit.anchor, hit.believed, hit.modest) == (800, 100, None, 750)
 
 
-def test_entries_that_name_others_are_found_from_both_ends(catalog: Catalog) -> None:
+def test_links_between_entries_are_found_from_both_ends(catalog: Catalog) -> None:
     one, two, three = entry(1), entry(2), entry(3)
     assert one.lore is not None
     assert two.lore is not None
@@ -460,7 +460,7 @@ def test_entries_that_name_others_are_found_from_both_ends(catalog: Catalog) -> 
     assert catalog.tokens([2, 3]) == {2: b"second"}
 
 
-def test_texts_wait_for_their_vectors_until_these_are_there(catalog: Catalog) -> None:
+def test_texts_wait_for_their_vectors_until_they_are_stored(catalog: Catalog) -> None:
     entries = [entry(number, "a")._replace(vector_check=WAITING) for number in (1, 2, 3)]
     assert entries[1].lore is not None
     named = entries[1].lore._replace(relations=(Relation("see_also", "ANOTHER"),), tags=("a", "b"))

@@ -166,7 +166,7 @@ UNAVAILABLE = "The search index cannot be written now: "
     ],
     ids=lambda value: getattr(value, "__name__", None),
 )
-def test_damage_is_told_from_what_cannot_be_written_now_and_from_bugs(
+def test_damage_is_distinguished_from_refused_writes_and_from_bugs(
     broken: Callable[[Path], None], error: type[BaseException], message: str
 ) -> None:
     with tempfile.TemporaryDirectory() as name:  # where every user may write, unlike in pytest's own
@@ -178,7 +178,7 @@ def test_damage_is_told_from_what_cannot_be_written_now_and_from_bugs(
         assert "engram" in caught.value.hint
 
 
-def test_vector_files_are_large_enough_for_their_rows_and_vectors_or_damaged(tmp_path: Path) -> None:
+def test_vector_files_too_small_for_their_rows_are_damaged(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="shorter"):
         check_vectors(str(tmp_path), 1, 0, 1)
     (tmp_path / "vectors.i8").write_bytes(bytes(8))

@@ -22,7 +22,7 @@ from engram.adapters.index import delta
 from engram.adapters.index.catalog import Entry
 from engram.adapters.index.damage import DamagedIndexError
 from engram.adapters.index.index import Generation
-from engram.adapters.index.words import Words, _facts
+from engram.adapters.index.words import Words, _explained_values
 from engram.adapters.index.writer import GenerationWriter, NewText
 from engram.domain.entry.lore import Lore
 
@@ -110,7 +110,7 @@ def test_a_waiting_text_has_the_score_that_tantivy_gives_it(
 
 
 @sampled("seed", [1, 2, 3, 4], 1)
-def test_texts_beside_a_word_index_rank_as_they_would_in_it(tmp_path: Path, seed: int) -> None:
+def test_waiting_texts_rank_as_they_would_in_the_word_index(tmp_path: Path, seed: int) -> None:
     several = texts(400, seed)
     growing = made(tmp_path / "growing", several[:300])
     for start in range(300, 400, 20):
@@ -127,7 +127,7 @@ def test_texts_beside_a_word_index_rank_as_they_would_in_it(tmp_path: Path, seed
     assert growing.verify() == whole.verify() == []
 
 
-def test_texts_of_quite_another_length_do_not_wait(tmp_path: Path) -> None:
+def test_texts_of_very_different_length_are_folded_at_once(tmp_path: Path) -> None:
     generation = made(tmp_path / "one", texts(200))
     written(generation, [new_text(200, "queue " * 600)])
     assert (len(generation.delta), generation.delta.indexed.rows) == (0, 201)
@@ -136,7 +136,7 @@ def test_texts_of_quite_another_length_do_not_wait(tmp_path: Path) -> None:
     assert len(generation.delta) == 100, "each is nearly as long as the others"
 
 
-def test_more_than_wait_are_folded_into_the_word_index_at_once(tmp_path: Path) -> None:
+def test_more_texts_than_may_wait_are_folded_at_once(tmp_path: Path) -> None:
     generation = made(tmp_path / "one")
     several = texts(delta.MOST + 1)
     for one in several[:-1]:
@@ -152,7 +152,7 @@ def test_more_than_wait_are_folded_into_the_word_index_at_once(tmp_path: Path) -
     assert scores(again, "broker queue") == after
 
 
-def test_a_text_that_goes_is_not_found_wherever_it_was(tmp_path: Path) -> None:
+def test_a_removed_text_is_not_found_whether_folded_or_waiting(tmp_path: Path) -> None:
     generation = made(tmp_path / "one", texts(140))
     written(generation, [new_text(140, "a singular heron"), new_text(141, "a singular walrus")])
     removed(generation, 3, 140)
@@ -180,7 +180,7 @@ def test_a_text_that_goes_is_not_found_wherever_it_was(tmp_path: Path) -> None:
     assert (generation.words.rows_with("walrus", 9), scores(generation, "walrus")) == ([], {})
 
 
-def test_no_words_are_in_no_text_and_a_rare_one_that_is_misspelt_counts_for_more(tmp_path: Path) -> None:
+def test_no_words_match_no_text_and_rare_misspelt_words_weigh_more(tmp_path: Path) -> None:
     generation = made(tmp_path / "one", [*texts(140), new_text(140, "a singular walrus")])
     written(generation, [new_text(141, "a singular heron")])
     assert generation.words.rows_with("", 999) == generation.words.rows_close_to("", 999) == []
@@ -197,20 +197,20 @@ def test_no_words_are_in_no_text_and_a_rare_one_that_is_misspelt_counts_for_more
     assert found.perfect == pytest.approx((1.2 + 1) * sum(found.rarity.values()))
 
 
-def test_texts_of_one_score_are_found_in_the_order_of_their_rows(tmp_path: Path) -> None:
+def test_texts_with_equal_scores_are_found_in_row_order(tmp_path: Path) -> None:
     generation = made(tmp_path / "one", [new_text(0, "broker"), new_text(1, "queue")])
     assert list(scores(generation, "queue broker")) == [0, 1]
     assert generation.words.rows_with("queue", 1) == [1]
 
 
-def test_of_the_rows_with_a_word_those_of_texts_that_are_gone_do_not_count(tmp_path: Path) -> None:
+def test_rows_of_removed_texts_are_not_found_by_their_words(tmp_path: Path) -> None:
     generation = made(tmp_path / "one", [new_text(number, "queue") for number in range(140)])
     removed(generation, *range(5, 10))
     assert sorted(generation.words.rows_with("queue", 135)) == [*range(5), *range(10, 140)]
     assert generation.words.rows_with("queue", 134) == []
 
 
-def test_words_are_weighed_as_the_texts_that_wait_say(tmp_path: Path) -> None:
+def test_waiting_texts_count_in_the_weights_of_words(tmp_path: Path) -> None:
     generation = made(tmp_path / "one", texts(3))
 
     def weighed() -> bool:
@@ -225,7 +225,7 @@ def test_words_are_weighed_as_the_texts_that_wait_say(tmp_path: Path) -> None:
     assert not weighed()
 
 
-def test_what_is_remembered_of_waiting_texts_is_what_others_read(tmp_path: Path) -> None:
+def test_incremental_loads_equal_a_fresh_load(tmp_path: Path) -> None:
     generation = made(tmp_path / "one", texts(6))
     for rows, numbers in (([1, 4], []), ([], [6, 7]), ([0, 7], []), ([], [8, 9, 10])):
         if rows:
@@ -248,7 +248,7 @@ def test_a_single_waiting_text_has_the_score_that_tantivy_gives_it(tmp_path: Pat
     assert scores(waiting, "broker") == pytest.approx(scores(folded, "broker"), rel=1e-5)
 
 
-def test_a_term_that_a_text_of_mean_length_has_once_scores_as_in_one_index_of_all(tmp_path: Path) -> None:
+def test_a_term_in_a_text_of_mean_length_scores_as_in_a_single_index(tmp_path: Path) -> None:
     folded = [new_text(0, "broker" + " queue" * 19), *(new_text(row, "queue " * 20) for row in range(1, 150))]
     some = [new_text(row, "queue " * 23) for row in range(150, 160)]
     generation = written(made(tmp_path / "some", folded), some)
@@ -257,7 +257,7 @@ def test_a_term_that_a_text_of_mean_length_has_once_scores_as_in_one_index_of_al
     assert scores(generation, "broker") == pytest.approx(scores(whole, "broker"), rel=1e-6)
 
 
-def test_another_process_sees_what_waits_and_what_was_folded(tmp_path: Path) -> None:
+def test_another_process_sees_waiting_and_folded_texts(tmp_path: Path) -> None:
     one = made(tmp_path / "one", texts(140))
     other = Generation(one.folder, "", 0)
     written(one, [new_text(140, "a singular walrus")])
@@ -269,7 +269,7 @@ def test_another_process_sees_what_waits_and_what_was_folded(tmp_path: Path) -> 
     assert (len(other.delta), list(scores(other, "walrus"))) == (0, [140])
 
 
-def test_a_fold_killed_before_the_catalog_knew_is_done_again(tmp_path: Path) -> None:
+def test_a_fold_killed_before_its_commit_is_repeated(tmp_path: Path) -> None:
     generation = made(tmp_path / "one", texts(140))
     written(generation, [new_text(140, "a singular walrus")])
     removed(generation, 7)
@@ -294,7 +294,7 @@ def test_a_fold_killed_before_the_catalog_knew_is_done_again(tmp_path: Path) -> 
     assert other.verify() == []
 
 
-def test_damaged_terms_are_noticed(tmp_path: Path) -> None:
+def test_damaged_terms_are_detected(tmp_path: Path) -> None:
     generation = made(tmp_path / "one", texts(3))
     for damaged in (b"\0", b"N"):  # nothing of marshal's, and its None
         generation.catalog.connection.execute("UPDATE delta SET terms = ? WHERE row = 1", (damaged,))
@@ -311,10 +311,10 @@ def test_lengths_are_rounded_down_as_tantivy_does(tmp_path: Path) -> None:
         words.add_terms(length, {f"of{length}": 1, "more": length - 1})
     words.commit()
     for length in lengths:
-        query = words._exactly(f"of{length}")
+        query = words._term_query(f"of{length}")
         [(_, address)] = words._searcher.search(query).hits
         said = json.loads(query.explain(words._searcher, address).to_json())
-        assert delta.rounded_length(length) == _facts(said)["dl"]
+        assert delta.rounded_length(length) == _explained_values(said)["dl"]
 
 
 @pytest.mark.parametrize(

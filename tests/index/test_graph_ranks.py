@@ -43,7 +43,7 @@ def test_importance_is_not_stored_while_another_process_writes(catalog: Catalog)
     assert load_ranks(catalog) == {}
 
 
-def test_importance_that_cannot_be_stored_leaves_what_was_there(catalog: Catalog) -> None:
+def test_a_failure_to_store_importance_keeps_the_old_values(catalog: Catalog) -> None:
     assert save_ranks(catalog, RankedGraph("stamp", "digest"), {"a": 0.5})
     with pytest.raises(sqlite3.IntegrityError):
         save_ranks(catalog, RankedGraph("other", "other"), {"b": None})  # type: ignore[dict-item]

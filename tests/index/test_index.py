@@ -61,7 +61,7 @@ def test_an_index_of_another_model_is_rebuilt(tmp_path: Path) -> None:
 
 
 @sampled("name", ["", "generation-gone", "../..", "/etc", "\xff", "generation-x\ngeneration-y"], 2)
-def test_a_current_file_that_names_nothing_leads_to_a_new_index(tmp_path: Path, name: str) -> None:
+def test_an_invalid_current_file_leads_to_a_new_index(tmp_path: Path, name: str) -> None:
     root = tmp_path / "store"
     filled(root, SteadyClock()).close()
     (index_of(root) / "CURRENT").write_text(name, "latin-1")
@@ -139,7 +139,7 @@ def test_texts_a_killed_writer_removed_only_from_the_words_are_found_again(tmp_p
         fresh.close()
 
 
-def test_damage_that_one_process_sees_does_not_cost_the_newer_index_of_another(tmp_path: Path) -> None:
+def test_damage_seen_by_one_process_does_not_discard_a_newer_index(tmp_path: Path) -> None:
     root = tmp_path / "store"
     with filled(root, SteadyClock()) as old, opened(root) as new:
         generation = old.store.index.look()
@@ -212,7 +212,7 @@ def test_without_permission_to_write_its_state_a_store_still_answers(
     assert [name for name, _ in refusal if name != "StoreError"] == []
 
 
-def test_the_doctor_finds_nothing_wrong_with_a_sound_index(tmp_path: Path) -> None:
+def test_the_doctor_reports_nothing_for_a_sound_index(tmp_path: Path) -> None:
     root, clock = tmp_path / "store", SteadyClock()
     with filled(root, clock) as engram:
         shown = engram.list().lore[0]
@@ -263,7 +263,7 @@ def found(generation: Generation | None, word: str) -> list[int]:
     return list(scores(generation, word))
 
 
-def test_a_process_follows_what_another_writes(tmp_path: Path) -> None:
+def test_a_process_follows_the_writes_of_another(tmp_path: Path) -> None:
     one, other = index_in(tmp_path), index_in(tmp_path)
     assert (other.look(), other.generation, other.why_rebuilt) == (None, None, "there was none")
     first = built(one, "1", new_text(0, "a heron"))
@@ -285,7 +285,7 @@ def test_a_process_follows_what_another_writes(tmp_path: Path) -> None:
             old.catalog.count_rows()
 
 
-def test_of_the_generations_the_last_two_are_kept(tmp_path: Path) -> None:
+def test_only_the_last_two_generations_are_kept(tmp_path: Path) -> None:
     index = index_in(tmp_path)
     for token in "123":
         built(index, token)
@@ -295,7 +295,7 @@ def test_of_the_generations_the_last_two_are_kept(tmp_path: Path) -> None:
     assert left == ["generation-3", "generation-4"]
 
 
-def test_a_generation_that_was_discarded_leaves_nothing(tmp_path: Path) -> None:
+def test_a_discarded_generation_leaves_no_files(tmp_path: Path) -> None:
     index = index_in(tmp_path)
     half = index.create("1")
     for _ in range(2):  # the second time its folder is gone
@@ -306,7 +306,7 @@ def test_a_generation_that_was_discarded_leaves_nothing(tmp_path: Path) -> None:
     assert index.look() is None
 
 
-def test_a_damaged_generation_is_never_opened_again_even_if_its_name_comes_back(tmp_path: Path) -> None:
+def test_a_damaged_generation_is_never_opened_again(tmp_path: Path) -> None:
     index, other = index_in(tmp_path), index_in(tmp_path)
     generation = built(index, "1", new_text(0, "a heron"))
     other.mark_damaged("it has none open")
@@ -321,7 +321,7 @@ def test_a_damaged_generation_is_never_opened_again_even_if_its_name_comes_back(
         generation.catalog.count_rows()
 
 
-def test_an_index_that_another_process_holds_is_used_again_once_it_is_free(tmp_path: Path) -> None:
+def test_an_index_locked_by_another_process_is_used_again_once_it_is_free(tmp_path: Path) -> None:
     index = index_in(tmp_path)
     generation = built(index, "1", new_text(0, "a heron"))
     index.drop()
@@ -339,7 +339,7 @@ def test_an_index_that_another_process_holds_is_used_again_once_it_is_free(tmp_p
 
 
 @pytest.mark.parametrize("name", ["elsewhere", "generation-1/../generation-1"])
-def test_only_a_generation_beside_it_is_what_the_current_file_names(tmp_path: Path, name: str) -> None:
+def test_the_current_file_can_only_name_a_generation_beside_it(tmp_path: Path, name: str) -> None:
     index = index_in(tmp_path)
     built(index, "1")
     folder = Path(index.folder)
@@ -348,7 +348,7 @@ def test_only_a_generation_beside_it_is_what_the_current_file_names(tmp_path: Pa
     assert index.look() is None
 
 
-def test_what_is_in_the_way_of_the_folder_is_moved_aside_or_said(tmp_path: Path) -> None:
+def test_a_file_in_the_way_of_the_index_folder_is_moved_aside_or_reported(tmp_path: Path) -> None:
     (tmp_path / "index").write_text("not a folder")
     index = index_in(tmp_path)
     for _ in range(2):
@@ -359,7 +359,7 @@ def test_what_is_in_the_way_of_the_folder_is_moved_aside_or_said(tmp_path: Path)
         index_in(tmp_path / "index.damaged").make_folder()
 
 
-def test_whether_entries_have_moments_is_told_unless_a_folder_changed(tmp_path: Path) -> None:
+def test_whether_entries_have_moments_is_known_unless_a_folder_changed(tmp_path: Path) -> None:
     root, index = tmp_path / "50% of? #1", index_in(tmp_path / "50% of? #1")
     assert index.may_have_moments(str(root))
     (root / "lore").mkdir(parents=True)

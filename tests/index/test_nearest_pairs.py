@@ -33,7 +33,7 @@ def pairs(found: nearest_pairs.Found) -> dict[tuple[int, int], float]:
 
 
 @given(texts, st.randoms(use_true_random=False), st.booleans())
-def test_texts_that_share_rare_words_are_pairs_as_near_as_these_weigh(
+def test_texts_that_share_rare_words_are_pairs_weighted_by_rarity(
     found: list[set[int]], chance: object, some: bool
 ) -> None:
     fresh = np.array([not some or chance.random() < 0.3 for _ in found], bool)  # type: ignore[attr-defined]
@@ -48,7 +48,7 @@ def test_texts_that_share_rare_words_are_pairs_as_near_as_these_weigh(
     assert pairs(nearest_pairs.by_words(terms_of(found), fresh)) == pytest.approx(expected, rel=1e-4)
 
 
-def test_words_in_more_than_ten_texts_and_a_tenth_of_them_join_none() -> None:
+def test_words_in_more_than_ten_texts_and_a_tenth_of_them_make_no_pairs() -> None:
     for count, size, is_rare in ((60, 10, True), (60, 11, False), (120, 12, True), (120, 13, False)):
         found = [{*range(6)} if number < size else {number + 6} for number in range(count)]
         assert bool(pairs(nearest_pairs.by_words(terms_of(found), np.ones(count, bool)))) is is_rare
@@ -68,7 +68,7 @@ def test_texts_with_near_vectors_are_pairs_if_one_of_them_is_new(count: int, see
     assert pairs(nearest_pairs.by_vectors(vectors, floor, fresh)) == pytest.approx(expected, abs=1e-5)
 
 
-def test_of_very_many_near_a_text_only_the_nearest_make_pairs() -> None:
+def test_only_the_nearest_neighbours_of_a_text_make_pairs() -> None:
     angles = np.arange(40) / 100
     vectors = np.stack([np.cos(angles), np.sin(angles)], axis=1).astype("float32")
     fresh = np.zeros(40, bool)
@@ -78,7 +78,7 @@ def test_of_very_many_near_a_text_only_the_nearest_make_pairs() -> None:
     ]
 
 
-def test_a_cosine_as_low_as_the_floor_is_near_and_counts_as_the_others() -> None:
+def test_a_cosine_equal_to_the_floor_makes_a_pair() -> None:
     angles = [0.0, *np.arange(1, 17) / 100, np.pi]
     vectors = np.stack([np.cos(angles), np.sin(angles)], axis=1).astype("float32")
     vectors[-1] = (0.5, -(0.75**0.5))
@@ -88,5 +88,5 @@ def test_a_cosine_as_low_as_the_floor_is_near_and_counts_as_the_others() -> None
         assert [other for _, other in pairs(found)] == others
 
 
-def test_each_word_has_the_number_of_texts_it_is_in() -> None:
+def test_the_document_frequency_of_each_word_is_counted() -> None:
     assert nearest_pairs.frequencies(terms_of([{1, 2}, {2}, set(), {2, 5}])) == {1: 1, 2: 3, 5: 1}

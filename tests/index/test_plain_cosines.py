@@ -29,7 +29,7 @@ def near(rows: list[list[int]]) -> PlainCosines:
     st.lists(st.lists(st.integers(-9, 9), min_size=1, max_size=4), min_size=1, max_size=60),
     st.integers(1, 70),
 )
-def test_the_nearest_rows_and_those_as_near_as_the_last_are_found_in_order(
+def test_the_nearest_rows_and_ties_with_the_last_are_found_in_order(
     rows: list[list[int]], count: int
 ) -> None:
     cosines, best = near(rows), [max(row) / 2 for row in rows]
@@ -42,7 +42,7 @@ def test_the_nearest_rows_and_those_as_near_as_the_last_are_found_in_order(
     assert {row for row, value in enumerate(best) if value >= least} <= {*found}
 
 
-def test_few_others_are_found_even_if_the_nearest_vectors_are_of_the_same_row() -> None:
+def test_few_others_are_found_even_if_the_nearest_vectors_belong_to_one_row() -> None:
     rows = [[number] for number in range(1000)]
     assert {*range(990, 1000)} <= {*near(rows).largest(10)} <= {*range(960, 1000)}
     rows[0] = [1000] * 25

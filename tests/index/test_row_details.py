@@ -33,7 +33,7 @@ def entry(row: int, **changes: object) -> Entry:
     return Entry(f"lore/{row}.md", (1, 2, 3), "digest", 9, lore, row=row, text_digest=f"text {row}")
 
 
-def test_an_entry_names_its_relations_its_entities_and_the_links_of_its_text() -> None:
+def test_an_entry_names_its_relations_entities_and_links() -> None:
     assert names(None) == names(PLAIN) == []
     assert names(PLAIN._replace(content="See [[outbox]], [[outbox]], [here](inbox.md).")) == [
         "mention outbox"
@@ -43,7 +43,7 @@ def test_an_entry_names_its_relations_its_entities_and_the_links_of_its_text() -
     assert names(PLAIN, MARKUP) == ["mention queue", "name The Inbox", "name inbox"]
 
 
-def test_the_graph_has_the_active_entries_that_name_something_or_are_named(catalog: Catalog) -> None:
+def test_the_graph_has_active_entries_with_references_from_or_to_them(catalog: Catalog) -> None:
     target = f"{OTHER[:-1]}5"
     note = entry(3, content="Also [[ignored]], as the markup says.")._replace(markup=MARKUP)
     catalog.put(
@@ -68,7 +68,7 @@ def test_the_graph_has_the_active_entries_that_name_something_or_are_named(catal
     assert catalog_check.find_damage(catalog.connection) == []
 
 
-def test_an_index_has_links_if_an_entry_is_evidence_for_another(catalog: Catalog) -> None:
+def test_an_index_has_links_if_an_entry_supports_another(catalog: Catalog) -> None:
     catalog.put([entry(1, relations=(Relation("contradicts", OTHER),))])
     assert has_links(catalog.connection) is False
     catalog.put([entry(2, relations=(Relation("see_also", OTHER),))])

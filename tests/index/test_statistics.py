@@ -19,7 +19,7 @@ def entry(number: int, category: str, **changes: object) -> Entry:
     return Entry(f"lore/{number}.md", (1, 2, 3), "digest", 9, lore, row=number)
 
 
-def test_entries_are_counted_by_category_by_status_and_by_what_they_lack(tmp_path: Path) -> None:
+def test_entries_are_counted_by_category_status_adoption_and_conflicts(tmp_path: Path) -> None:
     catalog = Catalog(str(tmp_path / "catalog.db"), create=True)
     conflicts = (Conflict("content", "Another.", "Ada", "2026-01-02T03:04:05Z"),) * 2
     catalog.put(

@@ -116,7 +116,7 @@ def test_a_row_with_very_many_near_vectors_leaves_room_for_others(tmp_path: Path
     assert len(found) >= 5
 
 
-def test_few_vectors_are_looked_at_for_few_rows_and_all_of_them_once_for_many(
+def test_few_vectors_are_compared_for_few_rows_and_all_of_them_once_for_many(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = filled(tmp_path, [1] * ROWS)
@@ -147,7 +147,7 @@ def test_few_vectors_are_looked_at_for_few_rows_and_all_of_them_once_for_many(
     assert looked_at == [20, 100, 40, ROWS, ROWS]
 
 
-def test_a_folder_in_place_of_its_file_is_no_graph(tmp_path: Path) -> None:
+def test_a_folder_in_place_of_a_graph_file_is_not_a_graph(tmp_path: Path) -> None:
     place = tmp_path / "graph-x.usearch"
     place.mkdir()
     file = GraphFile(place.name, place.stat().st_size, 0, ROWS, 320)
@@ -155,7 +155,9 @@ def test_a_folder_in_place_of_its_file_is_no_graph(tmp_path: Path) -> None:
     assert not vector_graph.is_whole(str(tmp_path), file)
 
 
-def test_a_graph_is_on_the_disk_as_it_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_graph_file_on_disk_has_the_recorded_name_size_and_check_number(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     synced, fsync, file = list[bytes](), os.fsync, filled(tmp_path, [1] * 500)
 
     def noted(handle: int) -> None:
@@ -191,7 +193,7 @@ def test_vectors_of_deleted_rows_are_in_no_graph(tmp_path: Path) -> None:
     assert none == GraphFile("graph-n.usearch", 0, 0, 500, 0)
 
 
-def test_a_search_looks_at_as_many_vectors_as_the_graph_needs(
+def test_a_search_visits_as_many_vectors_as_the_graph_needs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = filled(tmp_path, [1] * ROWS)
@@ -334,7 +336,7 @@ def test_a_graph_is_opened_at_the_second_question_once_and_not_beside_another(
     assert opened_graphs == [first, second]
 
 
-def test_what_cannot_be_opened_is_not_tried_at_each_question(
+def test_a_graph_that_fails_to_open_is_not_tried_at_each_query(
     tmp_path: Path, opened_graphs: list[GraphFile]
 ) -> None:
     file = filled(tmp_path, [1] * ROWS)
@@ -347,7 +349,7 @@ def test_what_cannot_be_opened_is_not_tried_at_each_question(
     assert opened_graphs == [gone]
 
 
-def test_where_no_thread_can_be_started_all_vectors_are_searched_until_one_can(
+def test_all_vectors_are_searched_while_no_thread_can_be_started(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = filled(tmp_path, [1] * ROWS)
@@ -374,11 +376,11 @@ def test_where_no_thread_can_be_started_all_vectors_are_searched_until_one_can(
         '["graph-x",1,"y",3,4]',
     ],
 )
-def test_what_names_no_graph_is_none(text: str) -> None:
+def test_invalid_metadata_names_no_graph(text: str) -> None:
     assert read_graph_file(text) is None
 
 
-def test_a_graph_is_named_as_it_was_packed() -> None:
+def test_a_packed_graph_file_is_read_back() -> None:
     file = GraphFile("graph-1.usearch", 5, 6, 7, 8)
     assert read_graph_file(file.packed()) == file
 
@@ -415,7 +417,7 @@ def asked(engram: Engram) -> list[list[str]]:
     return [[one.lore.id for one in engram.query(f"{one} fails", k=5).lore] for one in SUBJECTS]
 
 
-def test_a_store_answers_the_same_with_a_graph_without_it_and_after_a_rebuild(
+def test_answers_are_the_same_with_a_graph_without_it_and_after_a_rebuild(
     tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(vectors, "_FEW_OF", 1)  # look at few even among few
@@ -474,7 +476,7 @@ def test_the_background_makes_a_graph_and_makes_a_damaged_one_again(tmp_path: Pa
         assert generation.verify() == []
 
 
-def test_a_graph_that_no_catalog_can_name_is_an_error(
+def test_a_graph_that_cannot_be_recorded_is_an_error(
     tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with store_with_graph(tmp_path / "store", home) as engram:

@@ -59,7 +59,7 @@ def test_each_row_has_the_cosine_of_its_best_vector(
             assert (together == every_row(file, asked, len(counts), int(ends[-1]))).all()
 
 
-def test_the_same_file_answers_for_fewer_rows_and_for_more(tmp_path: Path) -> None:
+def test_the_same_file_can_be_searched_for_fewer_or_more_rows(tmp_path: Path) -> None:
     file = VectorFile(str(tmp_path), WIDTH)
     every = random_units(6, 1)
     file.write(0, 0, every, [1, 3, 2])
@@ -69,7 +69,7 @@ def test_the_same_file_answers_for_fewer_rows_and_for_more(tmp_path: Path) -> No
     assert every_row(file, every[3], 3, 6).argmax() == 1
 
 
-def test_a_changed_byte_is_noticed_in_the_row_it_belongs_to(tmp_path: Path) -> None:
+def test_a_changed_byte_is_reported_for_its_row(tmp_path: Path) -> None:
     file = VectorFile(str(tmp_path), WIDTH)
     checks = list(enumerate(file.write(0, 0, random_units(6, 2), [1, 3, 2])))
     assert file.damaged(checks, 3, 6) == []
@@ -81,7 +81,7 @@ def test_a_changed_byte_is_noticed_in_the_row_it_belongs_to(tmp_path: Path) -> N
     assert file.damaged(checks, 3, 6) == [1]
 
 
-def test_vectors_that_are_no_longer_used_match_nothing_and_all_others_stay(tmp_path: Path) -> None:
+def test_cleared_vectors_match_nothing_and_others_are_unchanged(tmp_path: Path) -> None:
     file = VectorFile(str(tmp_path), WIDTH)
     every = random_units(8, 3)
     checks = list(enumerate(file.write(0, 0, every, [1, 3, 2, 2])))
@@ -94,7 +94,7 @@ def test_vectors_that_are_no_longer_used_match_nothing_and_all_others_stay(tmp_p
     assert file.damaged(checks, 4, 8) == [1, 3]
 
 
-def test_vectors_that_were_still_to_be_made_take_their_places(tmp_path: Path) -> None:
+def test_missing_vectors_are_filled_in_later(tmp_path: Path) -> None:
     file = VectorFile(str(tmp_path), WIDTH)
     every = random_units(8, 4)
     file.write(0, 0, np.zeros((8, WIDTH), "float32"), [1, 3, 2, 2])
@@ -125,7 +125,7 @@ def test_the_vector_of_a_whole_text_is_its_first(tmp_path: Path) -> None:
     assert list(file.edges(2, 4)) == [0, 1, 4]
 
 
-def test_nothing_is_near_where_there_are_no_vectors(tmp_path: Path) -> None:
+def test_without_vectors_nothing_is_near(tmp_path: Path) -> None:
     file = VectorFile(str(tmp_path), WIDTH)
     query = random_units(2, 6)
     assert file.cosines(query[0], 0, 0).rows == 0
@@ -136,9 +136,7 @@ def test_nothing_is_near_where_there_are_no_vectors(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("queries", "rows"), [(1, 1023), (64, 1024), (65, 1025), (130, 2100)])
-def test_many_questions_at_once_have_the_answers_of_each_alone(
-    tmp_path: Path, queries: int, rows: int
-) -> None:
+def test_many_queries_at_once_have_the_results_of_each_alone(tmp_path: Path, queries: int, rows: int) -> None:
     file = VectorFile(str(tmp_path), WIDTH)
     counts = [1 + (row % 50 == 0) + (row % 75 == 0) for row in range(rows)]
     slots = sum(counts)
@@ -151,7 +149,7 @@ def test_many_questions_at_once_have_the_answers_of_each_alone(
     assert (together[-1] == every_row(file, asked[-1], rows, slots)).all()
 
 
-def test_some_rows_have_the_cosines_that_they_have_among_all(tmp_path: Path) -> None:
+def test_cosines_of_some_rows_equal_those_among_all(tmp_path: Path) -> None:
     file = VectorFile(str(tmp_path), WIDTH)
     file.write(0, 0, random_units(9, 11), [1, 3, 2, 1, 2])
     near = file.cosines(random_units(1, 12)[0], 5, 9)
@@ -180,7 +178,7 @@ def test_the_nearest_rows_are_among_the_largest_and_few_others_are(
     assert set(np.flatnonzero(best >= floor).tolist()) <= set(found)
 
 
-def test_a_few_rows_of_many_are_looked_at_when_few_are_wanted() -> None:
+def test_few_rows_are_returned_when_few_are_wanted() -> None:
     every = np.random.default_rng(1).normal(size=64 * 100 + 5).astype(np.float32)
     assert 10 <= len(Cosines(every).largest(10)) <= 40
     edges = np.arange(0, len(every) + 1, 3)  # three vectors a row
@@ -219,7 +217,7 @@ def test_a_file_that_grew_is_read_again_and_one_that_did_not_is_not(
 
 
 @pytest.mark.parametrize("starts", [[1, 2, 3], [0, 2, 2], [0, 3, 2], [0, 1, 6], [0, 1, 7]])
-def test_places_out_of_order_are_an_error_and_no_answer(tmp_path: Path, starts: list[int]) -> None:
+def test_places_out_of_order_are_an_error(tmp_path: Path, starts: list[int]) -> None:
     file = VectorFile(str(tmp_path), WIDTH)
     every = random_units(6, 8)
     file.write(0, 0, every, [1, 3, 2])
@@ -230,7 +228,7 @@ def test_places_out_of_order_are_an_error_and_no_answer(tmp_path: Path, starts: 
         file.plain_cosines(quantise(every[0]).tolist(), 3, 6)
 
 
-def test_files_that_are_too_short_are_an_error_and_no_answer(tmp_path: Path) -> None:
+def test_files_that_are_too_short_are_an_error(tmp_path: Path) -> None:
     file = VectorFile(str(tmp_path), WIDTH)
     every = random_units(6, 9)
     file.write(0, 0, every, [1, 3, 2])
@@ -248,7 +246,7 @@ def test_files_that_are_too_short_are_an_error_and_no_answer(tmp_path: Path) -> 
         file.cosines(every[0], 3, 6)
 
 
-def test_vectors_are_on_the_disk_before_anybody_counts_on_them(
+def test_vectors_are_synced_to_disk_before_they_are_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Zeros after a power cut would be vectors like any other: the sizes tell nothing."""
@@ -273,7 +271,7 @@ def test_vectors_are_on_the_disk_before_anybody_counts_on_them(
     assert synced == [(file.path, quantise(every).tobytes())]
 
 
-def test_rounding_keeps_the_vectors_it_is_given() -> None:
+def test_quantising_does_not_change_its_input() -> None:
     vectors = np.array([[0.0, 0.5, -0.5, 1.0, -1.0]], "float32")
     assert quantise(vectors).tolist() == [[0, 112, -112, 127, -127]]
     assert vectors[0, 3] == 1

@@ -68,7 +68,7 @@ def test_words_are_found_in_other_inflections_of_their_language(words: Words) ->
     assert (words.terms("running queues"), found(words, "topics")) == before
 
 
-def test_accents_go_last_where_endings_have_them_and_first_in_english(words: Words) -> None:
+def test_accents_are_folded_before_stemming_only_in_english(words: Words) -> None:
     words.begin(bulk=False)
     words.add(20, "Le serveur est développé par une équipe dans la ville.")
     words.add(21, "The résumés are on the server.")
@@ -78,7 +78,7 @@ def test_accents_go_last_where_endings_have_them_and_first_in_english(words: Wor
     assert found(words, "resume") == [21]
 
 
-def test_words_have_the_stems_of_other_languages_only_where_a_text_is_in_them(words: Words) -> None:
+def test_words_are_stemmed_for_other_languages_only_if_a_text_uses_them(words: Words) -> None:
     words.begin(bulk=False)
     words.add(20, "A cat sat on it.")
     words.commit()
@@ -89,7 +89,7 @@ def test_words_have_the_stems_of_other_languages_only_where_a_text_is_in_them(wo
     assert words.terms("cater") == ["cat"]
 
 
-def test_the_index_knows_what_it_holds_whoever_added_it_in_whatever_language(tmp_path: Path) -> None:
+def test_the_index_counts_its_texts_in_every_language(tmp_path: Path) -> None:
     index = Words(str(tmp_path / "words"), create=True)
     assert index.indexed(7) == Indexed(7)
     index.begin(bulk=False)
@@ -99,7 +99,7 @@ def test_the_index_knows_what_it_holds_whoever_added_it_in_whatever_language(tmp
     assert index.indexed(7) == Words(str(tmp_path / "words")).indexed(7) == Indexed(7, 2, 8.0)
 
 
-def test_a_commit_ends_with_all_that_it_began_and_nothing_is_left_of_what_was_abandoned(
+def test_a_commit_keeps_every_change_and_an_abandoned_one_leaves_nothing(
     words: Words, tmp_path: Path
 ) -> None:
     for row in range(12, 20):  # so many that tantivy merges them
@@ -119,7 +119,7 @@ def test_a_commit_ends_with_all_that_it_began_and_nothing_is_left_of_what_was_ab
     assert (found(words, "walrus"), found(words, "heron"), words.count) == ([], [21], 21)
 
 
-def test_of_very_many_terms_the_rarest_that_are_known_are_searched(words: Words) -> None:
+def test_the_rarest_known_terms_of_a_long_query_are_searched(words: Words) -> None:
     text = "queue topic1 nothing topic2 parseHeader queues"
     every = ["queue", "topic1", "noth", "topic2", "parsehead"]
     for limit, kept in (
@@ -132,7 +132,7 @@ def test_of_very_many_terms_the_rarest_that_are_known_are_searched(words: Words)
         assert words.terms(text, limit) == kept
 
 
-def test_a_term_weighs_as_its_rarity_says_and_half_of_that_if_it_is_misspelt(words: Words) -> None:
+def test_a_term_weighs_its_idf_and_half_of_it_if_misspelt(words: Words) -> None:
     once, always = bm25_idf(12, 1), bm25_idf(12, 12)
     assert words.search(["topic7", "queue", "walrus", "gone"], 0) == WordHits(
         {}, pytest.approx(2.2 * (3 * once + always)),
@@ -149,7 +149,7 @@ def test_a_term_weighs_as_its_rarity_says_and_half_of_that_if_it_is_misspelt(wor
     )
 
 
-def test_a_longer_word_without_matches_finds_those_one_edit_away(words: Words) -> None:
+def test_a_longer_word_without_matches_finds_words_one_edit_away(words: Words) -> None:
     words.begin(bulk=False)
     for row, text in enumerate(("lock 12345 broker", "heron walrus cache"), 20):
         words.add(row, text)
@@ -163,7 +163,7 @@ def test_a_longer_word_without_matches_finds_those_one_edit_away(words: Words) -
     assert 0.6 < nearly / exactly < 1
 
 
-def test_the_rows_with_every_word_are_told_unless_there_are_too_many(words: Words) -> None:
+def test_rows_with_every_word_are_returned_unless_there_are_too_many(words: Words) -> None:
     assert words.rows_with("topic7", 1) == words.rows_with("queue topic7", 1) == [7]
     assert sorted(words.rows_with("queue", 12)) == sorted(words.rows_with("queues queue", 12)) == [*range(12)]
     assert words.rows_with("queue", 11) == words.rows_with("topic7", 0) == words.rows_with("—", 9) == []
@@ -211,7 +211,7 @@ def test_terms_in_most_texts_are_ignored_in_a_large_store_unless_alone(
     assert found(words, "queue 5555") == list(range(12))
 
 
-def test_a_name_is_queried_whole_if_it_is_in_the_index_and_else_by_its_parts(words: Words) -> None:
+def test_a_name_is_searched_whole_if_indexed_and_else_by_its_parts(words: Words) -> None:
     assert words.terms("parseHeader") == ["parsehead"]
     assert words.terms("headerParse of parseHeaders") == ["header", "pars", "of", "parsehead"]
     assert found(words, "headerParse") == [3]
@@ -269,7 +269,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engram]:
 
 @pytest.mark.parametrize("strategy", ["words", "hybrid"])
 @pytest.mark.parametrize(("asked", "text"), FOUND)
-def test_a_name_is_found_whole_and_in_parts_and_any_word_of_a_text_without_spaces(
+def test_names_are_found_whole_and_by_parts_and_scripts_without_spaces_by_pairs(
     store: Engram, strategy: str, asked: str, text: str
 ) -> None:
     answer = store.query(asked, strategy=strategy)
@@ -316,7 +316,7 @@ def test_any_two_neighbouring_characters_are_a_word_of_the_text(run: str, data: 
 
 
 @given(st.lists(st.from_regex(r"[A-Z][a-z]{2,6}", fullmatch=True), min_size=2, max_size=5))
-def test_a_name_that_is_not_in_the_index_is_queried_by_its_parts(parts: list[str]) -> None:
+def test_a_name_that_is_not_indexed_is_searched_by_its_parts(parts: list[str]) -> None:
     name = "".join(parts)
     assert query_form(f"why {name}?", lambda _: False) == f"why {' '.join(parts)}?"
     assert query_form(f"why {name}?", lambda _: True) == f"why {name}?"
@@ -328,5 +328,5 @@ def test_a_name_that_is_not_in_the_index_is_queried_by_its_parts(parts: list[str
 @example("ABab aB aBAb")
 @example("aB ABab")
 @example(" ABab aB 1aB1 AB")
-def test_names_are_the_matches_of_the_defining_pattern(text: str) -> None:
+def test_fast_name_search_equals_the_defining_pattern(text: str) -> None:
     assert names(text) == _NAME.findall(text)

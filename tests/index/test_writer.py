@@ -92,7 +92,7 @@ def state(generation: Generation) -> list[object]:
 
 
 @pytest.mark.parametrize("bulk", [True, False])
-def test_texts_count_once_they_are_committed(tmp_path: Path, bulk: bool) -> None:
+def test_texts_are_found_once_they_are_committed(tmp_path: Path, bulk: bool) -> None:
     generation = make(tmp_path)
     assert (generation.next_row, generation.next_slot, generation.dead, generation.waiting) == (0, 0, 0, 0)
     fill(generation, bulk=bulk)
@@ -136,7 +136,7 @@ def test_an_abandoned_change_leaves_no_trace(generation: Generation) -> None:
     assert generation.verify() == []
 
 
-def test_an_error_abandons_a_change_and_its_end_does_not(generation: Generation) -> None:
+def test_only_an_error_in_the_block_abandons_a_change(generation: Generation) -> None:
     def fail() -> None:
         with GenerationWriter(generation, bulk=False) as writer:
             writer.folders({"lore": 6}, [])
@@ -151,7 +151,7 @@ def test_an_error_abandons_a_change_and_its_end_does_not(generation: Generation)
 
 
 @pytest.mark.parametrize("bulk", [True, False])
-def test_texts_that_are_added_and_removed_while_the_words_change_are_in_step(
+def test_texts_added_and_removed_during_a_fold_stay_in_step(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bulk: bool
 ) -> None:
     monkeypatch.setattr(delta, "MOST", 0)
@@ -169,7 +169,7 @@ def test_texts_that_are_added_and_removed_while_the_words_change_are_in_step(
 
 
 @pytest.mark.parametrize("bulk", [True, False])
-def test_what_is_recorded_again_replaces_what_was_recorded_first(tmp_path: Path, bulk: bool) -> None:
+def test_recording_a_file_again_replaces_its_line(tmp_path: Path, bulk: bool) -> None:
     generation = make(tmp_path)
     writer = GenerationWriter(generation, bulk=bulk)
     writer.add([text(0, "retry the broker")], units(1), [1])
@@ -185,7 +185,7 @@ def test_what_is_recorded_again_replaces_what_was_recorded_first(tmp_path: Path,
     assert generation.verify() == []
 
 
-def test_each_entry_gets_the_confidence_of_a_day(generation: Generation) -> None:
+def test_confidence_decays_to_that_of_the_given_day(generation: Generation) -> None:
     said = text(3, "long ago")
     assert said.entry.lore is not None
     tally = Tally(800, 800, 100, 0, None, {}, believed=800, modest=750)
@@ -200,12 +200,12 @@ def test_each_entry_gets_the_confidence_of_a_day(generation: Generation) -> None
 
 
 @pytest.mark.parametrize("raw", [b"", b"[]", b"{}", b"[1", b'["meta.json"]'])
-def test_a_list_of_files_that_lacks_some_is_damage(generation: Generation, raw: bytes) -> None:
+def test_an_incomplete_list_of_files_is_damage(generation: Generation, raw: bytes) -> None:
     Path(generation.folder, "words", ".managed.json").write_bytes(raw)
     assert generation.verify() == ["words/.managed.json: contents changed since they were written"]
 
 
-def test_the_same_list_of_files_in_another_order_is_no_damage(generation: Generation) -> None:
+def test_a_reordered_list_of_files_is_not_damage(generation: Generation) -> None:
     file = Path(generation.folder, "words", ".managed.json")
     file.write_text(json.dumps([*reversed(json.loads(file.read_text())), "begun by a writer"]))
     assert generation.verify() == []
@@ -220,7 +220,7 @@ def fill_one(generation: Generation) -> None:
     writer.commit({})
 
 
-def test_a_text_added_later_goes_on_where_the_others_end(generation: Generation) -> None:
+def test_a_text_added_later_gets_the_next_row(generation: Generation) -> None:
     fill_one(generation)
     assert (generation.next_row, generation.next_slot, generation.dead, generation.head) == (4, 5, 0, "abc")
     assert rows(generation, "note") == [3]
@@ -228,7 +228,7 @@ def test_a_text_added_later_goes_on_where_the_others_end(generation: Generation)
     assert generation.verify() == []
 
 
-def test_removed_texts_are_in_neither_words_nor_vectors_nor_catalog(generation: Generation) -> None:
+def test_removed_texts_are_gone_from_words_vectors_and_catalog(generation: Generation) -> None:
     writer = GenerationWriter(generation, bulk=False)
     writer.drop_rows([1])
     writer.drop_rows([])
@@ -246,7 +246,7 @@ def test_removed_texts_are_in_neither_words_nor_vectors_nor_catalog(generation: 
     assert generation.verify() == []
 
 
-def test_lists_of_words_that_change_but_not_in_length_are_checked_anew(generation: Generation) -> None:
+def test_a_file_that_changes_without_changing_length_is_checked_again(generation: Generation) -> None:
     sizes = set()
     for row in range(3):
         writer = GenerationWriter(generation, bulk=False)
@@ -258,7 +258,7 @@ def test_lists_of_words_that_change_but_not_in_length_are_checked_anew(generatio
     assert len(sizes) < 3
 
 
-def test_a_closed_generation_holds_neither_its_vectors_nor_its_catalog(generation: Generation) -> None:
+def test_a_closed_generation_releases_its_vectors_and_catalog(generation: Generation) -> None:
     def is_mapped() -> (
         bool
     ):  # only Linux says so; tantivy has a thread that may hold the words a moment longer
@@ -273,7 +273,7 @@ def test_a_closed_generation_holds_neither_its_vectors_nor_its_catalog(generatio
         generation.catalog.count_rows()
 
 
-def test_texts_whose_vectors_cannot_be_made_now_wait_for_them(generation: Generation) -> None:
+def test_texts_without_vectors_wait_for_them(generation: Generation) -> None:
     writer = GenerationWriter(generation, bulk=False)
     writer.add([text(3, "first to wait"), text(4, "second to wait")], None, [1, 2])
     writer.commit({})
@@ -306,7 +306,7 @@ def test_a_text_that_waits_and_is_removed_waits_no_longer(generation: Generation
 
 
 @pytest.mark.parametrize("bulk", [True, False])
-def test_of_texts_some_of_whose_vectors_are_there_only_the_others_wait(tmp_path: Path, bulk: bool) -> None:
+def test_only_texts_with_missing_vectors_wait(tmp_path: Path, bulk: bool) -> None:
     generation = make(tmp_path)
     writer = GenerationWriter(generation, bulk=bulk)
     writer.add([text(0, "here"), text(1, "there")], units(2), [1, 1], [True, False])
@@ -326,7 +326,7 @@ def test_an_index_of_words_alone_has_no_vectors(tmp_path: Path) -> None:
     assert generation.verify() == []
 
 
-def test_of_two_files_with_one_id_the_other_comes_forward_when_the_first_goes(generation: Generation) -> None:
+def test_a_shadowed_duplicate_appears_when_the_first_file_is_removed(generation: Generation) -> None:
     twin = text(3, "the same id")
     assert twin.entry.lore is not None
     twin = twin._replace(
@@ -366,7 +366,7 @@ def test_stamps_follow_each_change(generation: Generation) -> None:
     assert sorted(other.stamps(1)) == [expected[0], ("lore/1.md", 11, 11, 7), expected[2]]
 
 
-def test_texts_that_a_killed_writer_left_in_the_words_are_cleared_by_the_next(generation: Generation) -> None:
+def test_the_next_writer_removes_texts_left_by_a_killed_one(generation: Generation) -> None:
     words = generation.words
     words.begin(bulk=False)
     for row in (3, 4):
@@ -381,7 +381,7 @@ def test_texts_that_a_killed_writer_left_in_the_words_are_cleared_by_the_next(ge
     assert generation.verify() == []
 
 
-def test_a_change_without_texts_clears_what_a_killed_writer_left_too(generation: Generation) -> None:
+def test_a_change_without_texts_also_removes_texts_of_a_killed_writer(generation: Generation) -> None:
     words = generation.words
     words.begin(bulk=False)
     words.add(3, "left by a killed writer")
@@ -421,7 +421,7 @@ def test_a_file_of_words_that_was_cut_short_is_damage_and_not_read(generation: G
     assert Generation(generation.folder, "model", WIDTH).catalog.count_rows() == 4
 
 
-def test_changed_contents_are_found_by_reading_everything(generation: Generation) -> None:
+def test_verify_finds_changed_contents(generation: Generation) -> None:
     folder = Path(generation.folder)
     name = next(path.name for path in (folder / "words").glob("*.store"))
     for path in (folder / "words" / name, folder / "vectors.i8"):
@@ -447,7 +447,7 @@ def test_vectors_that_were_cut_short_are_damage_when_an_index_is_opened(
         Generation(generation.folder, "model", WIDTH)
 
 
-def test_an_index_of_another_model_answers_by_words_and_one_of_another_format_not_at_all(
+def test_an_index_of_another_model_is_used_for_words_one_of_another_format_not_at_all(
     generation: Generation,
 ) -> None:
     folder = Path(generation.folder)
@@ -466,7 +466,7 @@ def test_an_index_of_another_model_answers_by_words_and_one_of_another_format_no
             Generation(str(copy), "model", WIDTH)
 
 
-def test_another_process_sees_a_commit_when_it_looks_again(generation: Generation) -> None:
+def test_another_process_sees_a_commit_at_its_next_look(generation: Generation) -> None:
     other = Generation(generation.folder, "model", WIDTH)
     assert rows(other, "more") == []
     assert len(other.stamps(1)) == 3
@@ -483,7 +483,7 @@ def test_another_process_sees_a_commit_when_it_looks_again(generation: Generatio
         assert generation.folders == other.folders == folders
 
 
-def test_the_graph_that_the_catalog_names_is_that_of_the_vectors(generation: Generation) -> None:
+def test_the_vectors_use_the_graph_that_the_catalog_names(generation: Generation) -> None:
     other, named = Generation(generation.folder, "model", WIDTH), GraphFile("graph-x", 5, 6, 7, 8)
     for one in (generation, other):
         assert one.vectors is not None
@@ -499,7 +499,7 @@ def test_the_graph_that_the_catalog_names_is_that_of_the_vectors(generation: Gen
     assert other.verify() == ["graph-x: contents changed since they were written"]
 
 
-def test_the_importance_of_nodes_is_kept_until_the_graph_is_another_one(generation: Generation) -> None:
+def test_importance_is_kept_until_the_graph_changes(generation: Generation) -> None:
     assert generation.ranks() == {}
     assert generation.save_ranks(RankedGraph("one", "graph"), {"a": 0.5, "b": 0.25})
     assert generation.ranks() == {"a": 0.5, "b": 0.25}

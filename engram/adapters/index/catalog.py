@@ -1,6 +1,6 @@
-"""The catalog: one SQLite table of the files seen, with what lists, filters and freshness checks need.
+"""The catalog: a SQLite table of the files seen, with the columns that lists, filters and freshness checks need.
 
-It is written last in every change of the index, so everything it lists is complete.
+Every change of the index writes it last, so everything it lists is complete.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ CREATE TABLE files (
 CREATE TABLE row_tags (row INTEGER, tag TEXT NOT NULL, PRIMARY KEY (row, tag)) WITHOUT ROWID;
 CREATE VIEW tags AS SELECT tag, path, row FROM row_tags JOIN files USING (row);
 """
-# Created after a rebuild has written all lines: updating them line by line costs a third of its SQLite time.
+# Created after a rebuild has written all lines: updating them line by line takes a third of its SQLite time.
 _INDEXES = """
 CREATE UNIQUE INDEX IF NOT EXISTS files_row ON files (row) WHERE row IS NOT NULL;
 CREATE INDEX IF NOT EXISTS files_id ON files (id, path) WHERE id IS NOT NULL;
@@ -67,11 +67,13 @@ COLUMNS = (
     "length", "files", '"when"', "conflicts", "full", "anchor", "accounts",
     "believed", "modest", "words_mark",
 )  # fmt: skip
-_SEEN = 6  # the first columns say when and how a file was seen; they change without its bytes
+_SEEN = (
+    6  # the number of first columns, about when and how a file was seen: they can change without its bytes
+)
 _ROW = COLUMNS.index("row")
 _CONFIDENCE, _FULL = COLUMNS.index("confidence"), COLUMNS.index("full")
 _CHECK = COLUMNS.index("vector_check")
-_DELETE_BESIDE = [
+_DELETE_DETAILS = [
     f"DELETE FROM {table} WHERE row IN (SELECT row FROM files WHERE path = ?)"  # noqa: S608
     for table in row_details.TABLES
 ]
@@ -82,7 +84,7 @@ _INSERT = (
 
 
 class Problem(NamedTuple):
-    """Why a file is not recalled: path, line (0: unknown), what is wrong, what to do."""
+    """The reason why a file is not recalled: its path, the line (0: unknown), a message and a hint."""
 
     path: str
     line: int
@@ -91,10 +93,10 @@ class Problem(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """The state of one file: its stamp (ns, bytes, inode), digest, when it was seen (ns), and lore or problem.
+    """The state of one file: its stamp (mtime in ns, bytes, inode), digest, when it was seen (ns), and lore or problem.
 
-    Anything but a regular file has the reason in place of a digest. `row` numbers its text in the word index and
-    the vectors; `text_digest` tells whether that text changed. `markup` is that of a note in place, or with aliases.
+    Anything but a regular file has the reason in place of a digest. `row` is the number of its text in the word index and
+    the vectors; `text_digest` shows whether that text changed. `markup` is that of a note in place, or with aliases.
     """
 
     path: str
@@ -111,13 +113,13 @@ class Entry(NamedTuple):
 
     @property
     def tags(self) -> tuple[str, ...]:
-        """The tags that the entry is found by."""
+        """The tags by which the entry is found."""
         own = self.lore.tags if self.lore is not None else ()
         return own if self.markup is None else (*own, *self.markup.tags)
 
 
 class Known(NamedTuple):
-    """What the catalog has of a file: stamp, digest, when it was seen, its row, whether it has an id."""
+    """The catalog's knowledge of a file: stamp, digest, when it was seen, its row, whether it has an id."""
 
     stamp: tuple[int, int, int]
     digest: str
@@ -129,7 +131,7 @@ class Known(NamedTuple):
 
 
 class Text(NamedTuple):
-    """What comparing entries needs of a catalog line; `digest` is that of the file, `text_digest` that of its text."""
+    """The columns for comparing entries; `digest` is that of the file, `text_digest` that of its text."""
 
     id: str
     path: str
@@ -140,10 +142,10 @@ class Text(NamedTuple):
 
 
 class Hit(NamedTuple):
-    """The catalog line of an entry: what ranking, filters and lists need. Times are Unix seconds.
+    """The catalog line of an entry, with the columns for ranking, filters and lists. Times are Unix seconds.
 
-    `full` is the confidence before decay, `anchor` the day that decay counts from, `believed` and `modest` are those of a
-    `Tally`, None where they equal `full`.
+    `full` is the confidence before decay, `anchor` the day from which decay counts, `believed` and `modest` are those of a
+    `Tally`, None if they equal `full`.
     """
 
     row: int
@@ -180,7 +182,7 @@ class Hit(NamedTuple):
 
 
 _HIT = ", ".join(f'"{name}"' for name in Hit._fields)
-# `_make` without a count: four times as fast
+# `_make` without the check of the length: four times as fast
 _hit, _text = partial(tuple.__new__, Hit), partial(tuple.__new__, Text)
 
 
@@ -188,7 +190,7 @@ class Catalog:
     """The catalog of one generation. Not locked: the index owns it and decides who writes."""
 
     def __init__(self, path: str, *, create: bool = False) -> None:
-        """Open (or create) the database at `path`; for reading alone if nothing can be written beside it.
+        """Open (or create) the database at `path`; read-only if nothing can be written beside it.
 
         Raises sqlite3.Error if it is damaged.
         """
@@ -196,14 +198,14 @@ class Catalog:
         self._opened = 0
         self._open(create=create)
         if create:
-            # A write-ahead log would write everything twice; an incomplete catalog is thrown away.
+            # A write-ahead log would write everything twice, and an incomplete catalog is thrown away.
             self.connection.execute("PRAGMA journal_mode=MEMORY")
             self.connection.executescript(_SCHEMA + row_details.SCHEMA + delta.SCHEMA)
 
     def _open(self, *, create: bool = False) -> None:
-        """Connect; without the files that SQLite keeps beside the database if the system refuses them.
+        """Connect to the database, without SQLite's files beside it if the system refuses them.
 
-        `immutable` does without locks, which is right while the disk is full or the folder read-only: nobody writes then.
+        `immutable` disables locks, which is safe while the disk is full or the folder read-only: nobody writes then.
         """
         self.connection = sqlite3.connect(
             self.path, isolation_level=None, check_same_thread=False, timeout=10.0
@@ -226,7 +228,7 @@ class Catalog:
             self.connection.execute(statement)
 
     def share(self) -> None:
-        """Let others read while one writes: for a new catalog, once it is complete."""
+        """Let other processes read while one writes; for a new catalog, once it is complete."""
         self.connection.execute("PRAGMA journal_mode=WAL")
 
     def close(self) -> None:
@@ -234,7 +236,7 @@ class Catalog:
         self.connection.close()
 
     def __del__(self) -> None:
-        """Close the catalog of a generation that could not be opened, too."""
+        """Close also the catalog of a generation that could not be opened."""
         with contextlib.suppress(AttributeError, sqlite3.Error):
             self.connection.close()
 
@@ -248,7 +250,7 @@ class Catalog:
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[None]:
-        """Let everything read here be of one moment, whatever other connections write."""
+        """Read one consistent state within the block, whatever other connections write."""
         if self.connection.in_transaction:
             yield
             return
@@ -262,7 +264,7 @@ class Catalog:
         """Return a number that changes when another connection changes the catalog."""
         if self._frozen:
             before = self._frozen
-            self._open()  # there may be room again
+            self._open()  # the disk may have room again
             self._opened += self._frozen != before
         return (self._opened << 32) + int(self.connection.execute("PRAGMA data_version").fetchone()[0])
 
@@ -270,13 +272,13 @@ class Catalog:
         """Return each folder of lore with its mtime (ns) when it was last read."""
         return dict(self.connection.execute("SELECT path, mtime_ns FROM folders"))
 
-    def set_folders(self, changed: dict[str, int], gone: Iterable[str]) -> None:
-        """Set the times of folders and forget those that are gone."""
-        self.connection.executemany("DELETE FROM folders WHERE path = ?", [(path,) for path in gone])
+    def set_folders(self, changed: dict[str, int], removed: Iterable[str]) -> None:
+        """Set the times of changed folders and forget removed ones."""
+        self.connection.executemany("DELETE FROM folders WHERE path = ?", [(path,) for path in removed])
         self.connection.executemany("INSERT OR REPLACE INTO folders VALUES (?, ?)", changed.items())
 
     def known(self, paths: Sequence[str] | None = None) -> dict[str, Known]:
-        """Return what is known of these files (None: of all)."""
+        """Return the known state of these files (None: of all)."""
         query = (
             "SELECT path, mtime_ns, size, inode, digest, seen_ns, row, text_digest, vector_check, adopted"
             " FROM files"
@@ -299,27 +301,27 @@ class Catalog:
         return list(found)
 
     def lengths_beyond(self, length: int) -> dict[int, int]:
-        """Return the characters of the texts that are longer, by row."""
+        """Return the length in characters of each longer text, by row."""
         return dict(self.connection.execute("SELECT row, length FROM files WHERE length > ?", (length,)))
 
     def mean_length(self) -> float:
-        """Return how many characters a text has on average."""
-        found = self.connection.execute("SELECT avg(length) FROM files WHERE row IS NOT NULL").fetchone()
-        return float(found[0] or 0)
+        """Return the average length of a text in characters."""
+        average = self.connection.execute("SELECT avg(length) FROM files WHERE row IS NOT NULL").fetchone()
+        return float(average[0] or 0)
 
     def children(self, folder: str) -> list[str]:
         """Return the paths of the files directly in `folder`."""
         query = "SELECT path FROM files WHERE path > ? AND path < ? AND instr(substr(path, ?), '/') = 0"
-        # "" stands for the whole: all paths are greater, and none is greater than the greatest letter.
+        # "" is the root: all paths are greater than "", and less than the greatest character.
         values = (folder + "/", folder + "0", len(folder) + 2) if folder else ("", "\U0010ffff", 1)
         return [path for (path,) in self.connection.execute(query, values)]
 
     def put(self, entries: Sequence[Entry], *, new: bool = False) -> None:
-        """Insert or replace files; `new` says that none of them is known."""
+        """Insert or replace files; `new` says that none of them is in the catalog yet."""
         if not new:
-            self._forget_beside([(entry.path,) for entry in entries])
+            self._forget_details([(entry.path,) for entry in entries])
         self.connection.executemany(_INSERT, map(_row_values, entries))
-        tags = [(e.row, tag) for e in entries for tag in e.tags]
+        tags = [(entry.row, tag) for entry in entries for tag in entry.tags]
         self.connection.executemany("INSERT OR IGNORE INTO row_tags VALUES (?, ?)", tags)
         row_details.put_names(
             self.connection,
@@ -328,7 +330,7 @@ class Catalog:
         )
 
     def fade(self, day: int) -> None:
-        """Give every entry the confidence that it has on a day (since 1970, UTC): 0.01 less for each month unvalidated."""
+        """Set every entry's confidence as of a day (since 1970, UTC): 0.01 less for each month without validation."""
         faded = f"max(0, full - {DECAY_LOSS} * max(0, (? - anchor) / {DECAY_MONTH}))"
         query = (
             f"UPDATE files SET confidence = {faded} WHERE type = ? AND pinned = 0 AND confidence != {faded}"  # noqa: S608
@@ -336,22 +338,22 @@ class Catalog:
         self.connection.execute(query, (day, SEMANTIC, day))
 
     def touch(self, stamps: Iterable[tuple[int, int, int, int, str]]) -> None:
-        """Update (mtime_ns, size, inode, seen_ns, path) of files whose bytes are the same."""
+        """Update (mtime_ns, size, inode, seen_ns, path) of files whose bytes are unchanged."""
         query = "UPDATE files SET mtime_ns = ?, size = ?, inode = ?, seen_ns = ? WHERE path = ?"
         self.connection.executemany(query, stamps)
 
     def remove(self, paths: Sequence[str]) -> None:
         """Forget files."""
         values = [(path,) for path in paths]
-        self._forget_beside(values)
+        self._forget_details(values)
         self.connection.executemany("DELETE FROM files WHERE path = ?", values)
 
-    def _forget_beside(self, paths: Sequence[tuple[str]]) -> None:
-        for statement in _DELETE_BESIDE:
+    def _forget_details(self, paths: Sequence[tuple[str]]) -> None:
+        for statement in _DELETE_DETAILS:
             self.connection.executemany(statement, paths)
 
     def paths_of(self, ids: Sequence[str]) -> set[str]:
-        """Return the files of these entries, and of those that they were folded into."""
+        """Return the files of these entries, and of those into which they were folded."""
         found = {row[0] for row in self.where_in("SELECT path FROM files", "id", ids)}
         query = "SELECT path FROM row_merged JOIN files USING (row)"
         return found | {row[0] for row in self.where_in(query, "row_merged.id", ids)}
@@ -362,29 +364,29 @@ class Catalog:
         return [path for (path,) in self.connection.execute(query, (mark,))]
 
     def paths_relating(self, kind: str, lore_id: str) -> list[str]:
-        """Return the files of entries that name an entry in a relation of this kind."""
+        """Return the files of entries that have a relation of this kind to an entry."""
         query = "SELECT path FROM row_relations JOIN files USING (row) WHERE row_relations.id = ? AND kind = ? ORDER BY path"
         return [path for (path,) in self.connection.execute(query, (lore_id, kind))]
 
     def owners(self) -> dict[str, str]:
-        """Return which entry the judgements count for of one that was folded into another and exists here, or into several.
+        """Return the entry that gets the judgements of each entry that was folded and exists again, or into several.
 
-        That is itself if it exists again, else the oldest of those that took it in.
+        That is the entry itself if it exists again, else the oldest of those into which it was folded.
         """
         several = (
             "SELECT row_merged.id, min(files.id) FROM row_merged JOIN files USING (row)"
             " GROUP BY row_merged.id HAVING count(DISTINCT files.id) > 1"
         )
         found = dict(self.connection.execute(several).fetchall())
-        there = "SELECT DISTINCT row_merged.id FROM row_merged JOIN files ON files.id = row_merged.id"
-        return found | {one: one for (one,) in self.connection.execute(there)}
+        existing = "SELECT DISTINCT row_merged.id FROM row_merged JOIN files ON files.id = row_merged.id"
+        return found | {lore_id: lore_id for (lore_id,) in self.connection.execute(existing)}
 
     def ids_of(self, paths: Sequence[str]) -> set[str]:
         """Return the ids of the entries in these files."""
         return {row[0] for row in self.where_in("SELECT id FROM files", "path", paths) if row[0]}
 
     def present(self, ids: Sequence[str]) -> set[str]:
-        """Return those of the ids that some file has."""
+        """Return the ids among `ids` that some file has."""
         return {row[0] for row in self.where_in("SELECT id FROM files", "id", ids)}
 
     def duplicate_ids(self) -> list[str]:
@@ -393,19 +395,19 @@ class Catalog:
         return [lore_id for (lore_id,) in self.connection.execute(query)]
 
     def shadow_duplicates(self, ids: Iterable[str]) -> None:
-        """Where several files have one id, give it to the first path in order; the others are shadowed."""
+        """Give an id that several files have to the first path in order; the others are shadowed."""
         self.connection.executemany(
             "UPDATE files SET shadowed = (path != (SELECT min(path) FROM files WHERE id = ?)) WHERE id = ?",
             [(lore_id, lore_id) for lore_id in ids],
         )
 
     def hits(self, rows: Sequence[int]) -> list[Hit]:
-        """Return the lines of these rows that are entries and not shadowed, in no order."""
+        """Return the lines of these rows, without shadowed ones, in no order."""
         query = f"SELECT {_HIT} FROM files"  # noqa: S608
         return [*map(_hit, self.where_in(query, "shadowed = 0 AND row", rows))]
 
     def tokens(self, rows: Sequence[int]) -> dict[int, bytes]:
-        """Return the tokens of these rows, as far as there are any."""
+        """Return the tokens of those of these rows that have any."""
         return row_details.tokens(self.connection, rows)
 
     def linked(self, rows: Sequence[int]) -> list[Link]:
@@ -420,7 +422,7 @@ class Catalog:
     def select_packed(
         self, columns: Sequence[str], where: str, values: Sequence[object] = (), tail: str = ""
     ) -> tuple[list[str], list[bytes]]:
-        """Return ids and these columns alone, packed by `marshal`: a fifth of the memory of lines."""
+        """Return ids, and only these columns, packed by `marshal`: a fifth of the memory of hits."""
         query = f"SELECT id, {', '.join(columns)} FROM files WHERE row IS NOT NULL AND shadowed = 0 AND ({where}) {tail}"  # noqa: S608
         ids, packed = list[str](), list[bytes]()
         for lore_id, *line in self.connection.execute(query, tuple(values)):
@@ -429,13 +431,13 @@ class Catalog:
         return ids, packed
 
     def texts(self, statuses: Sequence[str]) -> list[Text]:
-        """Return the entries with one of these statuses, by id: the oldest first."""
+        """Return the entries with one of these statuses, by id (oldest first)."""
         query = "SELECT id, path, category, row, digest, text_digest FROM files"
         lines = self.where_in(query, "shadowed = 0 AND row IS NOT NULL AND status", statuses)
         return [*map(_text, sorted(lines))]
 
     def select_rows(self, where: str, values: Sequence[object]) -> list[int]:
-        """Return the rows of entries that meet such a condition."""
+        """Return the rows of entries that meet a condition written in Engram's code."""
         query = f"SELECT row FROM files WHERE row IS NOT NULL AND shadowed = 0 AND ({where})"  # noqa: S608
         return [row for (row,) in self.connection.execute(query, tuple(values))]
 
@@ -445,7 +447,7 @@ class Catalog:
         return int(self.connection.execute(query, tuple(values)).fetchone()[0])
 
     def count_rows(self, before: int | None = None) -> int:
-        """Count the texts (whose rows are below `before`), including those of shadowed duplicates."""
+        """Count the texts with rows below `before` (None: all), including those of shadowed duplicates."""
         query = "SELECT count(row) FROM files WHERE ? IS NULL OR row < ?"
         return int(self.connection.execute(query, (before, before)).fetchone()[0])
 
@@ -460,7 +462,7 @@ class Catalog:
         return dict(self.connection.execute(query))
 
     def sum_of_lines(self) -> int:
-        """Return a number that differs after each change of a file, but not after a mere check of all of them."""
+        """Return a number that changes with each change of a file, but not with a mere check of all files."""
         query = "SELECT count(*) + coalesce(sum(line_check + (mtime_ns & 4294967295) + size), 0) FROM files"
         return int(self.connection.execute(query).fetchone()[0])
 
@@ -470,9 +472,9 @@ class Catalog:
         return self.connection.execute(query).fetchall()
 
     def problems(self) -> list[Problem]:
-        """Return files that cannot be recalled, and why, by path; shadowed duplicates among them."""
-        bad = self.connection.execute("SELECT path, line, error, hint FROM files WHERE error IS NOT NULL")
-        found = [Problem(path, line or 0, error, hint or "") for path, line, error, hint in bad]
+        """Return the files that cannot be recalled with the reason, by path; shadowed duplicates are among them."""
+        failed = self.connection.execute("SELECT path, line, error, hint FROM files WHERE error IS NOT NULL")
+        found = [Problem(path, line or 0, error, hint or "") for path, line, error, hint in failed]
         duplicates = self.connection.execute("SELECT path, id FROM files WHERE shadowed > 0")
         found += [
             Problem(
@@ -483,7 +485,7 @@ class Catalog:
         return sorted(found)
 
     def where_in(self, query: str, column: str, values: Sequence[object]) -> Iterator[tuple]:  # type: ignore[type-arg]
-        """Yield the lines of a query without conditions for which a column (or a condition before it) has one of the values."""
+        """Yield the lines of a query without WHERE whose column has one of the values; `column` may begin with conditions."""
         for start in range(0, len(values), 500):
             part = values[start : start + 500]
             yield from self.connection.execute(
@@ -496,22 +498,23 @@ def _row_values(entry: Entry) -> tuple[Any, ...]:
     return (*values, line_check(values, entry.tags, row_details.names(entry.lore, entry.markup)))
 
 
-def line_check(values: tuple[Any, ...], tags: Iterable[str], named: Iterable[str]) -> int:
-    """Return the check number of a file's line, its tags and what it names."""
-    import zlib  # only writing needs it
+def line_check(values: tuple[Any, ...], tags: Iterable[str], names: Iterable[str]) -> int:
+    """Return the check number of a file's line, its tags and the names in it (in the form of `row_details.names`)."""
+    import zlib  # needed only for writing
 
-    # Format 2 of marshal is the last in which equal values always give equal bytes. What fades is not of the file.
+    # Confidence that decays depends on the day, not on the file.
     confidence = None if values[_FULL] is not None else values[_CONFIDENCE]
-    kept = (*values[_SEEN:_CONFIDENCE], confidence, *values[_CONFIDENCE + 1 :])
-    return zlib.crc32(marshal.dumps((values[0], kept, sorted(set(tags)), sorted(named)), 2))
+    content = (*values[_SEEN:_CONFIDENCE], confidence, *values[_CONFIDENCE + 1 :])
+    # Format 2 of marshal is the last in which equal values always give equal bytes.
+    return zlib.crc32(marshal.dumps((values[0], content, sorted(set(tags)), sorted(names)), 2))
 
 
 def _values(entry: Entry) -> tuple[object, ...]:
     stamp = (entry.path, *entry.stamp, entry.digest, entry.seen_ns)
     lore, problem = entry.lore, entry.problem
     if lore is None:
-        trouble = (problem.message, problem.line, problem.hint) if problem else ("", 0, "")
-        return (*stamp, *trouble, *(None,) * (len(COLUMNS) - len(stamp) - 3))
+        error = (problem.message, problem.line, problem.hint) if problem else ("", 0, "")
+        return (*stamp, *error, *(None,) * (len(COLUMNS) - len(stamp) - 3))
     return (
         *stamp, None, None, None, lore.id, entry.row, entry.text_digest, entry.vector_check, int(entry.adopted),
         lore.title, lore.category, lore.type, lore.status, lore.thousandths, lore.validation_count,
@@ -523,17 +526,15 @@ def _values(entry: Entry) -> tuple[object, ...]:
 
 
 def _before_decay(lore: Lore) -> tuple[int | None, ...]:
-    """Return confidence and anchor of decay, how many accounts the file has, and what this clone believes."""
+    """Return the columns `full`, `anchor`, `accounts`, `believed` and `modest`."""
     tally = lore.tally
     if tally is None:
         return None, None, len(lore.votes), None, None
-    believed, modest = (None if one == tally.full else one for one in (tally.believed, tally.modest))
+    believed, modest = (None if value == tally.full else value for value in (tally.believed, tally.modest))
     return tally.full, tally.anchor, len(lore.votes), believed, modest
 
 
-# Texts whose vectors are still missing: in the catalog a mark replaces the check number of their vectors.
-
-WAITING = -1
+WAITING = -1  # replaces the check number of vectors that are still missing
 
 
 class Waiting(NamedTuple):
@@ -545,36 +546,36 @@ class Waiting(NamedTuple):
 
 
 def waiting(catalog: Catalog, after: int, most: int) -> list[Waiting]:
-    """Return the first such texts beyond row `after`."""
+    """Return the first texts without vectors beyond row `after`, at most `most`."""
     query = "SELECT row, path, text_digest FROM files WHERE vector_check = ? AND row > ? ORDER BY row LIMIT ?"
     return [Waiting._make(line) for line in catalog.connection.execute(query, (WAITING, after, most))]
 
 
 def count_waiting(catalog: Catalog) -> int:
-    """Count such texts."""
+    """Count the texts without vectors."""
     query = "SELECT count(*) FROM files WHERE vector_check = ?"
     return int(catalog.connection.execute(query, (WAITING,)).fetchone()[0])
 
 
 def set_vector_checks(catalog: Catalog, checks: Mapping[int, int]) -> None:
-    """Set the check numbers of vectors, by row, in otherwise unchanged lines."""
+    """Set the check numbers of vectors, by row; the lines are otherwise unchanged."""
     rows = list(checks)
-    tags, named = dict[int, list[str]](), dict[int, list[str]]()
+    tags, names = dict[int, list[str]](), dict[int, list[str]]()
     for row, tag in catalog.where_in("SELECT row, tag FROM row_tags", "row", rows):
         tags.setdefault(row, []).append(tag)
-    for row, other in catalog.where_in(row_details.NAMES, "row", rows):
-        named.setdefault(row, []).append(other)
+    for row, name in catalog.where_in(row_details.NAMES, "row", rows):
+        names.setdefault(row, []).append(name)
     query = f"SELECT {', '.join(COLUMNS)} FROM files"  # noqa: S608
     for line in list(catalog.where_in(query, "row", rows)):
         row = line[_ROW]
         values = (*line[:_CHECK], checks[row], *line[_CHECK + 1 :])
         update = "UPDATE files SET vector_check = ?, line_check = ? WHERE row = ?"
-        check = line_check(values, tags.get(row, ()), named.get(row, ()))
+        check = line_check(values, tags.get(row, ()), names.get(row, ()))
         catalog.connection.execute(update, (checks[row], check, row))
 
 
 def file_uri(path: str, query: str) -> str:
-    """Return the address by which SQLite opens the file at `path` with the options in `query`."""
+    """Return the URI by which SQLite opens the file at `path` with the options in `query`."""
     for mark, code in (("%", "%25"), ("?", "%3f"), ("#", "%23")):
         path = path.replace(mark, code)
     return f"file:{path}?{query}"

@@ -1,4 +1,4 @@
-"""Damage of the index, told apart from bugs: what SQLite, tantivy and the vector file raise for broken files."""
+"""Damage of the index, as distinct from bugs: the exceptions of SQLite, tantivy and the vector file for broken files."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class IndexUnavailableError(StoreError):
 def damage_noticed() -> Iterator[None]:
     """Convert the exceptions of a broken index to DamagedIndexError, those of a full disk to IndexUnavailableError.
 
-    tantivy reports broken files as ValueError or as a pyo3 PanicException, which is a BaseException that `except
-    Exception` misses; SQLite gives a value of another type, or none, if a page was changed.
+    tantivy reports broken files as ValueError or as a pyo3 PanicException, a BaseException that `except Exception`
+    misses; SQLite returns a value of another type, or none, if a page was changed.
     """
     try:
         yield
@@ -45,10 +45,10 @@ def damage_noticed() -> Iterator[None]:
             raise _unavailable(str(error)) from error
         raise DamagedIndexError(f"catalog: {error}") from error
     except OSError as error:
-        raise _of_files(error) from error
+        raise _convert_os_error(error) from error
     except (ValueError, TypeError, AttributeError, LookupError, ArithmeticError, EOFError) as error:
         text = str(error)
-        if "PermissionDenied" in text:  # which tantivy puts into a dump of its own error, as the words below
+        if "PermissionDenied" in text:  # like the words below, part of tantivy's dump of its own error
             raise DamagedIndexError("no permission to read part of its words") from error
         if any(word in text for word in ("LockBusy", "No space", "Read-only")):
             raise _unavailable(text) from error
@@ -60,15 +60,17 @@ def damage_noticed() -> Iterator[None]:
 
 
 def is_refused(error: sqlite3.Error) -> bool:
-    """Tell whether the system or another process refused what SQLite wanted, which says nothing about its file."""
+    """Return whether the system or another process refused an operation of SQLite, which says nothing about its file."""
     name = getattr(error, "sqlite_errorname", None) or ""
-    if name.startswith(("SQLITE_IOERR_SHM", "SQLITE_IOERR_WRITE")):  # no room for the files beside it
+    if name.startswith(
+        ("SQLITE_IOERR_SHM", "SQLITE_IOERR_WRITE")
+    ):  # no room for the files beside the database
         return True
     return any(word in str(error) for word in ("locked", "readonly", "full", "unable to open", "busy"))
 
 
-def _of_files(error: OSError) -> StoreError:
-    """Return the error for a file that is missing, a folder, or unreadable, which requires a rebuild of the index."""
+def _convert_os_error(error: OSError) -> StoreError:
+    """Return DamagedIndexError for a file that is missing, a folder, or unreadable; else IndexUnavailableError."""
     name = error.filename
     if isinstance(error, FileNotFoundError):
         return DamagedIndexError(f"missing: {name}")
@@ -76,13 +78,13 @@ def _of_files(error: OSError) -> StoreError:
         return DamagedIndexError(f"a folder stands where a file belongs: {name}")
     if isinstance(error, PermissionError) and os.path.isfile(name or "") and not os.access(name, os.R_OK):
         return DamagedIndexError(f"no permission to read {name}")
-    if error.errno is None and "No space" not in str(error):  # shutil's list of what it could not copy
+    if error.errno is None and "No space" not in str(error):  # shutil's list of the files it could not copy
         return DamagedIndexError("some of its files cannot be read")
     return _unavailable(error.strerror or str(error))
 
 
 def check_vectors(folder: str, dimensions: int, rows: int, slots: int) -> None:
-    """Raise ValueError unless the vector files hold at least so many rows and vectors.
+    """Raise ValueError unless the vector files hold at least this many rows and vectors.
 
     Reading a mapping past a file's end kills the process, so this is also checked when an index is opened.
     """

@@ -1,9 +1,9 @@
-"""What the word index does not know yet: new texts, scored here as tantivy scores them, and texts that are gone.
+"""Changes that are not yet in the word index: new texts, scored here as tantivy scores them, and removed texts.
 
 A commit of tantivy writes, syncs and opens a dozen files, which takes 20 to 60 ms however small it is. So a few changes wait
-in the catalog, in whose transaction they are; the writer folds them into the word index when there are more than `MOST`,
-or when tantivy's scores, which know only its own average length, would be off. A store of up to `MOST` texts has nothing
-else. Scores are those of one index of all texts: to five digits where nothing is folded yet, else within `_TOLERANCE`.
+in the catalog, written in its transaction; the writer folds them into the word index when there are more than `MOST`, or
+when they would skew tantivy's scores, which use only its own average length. A store of up to `MOST` texts has only the
+delta. Scores equal those of a single index of all texts: to five digits if nothing is folded yet, else within `_TOLERANCE`.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable, Mapping, Sequence
 
-MOST = 128  # changes that wait
-_TOLERANCE = 0.02  # of the average length of a text, which tantivy's scores are made with
+MOST = 128  # changes
+_TOLERANCE = 0.02  # of the average length of a text, which tantivy's scores depend on
 
-K1, B = 1.2, 0.75  # of BM25; tantivy's
+K1, B = 1.2, 0.75  # tantivy's parameters of BM25
 _EXACT_LENGTHS = 24
 _MANTISSA = 8
 
@@ -31,7 +31,7 @@ CREATE TABLE stale (row INTEGER PRIMARY KEY);
 
 
 class Indexed(NamedTuple):
-    """What the word index holds: rows below `rows`, so many documents (deleted ones included), of this average length."""
+    """The contents of the word index: rows below `rows`, the number of documents (with deleted ones), their average length."""
 
     rows: int = 0
     documents: int = 0
@@ -39,10 +39,10 @@ class Indexed(NamedTuple):
 
 
 class Delta:
-    """The changes that one generation's word index does not know yet."""
+    """The changes that are not yet in one generation's word index."""
 
     def __init__(self, indexed: Indexed | None = None) -> None:
-        """Begin without changes; `indexed` tells what is in the word index (None: nothing)."""
+        """Begin without changes; `indexed` are the contents of the word index (None: empty)."""
         self.indexed = indexed or Indexed()
         self.stale: frozenset[int] = frozenset()
         self._packed: dict[int, bytes] = {}
@@ -51,7 +51,7 @@ class Delta:
         self._tokens = 0
 
     def load(self, connection: sqlite3.Connection, indexed: Indexed) -> None:
-        """Read what other connections or this one changed."""
+        """Read the changes made by this or other connections."""
         self.indexed = indexed
         rows = {row for (row,) in connection.execute("SELECT row FROM delta")}
         for row in self._packed.keys() - rows:
@@ -74,7 +74,7 @@ class Delta:
 
     @property
     def is_empty(self) -> bool:
-        """Test whether the word index knows everything."""
+        """Whether the word index has everything."""
         return not self._packed and not self.stale
 
     @property
@@ -92,11 +92,11 @@ class Delta:
         return self._texts
 
     def hides(self, row: int) -> bool:
-        """Test whether a row that the word index finds does not count: it is gone, or it is scored here."""
+        """Return whether to ignore a row that the word index finds: it was removed, or is scored here."""
         return row >= self.indexed.rows or row in self.stale
 
     def frequency(self, term: str) -> int:
-        """Count the new texts that have a term."""
+        """Return the number of new texts with a term."""
         return len(self._rows_of(term))
 
     def rows_with(self, terms: Iterable[str]) -> list[int]:
@@ -106,33 +106,34 @@ class Delta:
 
     def rows_close_to(self, term: str) -> list[int]:
         """Return the new texts that have a term one edit away from this one, in order."""
-        known = self._rows if self.texts else {}
-        return sorted({row for other, rows in known.items() if is_one_edit_away(term, other) for row in rows})
+        rows_by_term = self._rows if self.texts else {}
+        return sorted(
+            {row for other, rows in rows_by_term.items() if is_one_edit_away(term, other) for row in rows}
+        )
 
     def average(self) -> float:
         """Return the average length of all texts."""
         documents, average, new = self.indexed.documents, self.indexed.average, len(self.texts)
         return (documents * average + self._tokens) / max(1, documents + new)
 
-    def is_off(self, added: Sequence[Mapping[str, int]]) -> bool:
-        """Test whether the waiting texts and these change the average length so much that tantivy's scores are wrong."""
+    def skews_scores(self, added: Sequence[Mapping[str, int]]) -> bool:
+        """Return whether the waiting texts and these change the average length so much that tantivy's scores are wrong."""
         indexed, number = self.indexed, len(self.texts) + len(added)
         if not indexed.documents:
             return False
         tokens = self._tokens + sum([sum(terms.values()) for terms in added])
-        off = abs(tokens - number * indexed.average)
-        return off > _TOLERANCE * indexed.average * (indexed.documents + number)
+        difference = abs(tokens - number * indexed.average)
+        return difference > _TOLERANCE * indexed.average * (indexed.documents + number)
 
     def boost(self, idf: float, indexed_idf: float) -> float:
-        """Return by what a term's score in tantivy is to be multiplied, which knows only its own documents.
+        """Return the factor that corrects tantivy's score of a term, which takes only its own documents into account.
 
-        Its idf is exact then; the average length is for a text of that length which has the term once.
+        It makes the idf exact; the average length only for a text of average length that has the term once.
         """
-        here, all_of_them = self.indexed.average, self.average()
-        return idf / indexed_idf * (1 + K1) / (1 + K1 * (1 - B + B * here / all_of_them))
+        return idf / indexed_idf * (1 + K1) / (1 + K1 * (1 - B + B * self.indexed.average / self.average()))
 
     def scores(self, weights: Mapping[str, float]) -> dict[int, float]:
-        """Return the BM25 score of each new text that has one of these terms, of these idf."""
+        """Return the BM25 score of each new text that has one of these terms, given their idf."""
         average = self.average()
         found: dict[int, float] = {}
         for term, idf in weights.items():
@@ -146,47 +147,47 @@ class Delta:
         return self._rows.get(term, ()) if self.texts else ()
 
 
-def put(connection: sqlite3.Connection, texts: Mapping[int, Mapping[str, int]]) -> None:
-    """Let new texts wait, by row."""
-    import zlib  # only writing needs it
+def add_texts(connection: sqlite3.Connection, texts: Mapping[int, Mapping[str, int]]) -> None:
+    """Add new texts, as terms with their counts by row."""
+    import zlib  # needed only for writing
 
-    packed = {row: marshal.dumps(dict(terms), 2) for row, terms in texts.items()}
-    values = [(row, one, zlib.crc32(one)) for row, one in packed.items()]
+    texts_packed = {row: marshal.dumps(dict(terms), 2) for row, terms in texts.items()}
+    values = [(row, packed, zlib.crc32(packed)) for row, packed in texts_packed.items()]
     connection.executemany("INSERT INTO delta VALUES (?, ?, ?)", values)
 
 
-def drop(connection: sqlite3.Connection, rows: Sequence[int], indexed: Indexed) -> None:
-    """Forget new texts, and note which of the others are gone."""
+def remove_texts(connection: sqlite3.Connection, rows: Sequence[int], indexed: Indexed) -> None:
+    """Remove new texts, and mark those in the word index as stale."""
     connection.executemany("DELETE FROM delta WHERE row = ?", [(row,) for row in rows])
-    gone = [(row,) for row in rows if row < indexed.rows]
-    connection.executemany("INSERT OR IGNORE INTO stale VALUES (?)", gone)
+    stale = [(row,) for row in rows if row < indexed.rows]
+    connection.executemany("INSERT OR IGNORE INTO stale VALUES (?)", stale)
 
 
-def take(connection: sqlite3.Connection) -> tuple[dict[int, dict[str, int]], list[int]]:
-    """Take everything out: the terms of new texts by row, in order, and the rows that are gone."""
+def take_changes(connection: sqlite3.Connection) -> tuple[dict[int, dict[str, int]], list[int]]:
+    """Return all changes and delete them: the terms of new texts by row, in order, and the stale rows."""
     texts = connection.execute("SELECT row, terms FROM delta ORDER BY row").fetchall()
-    gone = [row for (row,) in connection.execute("SELECT row FROM stale ORDER BY row")]
+    stale = [row for (row,) in connection.execute("SELECT row FROM stale ORDER BY row")]
     connection.execute("DELETE FROM delta")
     connection.execute("DELETE FROM stale")
-    return {row: unpack(packed) for row, packed in texts}, gone
+    return {row: unpack(packed) for row, packed in texts}, stale
 
 
-def count(connection: sqlite3.Connection) -> int:
-    """Count the changes that wait."""
+def count_changes(connection: sqlite3.Connection) -> int:
+    """Count the changes."""
     query = "SELECT (SELECT count(*) FROM delta) + (SELECT count(*) FROM stale)"
     return int(connection.execute(query).fetchone()[0])
 
 
 def unpack(packed: bytes) -> dict[str, int]:
-    """Return the terms that `put` packed. Raises ValueError, EOFError or TypeError if they are damaged."""
-    found = marshal.loads(packed)  # noqa: S302  # of this index's own catalog
-    if not isinstance(found, dict):
-        raise TypeError("the terms of a text are no dictionary")
-    return found
+    """Unpack the terms of a text. Raises ValueError, EOFError or TypeError if they are damaged."""
+    terms = marshal.loads(packed)  # noqa: S302  # of this index's own catalog
+    if not isinstance(terms, dict):
+        raise TypeError("the terms of a text are not a dictionary")
+    return terms
 
 
 def bm25_idf(documents: int, frequency: int) -> float:
-    """Return the idf of a term as tantivy has it."""
+    """Return the idf of a term as tantivy computes it."""
     return math.log(1 + (documents - frequency + 0.5) / (frequency + 0.5))
 
 
@@ -200,7 +201,7 @@ def rounded_length(length: int) -> int:
 
 
 def is_one_edit_away(one: str, other: str) -> bool:
-    """Test whether inserting, deleting, replacing or swapping neighbouring characters once makes them equal, or nothing."""
+    """Return whether at most one edit makes the words equal: inserting, deleting, replacing, or swapping neighbours."""
     if abs(len(one) - len(other)) > 1:
         return False
     if one == other:

@@ -1,4 +1,4 @@
-"""The importance of each node of the graph, stored in the catalog until the graph changes."""
+"""The importance of each node of the graph, kept in the catalog until the graph changes."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ if TYPE_CHECKING:
     from engram.adapters.index.catalog import Catalog
 
 _STAMP, _DIGEST = "graph_stamp", "graph_digest"
-_WAIT_MS = 200  # for another process that writes; importance can wait
+_WAIT_MS = 200  # for another writing process; importance is not urgent
 
 
 class RankedGraph(NamedTuple):
-    """The graph of the stored importance: the stamp of its sources, and its own digest ("": nothing is stored)."""
+    """The graph to which the stored importance belongs: the stamp of its sources, and its digest ("": nothing is stored)."""
 
     stamp: str = ""
     digest: str = ""
 
 
 def has_ranks(connection: sqlite3.Connection) -> bool:
-    """Test whether any importance is stored."""
+    """Return whether any importance is stored."""
     return bool(connection.execute("SELECT EXISTS (SELECT 1 FROM ranks)").fetchone()[0])
 
 
@@ -36,7 +36,7 @@ def ranked_graph(catalog: Catalog) -> RankedGraph:
 
 
 def load_ranks(catalog: Catalog, nodes: Sequence[str] | None = None) -> dict[str, float]:
-    """Return the importance of these nodes (None: of all) as far as it is known; an entry's node is its id."""
+    """Return the known importance of these nodes (None: of all); an entry's node is its id."""
     query = "SELECT node, importance FROM ranks"
     return dict(
         catalog.connection.execute(query) if nodes is None else catalog.where_in(query, "node", nodes)

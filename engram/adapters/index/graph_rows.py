@@ -1,4 +1,4 @@
-"""The catalog's data for the graph of a store: active entries that name something, and what they name."""
+"""The catalog's data for the graph of a store: active entries with references, and their targets."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LORE = (
 
 
 class LoreRow(NamedTuple):
-    """An entry that may be a node: its row and what a name may refer to it by."""
+    """An entry that may be a node: its row, and the fields by which a name may refer to it."""
 
     row: int
     id: str
@@ -29,7 +29,7 @@ class LoreRow(NamedTuple):
 
 
 def naming_lore(catalog: Catalog, now: float) -> list[LoreRow]:
-    """Return the active entries that name something or are the target of a relation, by id. `now` in Unix seconds."""
+    """Return the active entries that refer to something or are the target of a relation, by id. `now` in Unix seconds."""
     query = f"{_LORE} AND row IN ({_NAMING}) ORDER BY id"
     return [LoreRow._make(line) for line in catalog.connection.execute(query, (now,))]
 
@@ -40,7 +40,7 @@ def all_lore(catalog: Catalog, now: float) -> list[LoreRow]:
 
 
 def own_names(catalog: Catalog) -> dict[int, tuple[str, ...]]:
-    """Return the names of notes other than titles and paths, by row."""
+    """Return the names of notes besides titles and paths, by row."""
     found: dict[int, tuple[str, ...]] = {}
     for row, name in catalog.connection.execute("SELECT row, name FROM row_names ORDER BY row, name"):
         found[row] = (*found.get(row, ()), name)

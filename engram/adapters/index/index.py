@@ -1,7 +1,7 @@
 """The index as the rest of Engram sees it: the current generation, kept in step with other processes.
 
-`CURRENT` names the generation in use. Readers keep the one they opened until they look again; a rebuild fills a new
-folder and then swaps `CURRENT`.
+The file `CURRENT` names the generation in use. Readers keep the one they opened until their next `look`; a rebuild fills
+a new folder and then replaces `CURRENT`.
 """
 
 from __future__ import annotations
@@ -30,21 +30,20 @@ if TYPE_CHECKING:
     from engram.adapters.index.vector_graph import GraphFile
     from engram.adapters.index.vectors import VectorFile
 
-# One generation of the index: a folder with its meta.json, catalog, words and vectors, of one format and one model.
-
-GRAPH = "graph"  # the metadata that names it
+GRAPH = "graph"  # the key of the metadata that names the graph
 _MANAGED = ".managed.json"
 
 
 class Generation:
-    """An open generation. `model` identifies what made the vectors; `dimensions` is 0 without vectors.
+    """An open generation of the index: a folder with meta.json, catalog, words and vectors, of one format and one model.
 
-    `other_model` says that this is not the model it was opened for: its words are still valid, its vectors only for
-    that other model. `waiting` is the number of texts without vectors.
+    `model` identifies the model that made the vectors; `dimensions` is 0 without vectors. `other_model` says that this is
+    not the model it was opened for: its words are still valid, its vectors only for that other model. `waiting` is the
+    number of texts without vectors.
     """
 
     def __init__(self, folder: str, model: str, dimensions: int, *, create: bool = False) -> None:
-        """Open or create. Raises DamagedIndexError, also for another format."""
+        """Open or create a generation. Raises DamagedIndexError, also for another format."""
         self.folder = folder
         self.model = model
         self.dimensions = dimensions
@@ -97,7 +96,7 @@ class Generation:
 
     @property
     def vectors(self) -> VectorFile | None:
-        """The vectors; None in an index of words."""
+        """The vectors; None in an index of words only."""
         if self._vectors is None and self.dimensions:
             from engram.adapters.index.vectors import VectorFile  # not needed for words alone
 
@@ -115,13 +114,13 @@ class Generation:
         return read_graph_file(self._graph)
 
     def reload(self, changed: Collection[str] | None = None) -> None:
-        """Read the metadata of the whole generation again; `changed` are the only files whose lines differ."""
-        self.version = self.catalog.version()  # first: a change while the rest is read shows next time
+        """Read the metadata of the whole generation again; if `changed` is given, only the lines of those files differ."""
+        self.version = self.catalog.version()  # first, so that a change during the rest is seen next time
         with self.catalog.snapshot():
             self._reload(changed)
 
     def follow(self) -> bool:
-        """Read again what another process has changed; return whether there was anything."""
+        """Read the changes of other processes; return whether there were any."""
         if self.catalog.version() == self.version:
             return False
         self.reload()
@@ -148,41 +147,41 @@ class Generation:
         self._words_sizes = {
             os.path.join(self._words_folder, name): size
             for name, (size, _) in self._words_files.items()
-            if not name.endswith(".json")  # a running writer records in them what it is about to write
+            if not name.endswith(".json")  # a running writer updates these before it commits
         }
         if self._folders_mark != (mark := meta.get("folders_mark", "")):
             self.folders, self._folders_mark = self.catalog.folders(), mark
         self.delta.load(self.catalog.connection, Indexed(*json.loads(meta.get("indexed", "[]"))))
         self.has_links = row_details.has_links(self.catalog.connection)
         self.has_ranks = graph_ranks.has_ranks(self.catalog.connection)
-        self._renew_stamps(changed)
+        self._update_stamps(changed)
         if self._words is not None and words_stamp != self.words_stamp:
             self.words.reload()
         if self.dimensions:
             check_vectors(self.folder, self.dimensions, self.next_row, self.next_slot)
 
     def ranks(self, nodes: Sequence[str] | None = None) -> Mapping[str, float]:
-        """Return the importance of these nodes of the graph (None: all) as far as it is known; an entry's node is its id."""
+        """Return the known importance of these nodes of the graph (None: all); an entry's node is its id."""
         return graph_ranks.load_ranks(self.catalog, nodes) if self.has_ranks else {}
 
     def save_ranks(self, known: RankedGraph, importance: Mapping[str, float] | None) -> bool:
         """Store the importance of all nodes of a graph (None: unchanged); False if another process is writing."""
         with damage_noticed():
-            kept = graph_ranks.save_ranks(self.catalog, known, importance)
+            is_saved = graph_ranks.save_ranks(self.catalog, known, importance)
             self.has_ranks = graph_ranks.has_ranks(self.catalog.connection)
-        return kept
+        return is_saved
 
     def stamps(self, settled_ns: int) -> list[tuple[str, int, int, int]]:
-        """Return path, mtime (ns), size and inode of each file as it was read; cached until the catalog changes.
+        """Return path, mtime (ns), size and inode of each file when it was last read; cached until the catalog changes.
 
-        The size is -1 if the file was younger than `settled_ns` when it was read: its time proves nothing.
+        The size is -1 if the file was younger than `settled_ns` when it was read: its mtime proves nothing.
         """
         if self._stamps is None or self._stamps[0] != settled_ns:
             self._stamps = settled_ns, {stamp[0]: stamp for stamp in self.catalog.stamps(settled_ns)}
         return [*self._stamps[1].values()]
 
-    def _renew_stamps(self, changed: Collection[str] | None) -> None:
-        """Update the cached stamps of changed files: reading all 10,000 again costs 5 ms."""
+    def _update_stamps(self, changed: Collection[str] | None) -> None:
+        """Update the cached stamps of changed files: reading all of 10,000 again takes 5 ms."""
         if changed is None or self._stamps is None:
             self._stamps = None
             return
@@ -192,13 +191,13 @@ class Generation:
         stamps.update({stamp[0]: stamp for stamp in self.catalog.stamps(settled_ns, list(changed))})
 
     def words_in_step(self) -> bool:
-        """Test whether the word index is the one the catalog was written with (not so if a writer was killed in between)."""
+        """Return whether the word index is the one the catalog was written with; it is not if a writer was killed in between."""
         return self._stamp_on_disk() == self.words_stamp
 
     def check_in_step(self) -> bool:
-        """Test the same; raise DamagedIndexError if the words lack texts that the catalog has.
+        """Return the same as `words_in_step`; raise DamagedIndexError if the words lack texts that the catalog has.
 
-        Call it holding the index lock: a running writer is out of step for a moment, too.
+        Call it holding the index lock: a running writer also is out of step for a moment.
         """
         if self.words_in_step():
             return True
@@ -214,8 +213,10 @@ class Generation:
             return str(json.load(file)["opstamp"])
 
     def _check_words(self) -> None:
-        """Check sizes only: contents are checked by `verify`, which has to read them all."""
-        if not os.path.exists(os.path.join(self._words_folder, "meta.json")):  # an empty one has nothing else
+        """Check sizes only; `verify` checks contents, which means reading them all."""
+        if not os.path.exists(
+            os.path.join(self._words_folder, "meta.json")
+        ):  # the only file of an empty word index
             raise DamagedIndexError("its words are gone")
         wrong = [path for path, size in self._words_sizes.items() if _size(path) != size]
         if wrong and self.words_in_step():
@@ -223,19 +224,19 @@ class Generation:
             raise DamagedIndexError(f"words/{name} has another size than the index recorded")
 
     def note_words(self) -> dict[str, str]:
-        """Return the metadata of the word index as it is on disk: its stamp, and size and checksum of each file."""
+        """Return the metadata of the word index on disk: its stamp, and the size and checksum of each file."""
         before = self._words_files
         files = {}
         for name in sorted(os.listdir(self._words_folder)):
             path = os.path.join(self._words_folder, name)
-            if name in before and not name.endswith(".json"):  # tantivy never writes to these again
+            if name in before and not name.endswith(".json"):  # tantivy writes these once
                 files[name] = before[name]
             elif not name.endswith(".lock"):
                 files[name] = [os.stat(path).st_size, _file_check(path)]
         return {"words_stamp": self._stamp_on_disk(), "words_files": json.dumps(files)}
 
     def verify(self) -> list[str]:
-        """Read everything and return what is damaged (empty: nothing). Takes seconds for 100,000 entries."""
+        """Read everything and return a list of the damage found. Takes seconds for 100,000 entries."""
         from engram.adapters.index.catalog_check import find_damage
 
         found = []
@@ -252,7 +253,7 @@ class Generation:
         return found
 
     def _lists_all_words(self) -> bool:
-        """Whether tantivy's list of its own files is readable and holds all that the catalog knows."""
+        """Whether tantivy's list of its own files is readable and has all files that the catalog knows."""
         try:
             with open(os.path.join(self._words_folder, _MANAGED), "rb") as file:
                 listed = json.load(file)
@@ -261,13 +262,13 @@ class Generation:
         return isinstance(listed, list) and {*self._words_files} - {_MANAGED} <= {*map(str, listed)}
 
     def _find_damaged_vectors(self, vectors: VectorFile) -> list[str]:
-        found = self.catalog.vector_checks()
-        checks = [(row, expected) for row, expected, _ in found if expected != WAITING]
-        damaged = set(vectors.damaged(checks, self.next_row, self.next_slot)) if found else set()
-        return [f"vectors.i8: the vectors of {path} are damaged" for row, _, path in found if row in damaged]
+        stored = self.catalog.vector_checks()
+        checks = [(row, expected) for row, expected, _ in stored if expected != WAITING]
+        damaged = set(vectors.damaged(checks, self.next_row, self.next_slot)) if stored else set()
+        return [f"vectors.i8: the vectors of {path} are damaged" for row, _, path in stored if row in damaged]
 
     def _check_graph(self) -> list[str]:
-        """Report a graph with other bytes than were written; one that is gone is made again in the background."""
+        """Report a graph whose bytes differ from what was written; a missing one is made again in the background."""
         file = self.graph_file
         if file is None:
             return []
@@ -290,7 +291,7 @@ def _size(path: str) -> int | None:
 
 
 def _file_check(path: str) -> int:
-    import zlib  # only writing needs it
+    import zlib  # needed only for writing
 
     with open(path, "rb") as file:
         return zlib.crc32(file.read())
@@ -301,10 +302,10 @@ _GENERATION = "generation-"
 
 
 class Index:
-    """The index in one state folder, of one embedding model (`model` "" and 0 dimensions: words only)."""
+    """The index in one state folder, for one embedding model (`model` "" and 0 dimensions: words only)."""
 
     def __init__(self, folder: str, model: str, dimensions: int) -> None:
-        """`folder` is absolute; nothing is opened or created yet."""
+        """Open or create nothing yet; `folder` is an absolute path."""
         self.folder = folder
         self.model = model
         self.dimensions = dimensions
@@ -314,13 +315,13 @@ class Index:
 
     @property
     def generation(self) -> Generation | None:
-        """The generation in use, if there is a good one."""
+        """The open generation, if there is a usable one."""
         return self._generation
 
     def look(self) -> Generation | None:
-        """Follow changes of other processes; return the current generation or None.
+        """Follow changes of other processes; return the current generation, or None if no index is usable.
 
-        None means that there is no usable index; `why_rebuilt` has the reason.
+        `why_rebuilt` then has the reason.
         """
         name = self._current_name()
         if self._generation is not None and os.path.basename(self._generation.folder) != name:
@@ -344,7 +345,7 @@ class Index:
     def may_have_moments(self, root: str) -> bool:
         """Return whether any entry of the store at `root` has a `when`, without opening the whole index.
 
-        True where that cannot be told, as after a change of a folder: whoever brings the index up to date finds out.
+        True if unknown, as after a change of a folder: the next refresh finds out.
         """
         uri = catalog.file_uri(os.path.join(self.folder, self._current_name(), "catalog.db"), "mode=ro")
         try:
@@ -363,16 +364,16 @@ class Index:
             self._condemn(os.path.basename(self._generation.folder), why)
 
     def _condemn(self, name: str, why: str) -> None:
-        """Never open a generation again, and keep other processes from it unless there is a newer one by now."""
+        """Never open a generation again, and keep other processes from it unless there is already a newer one."""
         self.why_rebuilt = why
         self._condemned = name
         self.drop()
         if self._current_name() == name:
-            with suppress(OSError):  # if nothing can be written, at least this process knows
+            with suppress(OSError):  # if nothing can be written, at least this process does not use it
                 os.unlink(os.path.join(self.folder, _CURRENT))
 
     def create(self, token: str) -> Generation:
-        """Create an empty generation that nobody uses yet. Raises IndexUnavailableError."""
+        """Create an empty generation, not in use yet. Raises IndexUnavailableError."""
         folder = os.path.join(self.folder, _GENERATION + token)
         try:
             return Generation(folder, self.model, self.dimensions, create=True)
@@ -414,7 +415,7 @@ class Index:
 
     def _current_name(self) -> str:
         try:
-            # Without a buffer, as every query asks.
+            # Without a buffer: every query reads it.
             with open(os.path.join(self.folder, _CURRENT), "rb", buffering=0) as file:
                 name = file.read().decode().strip()
         except (OSError, UnicodeDecodeError):
@@ -422,7 +423,7 @@ class Index:
         return name if name.startswith(_GENERATION) and os.path.basename(name) == name else ""
 
     def _sweep(self, keep: set[str]) -> None:
-        """Remove old generations; called under the index lock, so none is being filled."""
+        """Remove old generations. Called under the index lock, so none is being filled."""
         for name in os.listdir(self.folder):
             if name.startswith(_GENERATION) and name not in keep:
                 _remove(os.path.join(self.folder, name))
@@ -435,7 +436,7 @@ class Index:
 
 
 def _remove(folder: str) -> None:
-    """Remove a generation's folder, as far as that is possible."""
+    """Remove a generation's folder, as far as possible."""
     import shutil
 
     shutil.rmtree(folder, ignore_errors=True)

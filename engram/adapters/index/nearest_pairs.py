@@ -1,4 +1,4 @@
-"""Pairs of texts near each other: by their vectors, block by block, and by the rare words that they share."""
+"""Pairs of texts near each other: by their vectors, block by block, and by shared rare words."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ if TYPE_CHECKING:
     import numpy
 
 _BLOCK = 1024
-_MOST = 16  # the nearest neighbours of a text: a thousand similar texts must not make half a million pairs
-_JOINED = 60  # pairs considered for the words they share, for each text: the rarest words first
-_COMMON = 10  # words in more than a tenth of the texts (and in more than so many) are ignored
-_LEAST = 4.0  # weight of shared words: one very rare word, or two rather rare ones
+_MOST_NEIGHBOURS = 16  # of a text: a thousand similar texts must not make half a million pairs
+_MOST_JOINED = 60  # pairs by shared words for each text, the rarest words first
+_COMMON = 10  # words in more than a tenth of the texts (and in more than this many) are ignored
+_LEAST_WEIGHT = 4.0  # of shared words: one very rare word, or two rather rare ones
 
 
 class Found(NamedTuple):
-    """Pairs of positions, `one` < `other`, each pair once, in order, and how near they are."""
+    """Pairs of positions, `one` < `other`, each pair once, in order, and the nearness of each."""
 
     one: numpy.ndarray
     other: numpy.ndarray
@@ -25,7 +25,7 @@ class Found(NamedTuple):
 
 
 class Terms(NamedTuple):
-    """The terms of texts: those of text i are `terms[starts[i]:starts[i + 1]]`, as numbers, each once."""
+    """The terms of texts: those of text i are `terms[starts[i]:starts[i + 1]]`, as numbers without duplicates."""
 
     starts: numpy.ndarray
     terms: numpy.ndarray
@@ -59,46 +59,45 @@ def by_words(texts: Terms, fresh: numpy.ndarray) -> Found:
     count = len(texts.starts) - 1
     owners, terms = np.repeat(np.arange(count), np.diff(texts.starts)), texts.terms
     if not fresh.all():
-        asked = np.unique(terms[fresh[owners]])
-        of_them = np.isin(terms, asked)
-        owners, terms = owners[of_them], terms[of_them]
+        is_in_fresh = np.isin(terms, np.unique(terms[fresh[owners]]))
+        owners, terms = owners[is_in_fresh], terms[is_in_fresh]
     order = np.argsort(terms, kind="stable")
     owners = owners[order]
     _, starts, sizes = np.unique(terms[order], return_index=True, return_counts=True)
     wanted = (sizes > 1) & (sizes <= max(_COMMON, count // _COMMON))
     starts, sizes = starts[wanted], sizes[wanted]
     rarest = np.argsort(sizes, kind="stable")
-    joined = np.cumsum(sizes[rarest].astype(np.int64) * (sizes[rarest] - 1) // 2)
-    rarest = rarest[joined <= max(100_000, _JOINED * count)]
+    pair_counts = np.cumsum(sizes[rarest].astype(np.int64) * (sizes[rarest] - 1) // 2)
+    rarest = rarest[pair_counts <= max(100_000, _MOST_JOINED * count)]
     keys, weights = [], []
     for size in np.flatnonzero(np.bincount(sizes[rarest])):  # all words of one frequency at once
         members = owners[starts[rarest][sizes[rarest] == size][:, None] + np.arange(size)]
         for gap in range(1, int(size)):
             one, other = members[:, :-gap].ravel(), members[:, gap:].ravel()
-            news = fresh[one] | fresh[other]
-            keys.append(one[news].astype(np.int64) * count + other[news])
-            weights.append(np.full(int(news.sum()), rarity(int(size), count), np.float32))
+            has_fresh = fresh[one] | fresh[other]
+            keys.append(one[has_fresh].astype(np.int64) * count + other[has_fresh])
+            weights.append(np.full(int(has_fresh.sum()), rarity(int(size), count), np.float32))
     if not keys:
         return _none()
     pairs, place = np.unique(np.concatenate(keys), return_inverse=True)
     total = np.bincount(place.ravel(), np.concatenate(weights)).astype(np.float32)
-    enough = total >= _LEAST
-    one, other = pairs[enough] // count, pairs[enough] % count
+    is_near = total >= _LEAST_WEIGHT
+    one, other = pairs[is_near] // count, pairs[is_near] % count
     lengths = np.diff(texts.starts)
-    return Found(one, other, total[enough] / np.sqrt(lengths[one] * lengths[other]))
+    return Found(one, other, total[is_near] / np.sqrt(lengths[one] * lengths[other]))
 
 
 def frequencies(texts: Terms) -> dict[int, int]:
-    """Return the document frequency of each term."""
+    """Return the number of texts with each term."""
     terms, counts = numpy_module().unique(texts.terms, return_counts=True)
     return dict(zip(terms.tolist(), counts.tolist(), strict=True))
 
 
 def _keep_nearest(cosines: numpy.ndarray, floor: float) -> None:
-    """Blank all but the nearest neighbours in rows that have very many."""
+    """Blank all but the nearest neighbours in rows that have too many."""
     numpy = numpy_module()
-    for row in numpy.flatnonzero((cosines >= floor).sum(axis=1) > _MOST):
-        least = numpy.partition(cosines[row], -_MOST)[-_MOST]
+    for row in numpy.flatnonzero((cosines >= floor).sum(axis=1) > _MOST_NEIGHBOURS):
+        least = numpy.partition(cosines[row], -_MOST_NEIGHBOURS)[-_MOST_NEIGHBOURS]
         cosines[row][cosines[row] < least] = -1
 
 

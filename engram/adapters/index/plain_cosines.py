@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def read_products(path: str, query: Sequence[int], slots: int) -> list[float]:
-    """Multiply the first `slots` vectors of a file with a query, numbers of one byte all of them."""
+    """Multiply the first `slots` vectors of a file with a query; all are vectors of signed bytes."""
     width = len(query)
     with (
         open(path, "rb") as file,
@@ -28,26 +28,26 @@ def read_products(path: str, query: Sequence[int], slots: int) -> list[float]:
 class PlainCosines:
     """The cosines of a query with each of `rows` rows; the best vector of a row counts."""
 
-    def __init__(self, every: list[float], edges: memoryview, scale: float) -> None:
-        """`every` times `scale` is the cosine of each vector; those of row i are `edges[i:i + 2]`."""
-        self._every = every
+    def __init__(self, dot_products: list[float], edges: memoryview, scale: float) -> None:
+        """Take the products of the query with each vector, as `Cosines` does."""
+        self._all = dot_products
         self._edges = edges
         self._scale = scale
         self.rows = len(edges) - 1
 
     def of(self, rows: Sequence[int]) -> list[float]:
         """Return the cosines of these rows."""
-        every, edges, scale = self._every, self._edges, self._scale
-        return [max(every[edges[row] : edges[row + 1]]) * scale for row in rows]
+        values, edges, scale = self._all, self._edges, self._scale
+        return [max(values[edges[row] : edges[row + 1]]) * scale for row in rows]
 
     def largest(self, count: int) -> list[int]:
-        """Return rows in order: the `count` nearest, those that equal the last, and few others."""
-        every, edges, wanted = self._every, self._edges, 2 * count
-        while wanted < len(every):
-            floor = heapq.nlargest(wanted, every)[-1]
-            places = [place for place, value in enumerate(every) if value >= floor]
+        """Return rows in order: the `count` nearest, ties with the last of them, and a few others."""
+        values, edges, wanted = self._all, self._edges, 2 * count
+        while wanted < len(values):
+            floor = heapq.nlargest(wanted, values)[-1]
+            places = [place for place, value in enumerate(values) if value >= floor]
             rows = list(dict.fromkeys([bisect_right(edges, place) - 1 for place in places]))
             if len(rows) >= count:
                 return rows
-            wanted *= 2  # too many vectors are of the same rows
+            wanted *= 2  # too many vectors belong to the same rows
         return list(range(self.rows))

@@ -14,7 +14,7 @@ _QUERY = (
 
 
 class Standing(NamedTuple):
-    """The number of entries: in all, by category and by status (the most first), not adopted, with conflicts."""
+    """Numbers of entries: in total, by category and by status (highest first), not adopted, with conflicts."""
 
     total: int
     by_category: dict[str, int]
@@ -24,7 +24,7 @@ class Standing(NamedTuple):
 
 
 def standing(catalog: Catalog) -> Standing:
-    """Count them."""
+    """Count the entries."""
     categories, statuses, unadopted, conflicts = dict[str, int](), dict[str, int](), 0, 0
     for category, status, adopted, has_conflicts, count in catalog.connection.execute(_QUERY):
         categories[category] = categories.get(category, 0) + count
@@ -32,6 +32,6 @@ def standing(catalog: Catalog) -> Standing:
         unadopted += 0 if adopted else count
         conflicts += count if has_conflicts else 0
     by_category, by_status = (
-        dict(sorted(found.items(), key=lambda one: -one[1])) for found in (categories, statuses)
+        dict(sorted(counts.items(), key=lambda item: -item[1])) for counts in (categories, statuses)
     )
     return Standing(sum(by_status.values()), by_category, by_status, unadopted, conflicts)

@@ -1,7 +1,7 @@
-"""A graph over the vectors of a generation (HNSW, by usearch), which finds near ones without looking at all.
+"""A graph over the vectors of a generation (HNSW, by usearch), which finds near vectors without comparing all of them.
 
-It is a file beside the vectors that may be gone, damaged or behind at any time: then all vectors are searched. The catalog
-says which file counts, of what size and check number, as a damaged one would kill the process that searches it.
+It is a file beside the vectors. If it is missing, damaged or out of date, all vectors are searched. The catalog has the
+name, size and check number of the valid file, since searching a damaged one would kill the process.
 """
 
 from __future__ import annotations
@@ -22,20 +22,22 @@ if TYPE_CHECKING:
 
 _PREFIX, _SUFFIX = "graph-", ".usearch"
 _CONNECTIVITY, _EXPANSION_ADD = 16, 64
-# How many vectors a search looks at, and the share of the nearest that it has to find. The smallest number is taken by which
-# stored vectors find that share of their own neighbours; if none does, the texts have no neighbourhoods (random words), and
-# looking at all is quicker than looking at more. Of a million that takes 15 ms, and no number of visits finds .98 of them.
-_EXPANSIONS, _ENOUGH = (320, 512), 0.98  # stored vectors find more than questions do: .98 to .97
+# The number of vectors that a search visits, and the share of the nearest ones that it must find. The smallest number is used
+# with which stored vectors find that share of their own neighbours. If there is none, the texts have no neighbourhoods (random
+# words), and comparing all is quicker than visiting more. With a million vectors, comparing all takes 15 ms, and no number of
+# visits finds 0.98 of the nearest.
+_EXPANSIONS, _ENOUGH = (320, 512), 0.98  # stored vectors find more than queries do: 0.98 versus 0.97
 _MANY, _EXPANSIONS_OF_MANY, _ENOUGH_OF_MANY = 500_000, (320, 512, 1024), 0.95
 _SAMPLES, _NEIGHBOURS = 64, 48
-_AT_ONCE = 8192  # vectors
-_READ = 1 << 20
+_BATCH = 8192  # vectors
+_READ_BYTES = 1 << 20
 
 
 class GraphFile(NamedTuple):
-    """A graph as the catalog knows it: file name, bytes, check number (CRC-32), and how many vectors it was made from.
+    """A graph as recorded in the catalog: file name, bytes, check number (CRC-32), and the number of its vectors.
 
-    `expansion` is how many a search looks at; 0 says that the graph found too few of the nearest and was not kept.
+    `expansion` is the number of vectors that a search visits; 0 says that the graph found too few of the nearest and was
+    not kept.
     """
 
     name: str
@@ -45,12 +47,12 @@ class GraphFile(NamedTuple):
     expansion: int
 
     def packed(self) -> str:
-        """Return this as the metadata of a catalog."""
+        """Format this for the metadata of a catalog."""
         return json.dumps(self)
 
 
 def read_graph_file(packed: str) -> GraphFile | None:
-    """Return what `GraphFile.packed` made; None for "" and anything else."""
+    """Parse the result of `GraphFile.packed`; None for "" and anything else."""
     try:
         name, *numbers = json.loads(packed or "null")
         found = GraphFile(str(name), *map(int, numbers))
@@ -60,7 +62,7 @@ def read_graph_file(packed: str) -> GraphFile | None:
 
 
 def is_there(folder: str, file: GraphFile) -> bool:
-    """Test whether the file of a graph has its size."""
+    """Return whether the file of a graph exists and has its size."""
     try:
         return os.stat(os.path.join(folder, file.name)).st_size == file.size
     except OSError:
@@ -68,7 +70,7 @@ def is_there(folder: str, file: GraphFile) -> bool:
 
 
 def is_whole(folder: str, file: GraphFile) -> bool:
-    """Test whether the file of a graph has the bytes that were written (reads all of it)."""
+    """Return whether the file of a graph has the bytes that were written (reads all of it)."""
     try:
         return is_there(folder, file) and _check(os.path.join(folder, file.name)) == file.check
     except OSError:
@@ -76,13 +78,13 @@ def is_whole(folder: str, file: GraphFile) -> bool:
 
 
 def remove_graph(folder: str, file: GraphFile) -> None:
-    """Remove the file of a damaged graph: who makes graphs sees that there is none."""
+    """Remove the file of a damaged graph, so that another is made."""
     with contextlib.suppress(OSError):
         os.unlink(os.path.join(folder, file.name))
 
 
 def remove_graphs(folder: str, keep: str = "") -> None:
-    """Remove the files of graphs, those of killed processes too; who has one mapped keeps it."""
+    """Remove the files of graphs, including those of killed processes; a process that has one mapped keeps it."""
     for name in os.listdir(folder):
         if name.startswith(_PREFIX) and name != keep:
             with contextlib.suppress(OSError):
@@ -93,7 +95,7 @@ class VectorGraph:
     """An open graph; its file is mapped."""
 
     def __init__(self, folder: str, file: GraphFile, width: int) -> None:
-        """Check the file and map it. Raises ValueError if it is not whole, or of vectors of another length."""
+        """Check the file and map it. Raises ValueError if it is damaged, or its vectors have another length."""
         from usearch.index import Index
 
         self.file = file
@@ -105,7 +107,7 @@ class VectorGraph:
             raise ValueError(f"{file.name} is of another kind")
         index.expansion_search = file.expansion  # type: ignore[misc] # it has a setter
         self._index = index
-        self._lock = threading.Lock()  # usearch gives each search of one thread the same working memory
+        self._lock = threading.Lock()  # all single-threaded searches of usearch share one working memory
 
     @property
     def is_usable(self) -> bool:
@@ -123,34 +125,36 @@ class VectorGraph:
 def make_graph(
     folder: str, vectors: numpy.ndarray, token: str, before: GraphFile | None, threads: int
 ) -> GraphFile:
-    """Make the graph of `vectors` (int8, n x d) and sync it to disk; return what the catalog is to know of it.
+    """Make the graph of `vectors` (int8, n x d) and sync it to disk; return its record for the catalog.
 
-    One of the first vectors of these, `before`, is continued if it is whole. `token` makes the name unique. Raises OSError.
+    An undamaged graph `before`, of the first of these vectors, is extended. `token` makes the name unique. Raises OSError.
     """
     np = numpy_module()
     index = _open_graph(folder, before, vectors.shape[1])
     first = before.slots if before is not None and len(index) else 0
-    for start in range(first, len(vectors), _AT_ONCE):
-        part = vectors[start : start + _AT_ONCE]
-        filled = np.flatnonzero(part.any(axis=1))  # those of deleted rows are zeros, which have no direction
+    for start in range(first, len(vectors), _BATCH):
+        part = vectors[start : start + _BATCH]
+        filled = np.flatnonzero(
+            part.any(axis=1)
+        )  # vectors of deleted rows are zeros, which have no direction
         if len(filled):
             index.add((filled + start).astype(np.uint64), np.ascontiguousarray(part[filled]), threads=threads)
     name = f"{_PREFIX}{token}{_SUFFIX}"
-    expansion = _expansion(index, vectors)
+    expansion = _find_expansion(index, vectors)
     if not expansion:
         return GraphFile(name, 0, 0, len(vectors), 0)
     path = os.path.join(folder, name)
     try:
         index.save(path)
-    except RuntimeError as error:  # usearch has no type for a full disk
+    except RuntimeError as error:  # usearch has no specific error for a full disk
         raise OSError(f"{path}: {error}") from error
     with open(path, "rb") as file:
         os.fsync(file.fileno())
     return GraphFile(name, os.stat(path).st_size, _check(path), len(vectors), expansion)
 
 
-def _expansion(index: Index, vectors: numpy.ndarray) -> int:
-    """Return how many vectors a search has to look at to find enough of the nearest; 0 if none of the tried ones does."""
+def _find_expansion(index: Index, vectors: numpy.ndarray) -> int:
+    """Return the number of vectors that a search must visit to find enough of the nearest; 0 if no tried number does."""
     np = numpy_module()
     step = max(1, len(vectors) // _SAMPLES)
     samples = [vector for vector in vectors[::step] if vector.any()]
@@ -171,10 +175,10 @@ def _expansion(index: Index, vectors: numpy.ndarray) -> int:
 
 
 def _open_graph(folder: str, before: GraphFile | None, width: int) -> Index:
-    """Return a graph to continue, or an empty one."""
+    """Return the graph to extend, or an empty one."""
     if "engram.adapters.embed.onnx_encoder" in sys.modules and "usearch.compiled" not in sys.modules:
         with contextlib.suppress(ImportError):
-            import onnxruntime  # noqa: F401 - behind usearch its import would end the process; see that module
+            import onnxruntime  # noqa: F401 - imported after usearch it would end the process; see that module
     from usearch.index import Index
 
     if before is not None and is_whole(folder, before):
@@ -194,6 +198,6 @@ def _open_graph(folder: str, before: GraphFile | None, width: int) -> Index:
 def _check(path: str) -> int:
     check = 0
     with open(path, "rb") as file:
-        while part := file.read(_READ):
+        while part := file.read(_READ_BYTES):
             check = zlib.crc32(part, check)
     return check

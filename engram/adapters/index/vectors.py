@@ -1,9 +1,9 @@
-"""The vectors: for each row one or several int8 vectors in one flat file; the best one counts.
+"""The vectors: one or several int8 vectors for each row, in one flat file; the best one counts.
 
-All are looked at, or those that a graph over many of them finds (`vector_graph`) and those that came after it.
+A search compares all of them, or, if there is a graph (`vector_graph`), those it finds and those newer than it.
 
-`vectors.i8` holds the vectors, `starts.u32` for each row the number of its first one. Both only grow; the vectors of a
-row that is no longer used are zeroed and match nothing. Rounding a unit vector to int8 moves its cosines by about 0.001
+`vectors.i8` holds the vectors, `starts.u32` the number of each row's first vector. Both only grow; the vectors of a
+row no longer in use are zeroed and match nothing. Rounding a unit vector to int8 changes its cosines by about 0.001
 and halves the file and the time of a scan.
 """
 
@@ -30,30 +30,33 @@ if TYPE_CHECKING:
     from engram.adapters.index.vector_graph import GraphFile, VectorGraph
 
 _SCALE = 224.0
-_AT_ONCE, _BLOCK = 64, 1024  # queries and vectors that fit into a processor's cache
+_QUERY_BLOCK, _BLOCK = 64, 1024  # queries and vectors that fit into a processor's cache
+_SECOND_QUERY = 2
+_GROUP = 64
+_FEW_OF = 16  # if more than one vector in this many is wanted, comparing all is quicker
 
 
 class VectorFile:
     """The vectors of one generation, of `dimensions` int8 numbers each."""
 
     def __init__(self, folder: str, dimensions: int) -> None:
-        """Open nothing until it is needed: a words-only query never loads numpy."""
+        """Open nothing yet: a query of words only never loads numpy."""
         self.folder = folder
         self.path = os.path.join(folder, VECTORS)
         self.starts_path = os.path.join(folder, STARTS)
         self.dimensions = dimensions
         self.graph_file: GraphFile | None = None  # the graph that the catalog names
         self._graph: VectorGraph | None = None
-        self._opening: threading.Thread | None = None
-        self._tried: GraphFile | None = None  # the graph that was opened last, or could not be
-        self._asked = 0
+        self._opener: threading.Thread | None = None
+        self._tried: GraphFile | None = None  # the last graph that was opened, or failed to open
+        self._queries = 0
         self._vectors: numpy.ndarray | None = None
         self._edges: numpy.ndarray | None = None
 
     def write(self, row: int, slot: int, vectors: numpy.ndarray, counts: Sequence[int]) -> list[int]:
-        """Store the vectors (sum(counts) x dimensions) of rows from `row` on, from place `slot` on.
+        """Store the vectors (sum(counts) x dimensions) of rows from `row` on, at places from `slot` on.
 
-        Row `row + i` gets the next `counts[i]` of them. Returns a check number for each row.
+        Row `row + i` gets the next `counts[i]` of them. Returns the check number of each row.
         """
         numpy = numpy_module()
         data = memoryview(quantise(vectors).tobytes())
@@ -64,15 +67,15 @@ class VectorFile:
         return [zlib.crc32(data[start:end]) for start, end in pairwise(edges)]
 
     def overwrite(self, vectors: Mapping[int, numpy.ndarray], total: int, slots: int) -> dict[int, int]:
-        """Overwrite the vectors of rows (as many as each row has); return their check numbers by row.
+        """Overwrite the vectors of rows; return their check numbers by row.
 
         Raises ValueError if a row has another number of vectors.
         """
         edges = self.edges(total, slots)
         checks = {}
         with open(self.path, "r+b") as file:
-            for row, found in vectors.items():
-                data = quantise(found.copy()).tobytes()
+            for row, replacement in vectors.items():
+                data = quantise(replacement.copy()).tobytes()
                 if len(data) != (edges[row + 1] - edges[row]) * self.dimensions:
                     raise ValueError(f"row {row} has another number of vectors")
                 file.seek(edges[row] * self.dimensions)
@@ -83,7 +86,7 @@ class VectorFile:
         return checks
 
     def clear(self, rows: Sequence[int], total: int, slots: int) -> None:
-        """Zero the vectors of rows that are no longer used; there are `total` rows and `slots` vectors."""
+        """Zero the vectors of rows no longer in use; there are `total` rows and `slots` vectors."""
         edges = self.edges(total, slots)
         with open(self.path, "r+b") as file:
             for row in rows:
@@ -91,13 +94,13 @@ class VectorFile:
                 file.write(bytes((edges[row + 1] - edges[row]) * self.dimensions))
 
     def edges(self, total: int, slots: int) -> memoryview:
-        """Return for each of `total` rows the place of its first vector, and `slots` at the end."""
+        """Return the place of the first vector of each of `total` rows, and `slots` at the end."""
         with open(self.starts_path, "rb") as file:
             raw = file.read(total * START_BYTES)
         return memoryview(raw + slots.to_bytes(START_BYTES, "little")).cast("I")
 
     def damaged(self, checks: Sequence[tuple[int, int]], total: int, slots: int) -> list[int]:
-        """Return those of (row, check number) whose stored vectors differ from what was written. Reads everything."""
+        """Return the rows among (row, check number) whose stored vectors differ from what was written. Reads everything."""
         edges = self.edges(total, slots)
         with open(self.path, "rb") as file:
             data = memoryview(file.read())
@@ -111,21 +114,21 @@ class VectorFile:
     def cosines(self, query: numpy.ndarray, rows: int, slots: int, *, exact: bool = False) -> Cosines:
         """Return the cosines of the unit vector `query` (d) with each row.
 
-        If there is a graph, and not `exact`, the nearest rows are those that it finds: nearly always the same ones. Raises
-        ValueError if the files are too short or out of order.
+        Unless `exact`, a graph finds the nearest rows if there is one: nearly always the same rows. Raises ValueError if
+        the files are too short or out of order.
         """
         np = numpy_module()
         if rows == 0 or slots == 0:
             return Cosines(np.zeros(rows, np.float32))
         vectors, edges = self._map(rows, slots)
-        asked = quantise(query)
+        quantised = quantise(query)
         graph = None if exact else self._usable_graph(slots)
         if graph is not None:
-            return GraphCosines(vectors, asked, edges, 1 / _SCALE**2, graph)
-        return Cosines(dot_products(vectors, asked), edges, 1 / _SCALE**2)
+            return GraphCosines(vectors, quantised, edges, 1 / _SCALE**2, graph)
+        return Cosines(dot_products(vectors, quantised), edges, 1 / _SCALE**2)
 
     def plain_cosines(self, query: Sequence[int], rows: int, slots: int) -> PlainCosines:
-        """Return the same exactly, without numpy, for a query that is quantised already.
+        """Return the exact cosines without numpy, for a query that is already quantised.
 
         Raises ValueError if the files are too short or out of order.
         """
@@ -140,25 +143,25 @@ class VectorFile:
     def _usable_graph(self, slots: int) -> VectorGraph | None:
         """Return the graph that the catalog names, once it is open.
 
-        It is opened by a thread while the second query of a process is answered: checking 40 MB and importing usearch cost
-        as much as ten exact searches, which a command never gets back.
+        A thread opens it during the second query of a process: checking 40 MB and importing usearch takes as long as ten
+        exact searches, which a single command never regains.
         """
         file, graph = self.graph_file, self._graph
         if file is None or not file.expansion or file.slots > slots:
             return None
         if graph is not None and graph.file == file:
             return graph if graph.is_usable else None
-        self._asked += 1
-        is_busy = self._opening is not None and self._opening.is_alive()
-        if self._asked >= _ASKED_OFTEN and file != self._tried and not is_busy:
-            opening = threading.Thread(target=self._open_graph, args=(file,), name="engram-graph")
+        self._queries += 1
+        is_busy = self._opener is not None and self._opener.is_alive()
+        if self._queries >= _SECOND_QUERY and file != self._tried and not is_busy:
+            opener = threading.Thread(target=self._open_graph, args=(file,), name="engram-graph")
             with suppress(RuntimeError):  # the system allows no more threads
-                opening.start()
-                self._opening, self._tried = opening, file
+                opener.start()
+                self._opener, self._tried = opener, file
         return None
 
     def _open_graph(self, file: GraphFile) -> None:
-        """Open a graph; remove one that is damaged, so that another is made."""
+        """Open a graph; remove a damaged one, so that another is made."""
         from engram.adapters.index.vector_graph import VectorGraph, remove_graph
 
         try:
@@ -168,49 +171,49 @@ class VectorFile:
 
     def wait_for_graph(self) -> bool:
         """Wait until a graph that is being opened is open; return whether there is one."""
-        if self._opening is not None:
-            self._opening.join()
+        if self._opener is not None:
+            self._opener.join()
         return self._graph is not None and self._graph.file == self.graph_file
 
     def stored(self, slots: int) -> numpy.ndarray:
-        """Return the first `slots` vectors as they are stored: int8, mapped. Raises ValueError if there are fewer, or OSError."""
+        """Return the first `slots` vectors as stored: int8, mapped. Raises ValueError if there are fewer, or OSError."""
         np = numpy_module()
         found: numpy.ndarray = np.memmap(self.path, np.int8, "r", shape=(slots, self.dimensions))
         return found
 
     def cosines_of(self, queries: numpy.ndarray, rows: int, slots: int) -> Iterator[numpy.ndarray]:
-        """Return the best cosine of every row (float32, rows) for each of many queries (n x d), at a fifth of the time for each.
+        """Yield the best cosine of every row (float32, rows) for each of many queries (n x d), in a fifth of the time each.
 
-        There is no rounding: sums of products of small integers are integers that float32 represents exactly.
+        Nothing is rounded: sums of products of small integers are integers that float32 represents exactly.
         """
         np = numpy_module()
         if rows == 0 or slots == 0:
             yield from np.zeros((len(queries), rows), np.float32)
             return
         vectors, edges = self._map(rows, slots)
-        # For the second vector, the third, ...: the rows that have one, and its places. Rows have few vectors: a pass for each
-        # is three times as fast as `maximum.reduceat` over all.
+        # The rows that have a second vector, a third, ..., and its places. Rows have few vectors: one pass for each is three
+        # times as fast as `maximum.reduceat` over all.
         counts = np.diff(edges)
         longer = [np.flatnonzero(counts > number) for number in range(1, int(counts.max()))]
         further = [(chosen, edges[chosen] + number) for number, chosen in enumerate(longer, 1)]
-        # Reuse the memory: new pages cost more than the computation.
-        every = np.empty((min(len(queries), _AT_ONCE), slots), np.float32)
+        # Reuse the memory: new pages take longer than the computation.
+        products = np.empty((min(len(queries), _QUERY_BLOCK), slots), np.float32)
         part = np.empty((_BLOCK, self.dimensions), np.float32)
-        for start in range(0, len(queries), _AT_ONCE):
-            asked = quantise(queries[start : start + _AT_ONCE]).astype(np.float32)
+        for start in range(0, len(queries), _QUERY_BLOCK):
+            quantised = quantise(queries[start : start + _QUERY_BLOCK]).astype(np.float32)
             for place in range(0, slots, _BLOCK):
                 block = vectors[place : place + _BLOCK]
                 part[: len(block)] = block
-                every[: len(asked), place : place + len(block)] = asked @ part[: len(block)].T
-            for found in every[: len(asked)]:
-                best: numpy.ndarray = found.take(edges[:-1])
+                products[: len(quantised), place : place + len(block)] = quantised @ part[: len(block)].T
+            for of_query in products[: len(quantised)]:
+                best: numpy.ndarray = of_query.take(edges[:-1])
                 for chosen, places in further:
-                    best[chosen] = np.maximum(best.take(chosen), found.take(places))
+                    best[chosen] = np.maximum(best.take(chosen), of_query.take(places))
                 best *= 1 / _SCALE**2
                 yield best
 
     def wholes(self, rows: Sequence[int], total: int, slots: int) -> numpy.ndarray:
-        """Return the vectors of these rows' whole texts, not of passages: float32, len(rows) x d, of about length 1.
+        """Return the vectors of the whole texts of these rows, without those of passages: float32, len(rows) x d, length about 1.
 
         Raises ValueError if the files are too short or out of order.
         """
@@ -223,20 +226,20 @@ class VectorFile:
         return found
 
     def _map(self, rows: int, slots: int) -> tuple[numpy.ndarray, numpy.ndarray]:
-        """Return the vectors, mapped, and where those of each row begin, with `slots` at the end: (rows + 1).
+        """Return the mapped vectors, and the place of each row's first one, with `slots` at the end: (rows + 1).
 
         Sizes are checked each time: reading a mapping past a file's end kills the process.
         """
         np = numpy_module()
         check_vectors(self.folder, self.dimensions, rows, slots)
-        vectors, edges = self._vectors, self._edges  # read and set at once: threads share them
+        vectors, edges = self._vectors, self._edges  # read and set in one step: threads share them
         if vectors is None or len(vectors) < slots:
-            with open(self.path, "rb") as file:  # not numpy's memmap: each slice of one runs Python code
+            with open(self.path, "rb") as file:  # not numpy's memmap, each slice of which runs Python code
                 flat = np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.int8)
             usable = len(flat) // self.dimensions
             self._vectors = vectors = flat[: usable * self.dimensions].reshape(usable, self.dimensions)
         if edges is None or len(edges) != rows + 1 or edges[-1] != slots:
-            # No further than the catalog: rows beyond are those of a killed writer and will be overwritten.
+            # Only the rows in the catalog: a killed writer left those beyond, which will be overwritten.
             edges = np.append(np.fromfile(self.starts_path, "<u4", rows), slots).astype(np.intp)
             if edges[0] != 0 or (edges[1:] <= edges[:-1]).any():
                 raise ValueError(f"{self.starts_path} is not in order")
@@ -258,34 +261,30 @@ def _write_at(path: str, position: int, data: bytes | memoryview) -> None:
         file.seek(position)
         file.write(data)
         file.flush()
-        os.fsync(file.fileno())  # zeros after a power cut would be a vector like any other
-
-
-_ASKED_OFTEN = 2  # queries of one process
-# The cosines of all rows with one query, computed lazily: only the best rows are usually needed.
-
-_GROUP = 64
+        os.fsync(file.fileno())  # zeros after a power cut would look like any other vector
 
 
 class Cosines:
-    """The cosines of a query with each of `rows` rows; the best vector of a row counts."""
+    """The cosines of a query with each of `rows` rows, computed as needed; the best vector of a row counts."""
 
-    def __init__(self, every: numpy.ndarray, edges: numpy.ndarray | None = None, scale: float = 1.0) -> None:
-        """`every` (float32, slots) times `scale` is the cosine of each vector; those of row i are `edges[i:i + 2]`.
+    def __init__(
+        self, products: numpy.ndarray, edges: numpy.ndarray | None = None, scale: float = 1.0
+    ) -> None:
+        """Take the products of the query with each vector (float32, slots); times `scale` they are cosines.
 
-        Without `edges` (rows + 1) each row has one vector.
+        The vectors of row i are at `edges[i]` up to `edges[i + 1]`; without `edges` (rows + 1) each row has one vector.
         """
-        self._every = every
+        self._all = products
         self._edges = edges
         self._scale = numpy_module().float32(scale)
-        self.rows = len(every) if edges is None else len(edges) - 1
+        self.rows = len(products) if edges is None else len(edges) - 1
 
     def of(self, rows: numpy.ndarray) -> numpy.ndarray:
         """Return the cosines of these rows: float32, len(rows)."""
         np = numpy_module()
         found: numpy.ndarray
         if self._edges is None or not len(rows):
-            found = self._every.take(rows)
+            found = self._all.take(rows)
         else:
             starts = self._edges.take(rows)
             counts = self._edges.take(rows + 1) - starts
@@ -297,28 +296,28 @@ class Cosines:
         return result
 
     def _products(self, places: numpy.ndarray) -> numpy.ndarray:
-        """Return the products of vectors at these places with the query."""
-        found: numpy.ndarray = self._every.take(places)
+        """Return the products of the query with the vectors at these places."""
+        found: numpy.ndarray = self._all.take(places)
         return found
 
     def largest(self, count: int) -> numpy.ndarray:
-        """Return rows in order: the `count` nearest, those that equal the last, and few others."""
+        """Return rows in order: the `count` nearest, ties with the last of them, and a few others."""
         np = numpy_module()
-        every, groups = self._every, len(self._every) // _GROUP
+        products, groups = self._all, len(self._all) // _GROUP
         wanted = 2 * count
         while wanted < groups:
-            # The best vectors of so many groups are as many vectors: no lower one can be among the nearest.
-            best = every[: groups * _GROUP].reshape(_GROUP, groups).max(axis=0)
+            # The best vectors of `wanted` groups are that many vectors, so no lower one can be among the nearest.
+            best = products[: groups * _GROUP].reshape(_GROUP, groups).max(axis=0)
             floor = np.partition(best, groups - wanted)[groups - wanted]
-            found = self._rows_of((every >= floor).nonzero()[0])
+            found = self._rows_of((products >= floor).nonzero()[0])
             if len(found) >= count:
                 return found
-            wanted *= 2  # too many vectors are of the same rows
-        everything: numpy.ndarray = np.arange(self.rows)
-        return everything
+            wanted *= 2  # too many vectors belong to the same rows
+        all_rows: numpy.ndarray = np.arange(self.rows)
+        return all_rows
 
     def _rows_of(self, places: numpy.ndarray) -> numpy.ndarray:
-        """Return the rows of vectors in order, each once."""
+        """Return the rows of the vectors at these places in order, each once."""
         if self._edges is None or not len(places):
             return places
         rows: numpy.ndarray = self._edges.searchsorted(places, side="right") - 1
@@ -328,11 +327,8 @@ class Cosines:
         return found
 
 
-_FEW_OF = 16  # if more than one vector in so many is wanted, looking at all is quicker
-
-
 class GraphCosines(Cosines):
-    """The same, where a graph finds the nearest vectors: exact cosines of those it finds and of all that came after it."""
+    """Cosines where a graph finds the nearest vectors: exact cosines of those it finds and of all vectors newer than it."""
 
     def __init__(
         self,
@@ -342,7 +338,7 @@ class GraphCosines(Cosines):
         scale: float,
         graph: VectorGraph,
     ) -> None:
-        """Look at no vector (int8, slots x d) yet; `query` is int8, too."""
+        """Read no vector yet; `vectors` (slots x d) and `query` (d) are int8."""
         super().__init__(numpy_module().empty(0, "float32"), edges, scale)
         self._vectors = vectors
         self._query = query
@@ -352,26 +348,26 @@ class GraphCosines(Cosines):
     def of(self, rows: numpy.ndarray) -> numpy.ndarray:
         """Return the cosines of these rows: float32, len(rows)."""
         if _FEW_OF * len(rows) > self.rows:
-            self._look_at_all()
+            self._compute_all()
         return super().of(rows)
 
     def largest(self, count: int) -> numpy.ndarray:
         """Return rows in order: nearly always the `count` nearest, and others."""
         np = numpy_module()
         wanted = 2 * count
-        while _FEW_OF * wanted <= len(self._vectors) and not len(self._every):
+        while _FEW_OF * wanted <= len(self._vectors) and not len(self._all):
             found = self._graph.nearest(self._query, wanted)
             places = np.append(found, self._tail_places(wanted))
             rows = self._rows_of(np.sort(places))
-            rows = rows[self.of(rows) > 0]  # the vectors of deleted rows are zeros by now
+            rows = rows[self.of(rows) > 0]  # the vectors of deleted rows are zeros
             if len(rows) >= count:
                 return rows
-            wanted *= 2  # too many vectors are of the same rows, or deleted
-        self._look_at_all()
+            wanted *= 2  # too many vectors belong to the same rows, or to deleted ones
+        self._compute_all()
         return super().largest(count)
 
     def _tail_places(self, wanted: int) -> numpy.ndarray:
-        """Return the places of the `wanted` nearest vectors of those that came after the graph."""
+        """Return the places of the `wanted` nearest among the vectors newer than the graph."""
         first = self._graph.file.slots
         if self._tail is None:
             tail = self._vectors[first:]
@@ -381,10 +377,10 @@ class GraphCosines(Cosines):
         return found + first
 
     def _products(self, places: numpy.ndarray) -> numpy.ndarray:
-        if len(self._every):
+        if len(self._all):
             return super()._products(places)
         return dot_products(self._vectors.take(places, axis=0), self._query)
 
-    def _look_at_all(self) -> None:
-        if not len(self._every):
-            self._every = dot_products(self._vectors, self._query)
+    def _compute_all(self) -> None:
+        if not len(self._all):
+            self._all = dot_products(self._vectors, self._query)

@@ -1,6 +1,6 @@
 """The views of a catalog that SQL queries may read: entries and their parts, with stable columns.
 
-The catalog's own tables may change with every version of the index; these may not.
+The catalog's own tables may change with every version of the index; these columns may not.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ VIEWS = (
     ),
     View(
         "files", "one row for each file that an entry is about", CATALOG, (_ID, Column("file", "text", "a path in the code")),
-        # A list of lines as a JSON array; backslashes are set aside so that `\n` can only be the end of a line.
+        # A list of lines as a JSON array; backslashes are replaced meanwhile, so that `\n` can only be the end of a line.
         "SELECT lore.id, one.value AS file FROM {lore} AS lore, json_each('[' || replace(replace(replace("
         r"json_quote(lore.files), '\\', char(1)), '\n', "
         r"""'","'), char(1), '\\') || ']') AS one WHERE lore.files != ''""",

@@ -1,7 +1,7 @@
 """The word index: tantivy's BM25 over analysed words; user text never reaches tantivy's query parser.
 
 `"(" * 3000` segfaults that parser and `what is: * foo` raises inside it, so queries are built from the analyser's own
-terms. What it does not know yet is in a `Delta`, and every question asks both.
+terms. Changes not yet in the word index are in a `Delta`, and every search covers both.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ if TYPE_CHECKING:
 MAX_TERMS = 48
 _SHORTEST_MISSPELT = 5
 _MISSPELT_WEIGHT = 0.7
-_MANY = 5000  # texts: from so many on it pays to ignore terms that most of them have
-_MOST_SAY = 0.5
-_MISSPELT_SHARE = 0.5  # of the weight of a term in a perfect match: the word that is meant is less rare
+_MANY = 5000  # texts; with more than these it pays to ignore terms that most of them have
+_COMMON_SHARE = 0.5  # of the texts
+_MISSPELT_SHARE = 0.5  # of the weight of a term in a perfect match: the intended word is less rare
 _TYPICAL_TERM = 1.3  # the score of a single occurrence, in idf; a fuzzy query scores 1 for any match
-_MOST_TRIED = 1000  # terms, until one has a text that was not removed
+_MOST_TRIED = 1000  # terms, until one occurs in a text that was not removed
 _MOST_REMEMBERED = 4096  # words; about 1 MB
 _ANALYSER = "engram"
 _BULK_HEAP = 128_000_000
 _SMALL_HEAP = 15_000_000
-_EVERY = 1 << 62  # rows
+_MOST_ROWS = 1 << 62
 
 
 class WordHits(NamedTuple):
-    """Rows with their BM25 scores, best first, the score of a perfect match of all terms, each term's idf.
+    """Rows with their BM25 scores, best first, the score of a perfect match of all terms, and each term's idf.
 
-    `misspelt` are the terms without a match, if some row has a term close to one of them: one typo suggests others.
+    `misspelt` are the terms without a match if some row has a term close to one of them: one typo suggests others.
     """
 
     scores: dict[int, float]
@@ -53,7 +53,7 @@ class WordHits(NamedTuple):
 
 @cache
 def _analyser(language: str = ENGLISH) -> tantivy.TextAnalyzer:
-    """Return the analysis of texts in a language: but for English accents go last, for endings have them."""
+    """Return the analyser for a language. Except in English, stemming comes before folding: its suffixes have accents."""
     stem, fold = tantivy.Filter.stemmer(language), tantivy.Filter.ascii_fold()
     builder = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple())
     for step in (
@@ -65,8 +65,8 @@ def _analyser(language: str = ENGLISH) -> tantivy.TextAnalyzer:
     return builder.build()
 
 
-def _mark(language: str) -> str:
-    """Return the term that every text in a language other than English has besides its words: no analysis makes it."""
+def _language_term(language: str) -> str:
+    """Return the term that marks every text in a language other than English; no analyser yields it."""
     return f" {language}"
 
 
@@ -81,7 +81,7 @@ class Words:
     """One generation's word index in a folder of its own."""
 
     def __init__(self, folder: str, *, create: bool = False) -> None:
-        """Open or create. Raises ValueError (or tantivy's PanicException) if the files are damaged."""
+        """Open or create a word index. Raises ValueError (or tantivy's PanicException) if the files are damaged."""
         if create:
             os.makedirs(folder)
             self._index = tantivy.Index(_schema(), path=folder)
@@ -91,20 +91,20 @@ class Words:
         self._index.register_tokenizer(_ANALYSER, self._analyser)
         self._schema = self._index.schema
         self._writer: tantivy.IndexWriter | None = None
-        self.delta = Delta(Indexed(_EVERY))
+        self.delta = Delta(Indexed(_MOST_ROWS))
         self._last = ""
         self.reload()
 
     def reload(self) -> None:
-        """See what was committed since."""
+        """Read what was committed since."""
         self._index.reload()
         self._searcher = self._index.searcher()
         self._languages: tuple[tuple[int, int], list[str]] | None = None
-        self._terms_of: dict[str, list[str]] = {}  # of words of queries; the indexed text decides
+        self._terms_of: dict[str, list[str]] = {}  # of words in queries; they depend on the indexed texts
 
     @property
     def count(self) -> int:
-        """How many texts are searchable."""
+        """The number of searchable texts."""
         return self._searcher.num_docs - len(self.delta.stale) + len(self.delta)
 
     def begin(self, *, bulk: bool) -> None:
@@ -124,7 +124,7 @@ class Words:
         self._writer.add_document(document)
 
     def add_terms(self, row: int, terms: Mapping[str, int]) -> None:
-        """Add one text under its row, of which only its terms are known, and how often it has each."""
+        """Add one text under its row, given only its terms and how often each occurs."""
         document = tantivy.Document()
         document.add_unsigned("row", row)
         tokens = [tantivy.Token(term, 0, 0) for term, count in terms.items() for _ in range(count)]
@@ -133,46 +133,46 @@ class Words:
         self._writer.add_document(document)
 
     def remove(self, rows: Sequence[int]) -> None:
-        """Remove texts by row; by a query, as tantivy-py turns a number into a term that no unsigned field has."""
+        """Remove texts by row. Uses a query: tantivy-py's deletion by term does not match unsigned fields."""
         assert self._writer is not None
         for row in rows:
             self._writer.delete_documents_by_query(tantivy.Query.term_query(self._schema, "row", row))
 
     def remove_from(self, row: int) -> int:
-        """Remove every text from `row` on: what a killed writer added and the catalog does not have."""
+        """Remove every text from `row` on, which a killed writer added and the catalog does not have; return their number."""
         assert self._writer is not None
         self._writer.delete_documents_by_query(self._rows_from(row))
         return self.count_from(row)
 
     def count_before(self, row: int) -> int:
-        """Count the texts before `row` that the word index itself has."""
+        """Count the texts before `row` in the word index itself."""
         return self._searcher.num_docs - self.count_from(row)
 
     def count_from(self, row: int) -> int:
-        """Count the texts from `row` on that the word index itself has."""
+        """Count the texts from `row` on in the word index itself."""
         return int(self._searcher.search(self._rows_from(row), limit=1, count=True).count)  # type: ignore[attr-defined]
 
     def _rows_from(self, row: int) -> tantivy.Query:
         return tantivy.Query.range_query(self._schema, "row", tantivy.FieldType.Unsigned, row, None)
 
     def commit(self) -> None:
-        """Make the changes searchable; no file changes after that, and another process may begin."""
+        """Make the changes searchable; afterwards no file changes, and another process may begin."""
         assert self._writer is not None
         self._writer.commit()
         self._writer.wait_merging_threads()
         self.reload()
 
     def indexed(self, rows: int) -> Indexed:
-        """Return what the word index holds by its own account, which only the explanation of a score gives away."""
+        """Return tantivy's own statistics, which are available only from the explanation of a score."""
         for term in self._some_terms():
-            query = self._exactly(term)
+            query = self._term_query(term)
             if hits := self._searcher.search(query, limit=1, count=False).hits:
-                facts = _facts(json.loads(query.explain(self._searcher, hits[0][1]).to_json()))
-                return Indexed(rows, int(facts["N"]), facts["avgdl"])
+                values = _explained_values(json.loads(query.explain(self._searcher, hits[0][1]).to_json()))
+                return Indexed(rows, int(values["N"]), values["avgdl"])
         return Indexed(rows)
 
     def _some_terms(self) -> Iterator[str]:
-        """Yield terms of the index, first those of the text that was added last; all of them take time."""
+        """Yield some terms of the index, first those of the text added last: listing others takes time."""
         yield from self._analyser.analyze(self._last)
         for term, _ in self._searcher.terms_with_prefix("text", "", limit=_MOST_TRIED):
             yield term
@@ -182,7 +182,7 @@ class Words:
         self._writer = None
 
     def terms(self, text: str, limit: int = MAX_TERMS) -> list[str]:
-        """Return the analysed terms of a text, each once; of very many the rarest `limit`."""
+        """Return the analysed terms of a text, each once; if there are more than `limit`, the rarest ones."""
         found = list(dict.fromkeys(self._analyse(text)))
         if len(found) <= limit:
             return found
@@ -193,33 +193,33 @@ class Words:
     def _analyse(self, text: str) -> list[str]:
         """Return the terms of a query or of a word of it, in order.
 
-        Of a store that has texts in other languages the stem of a word is that of whichever language more texts have.
+        In a store with texts in other languages, the stem of a word is the one that occurs in most texts.
         """
-        form = query_form(text, self._is_kept)
+        form = query_form(text, self._is_indexed)
         found: list[str] = self._analyser.analyze(form)
         others = self._other_languages()
         if not others:
             return found
         forms = zip(found, *(_analyser(name).analyze(form) for name in others), strict=True)
-        return [max(dict.fromkeys(each), key=self._frequency) for each in forms]
+        return [max(dict.fromkeys(stems), key=self._frequency) for stems in forms]
 
     def _other_languages(self) -> Sequence[str]:
-        """Return the languages of the texts here, without English; asked for each word, so remembered while nothing changes."""
+        """Return the languages of the texts here except English; cached until texts change, since each word needs them."""
         state = len(self.delta), max(self.delta.texts, default=-1)
         if self._languages is None or self._languages[0] != state:
-            self._languages = state, [name for name in LANGUAGES if self._frequency(_mark(name))]
+            self._languages = state, [name for name in LANGUAGES if self._frequency(_language_term(name))]
             self._terms_of.clear()
         return self._languages[1]
 
-    def _is_kept(self, name: str) -> bool:
+    def _is_indexed(self, name: str) -> bool:
         return any(self._frequency(term) for term in self._analyser.analyze(name))
 
     def _frequency(self, term: str) -> int:
         return self._searcher.doc_freq("text", term) + self.delta.frequency(term)
 
     def weigh(self, words: Sequence[str], found: WordHits) -> list[tuple[float, bool]]:
-        """Return for each word the idf of its rarest term and whether that is misspelt; (0, False) for one not searched."""
-        self._other_languages()  # forgets what was true of other texts
+        """Return the idf of each word's rarest term and whether that is misspelt; (0, False) for a word not searched for."""
+        self._other_languages()  # clears cached terms if texts changed
         rarity, misspelt, known = found.rarity, found.misspelt, self._terms_of
         if len(known) > _MOST_REMEMBERED:
             known.clear()
@@ -235,53 +235,53 @@ class Words:
         ]
 
     def search(self, terms: Sequence[str], limit: int) -> WordHits:
-        """Return BM25 scores of the best `limit` rows for any of the terms; a longer term without matches also finds close ones.
+        """Return BM25 scores of the best `limit` rows for any of the terms; long terms without matches also find close ones.
 
         `perfect = Σ idf·(k1 + 1)` over all terms, including unknown ones: the bound that a row's score
         approaches if it has every term often (Robertson/Zaragoza 2009, idf as in Lucene and tantivy). If a term
-        is misspelt, terms without matches count half: most of them are misspelt, too, beyond recognition. In
-        very large stores terms that occur in more than half of the texts are ignored unless the query has no
-        others: they hardly change the order, and take a quarter of the time at 100,000.
+        is misspelt, all terms without matches count half: most of them are misspelt beyond recognition. In
+        stores of more than 5,000 entries, terms that occur in more than half of the texts are ignored unless the
+        query has no others: they hardly change the order, and take a quarter of the time at 100,000.
         """
         total = self.count
         frequency = {term: self._frequency(term) for term in terms}
         rarity = {term: _idf(total, count) for term, count in frequency.items()}
         known = [term for term in terms if frequency[term]]
-        most = total if total <= _MANY else int(_MOST_SAY * total)
-        asked = {term: frequency[term] for term in known if frequency[term] <= most}
-        asked = asked or {term: frequency[term] for term in known}
+        most_common = total if total <= _MANY else int(_COMMON_SHARE * total)
+        searched = {term: frequency[term] for term in known if frequency[term] <= most_common}
+        searched = searched or {term: frequency[term] for term in known}
         unknown = [term for term in terms if not frequency[term]]
-        close = [found for term in unknown if (found := self._misspelt(term, total)) is not None]
+        close = [found for term in unknown if (found := self._find_close(term, total)) is not None]
         misspelt = frozenset(unknown if close else ())
         for term in misspelt:
             rarity[term] *= _MISSPELT_SHARE
         perfect = (K1 + 1) * sum(rarity.values())
-        if not (asked or close) or not limit:
+        if not (searched or close) or not limit:
             return WordHits({}, perfect, rarity, misspelt)
-        scores = self._scores(self._parts(asked, close), limit)
+        scores = self._scores(self._subqueries(searched, close), limit)
         if len(self.delta):
-            scores = self._with_delta(scores, asked, close, limit)
+            scores = self._with_delta(scores, searched, close, limit)
         return WordHits(scores, perfect, rarity, misspelt)
 
-    def _parts(self, asked: Mapping[str, int], close: Sequence[_Close]) -> list[tantivy.Query]:
-        """Return the queries for these terms (with their frequencies in all texts) and for those close to others."""
+    def _subqueries(self, searched: Mapping[str, int], close: Sequence[_Close]) -> list[tantivy.Query]:
+        """Return the queries for these terms (given their frequencies in all texts) and for close terms."""
         fuzzy = [tantivy.Query.boost_query(one.query, one.weight) for one in close]
         if not len(self.delta):
-            return [*map(self._exactly, asked), *fuzzy]
+            return [*map(self._term_query, searched), *fuzzy]
         documents = self.delta.indexed.documents
-        parts = []
-        for term, count in asked.items():
-            if here := self._searcher.doc_freq("text", term):
+        exact = []
+        for term, count in searched.items():
+            if indexed_count := self._searcher.doc_freq("text", term):
                 idf = bm25_idf(documents + len(self.delta), count)
-                boost = self.delta.boost(idf, bm25_idf(documents, here))
-                parts.append(tantivy.Query.boost_query(self._exactly(term), boost))
-        return parts + fuzzy
+                boost = self.delta.boost(idf, bm25_idf(documents, indexed_count))
+                exact.append(tantivy.Query.boost_query(self._term_query(term), boost))
+        return exact + fuzzy
 
-    def _scores(self, parts: Sequence[tantivy.Query], limit: int) -> dict[int, float]:
-        """Return the scores of the best texts that the word index has."""
-        if not parts or not self._searcher.num_docs:
+    def _scores(self, subqueries: Sequence[tantivy.Query], limit: int) -> dict[int, float]:
+        """Return the scores of the best texts in the word index itself."""
+        if not subqueries or not self._searcher.num_docs:
             return {}
-        query = tantivy.Query.boolean_query([(tantivy.Occur.Should, part) for part in parts])
+        query = tantivy.Query.boolean_query([(tantivy.Occur.Should, part) for part in subqueries])
         most = min(limit + len(self.delta.stale), self._searcher.num_docs)
         hits = self._searcher.search(query, limit=most, count=False).hits
         if not hits:
@@ -294,31 +294,31 @@ class Words:
         return {row: score for row, score in scores.items() if not self.delta.hides(row)}
 
     def _with_delta(
-        self, scores: dict[int, float], asked: Mapping[str, int], close: Sequence[_Close], limit: int
+        self, scores: dict[int, float], searched: Mapping[str, int], close: Sequence[_Close], limit: int
     ) -> dict[int, float]:
         """Return the best of the scores of the word index and of the new texts."""
         documents = self.delta.indexed.documents + len(self.delta)
-        found = self.delta.scores({term: bm25_idf(documents, count) for term, count in asked.items()})
+        new = self.delta.scores({term: bm25_idf(documents, count) for term, count in searched.items()})
         for one in close:
             for row in one.new_rows:
-                found[row] = found.get(row, 0.0) + one.weight
-        every = sorted((scores | found).items(), key=lambda item: (-item[1], item[0]))
-        return dict(every[:limit])
+                new[row] = new.get(row, 0.0) + one.weight
+        ranked = sorted((scores | new).items(), key=lambda item: (-item[1], item[0]))
+        return dict(ranked[:limit])
 
     def frequency(self, word: str) -> int:
-        """Return how many texts have a word."""
+        """Return the number of texts with a word."""
         return min((self._frequency(term) for term in self._analyse(word)), default=0)
 
     def rows_with(self, text: str, most: int) -> list[int]:
-        """Return the rows that have every word of a text; none where more than `most` have."""
+        """Return the rows that have every word of a text; none if there are more than `most`."""
         terms = list(dict.fromkeys(self._analyse(text)))
         if not terms or not all(map(self._frequency, terms)):
             return []
-        query = tantivy.Query.boolean_query([(tantivy.Occur.Must, self._exactly(term)) for term in terms])
+        query = tantivy.Query.boolean_query([(tantivy.Occur.Must, self._term_query(term)) for term in terms])
         return self._rows_of(query, self.delta.rows_with(terms), most)
 
     def rows_close_to(self, word: str, most: int) -> list[int]:
-        """Return the rows that have a word one edit away from a longer one that none has; none where more than `most` have."""
+        """Return the rows with a word one edit away from a longer word without matches; none if there are more than `most`."""
         terms = self._analyse(word)
         if len(terms) != 1 or len(terms[0]) < _SHORTEST_MISSPELT or self._frequency(terms[0]):
             return []
@@ -326,7 +326,7 @@ class Words:
         return self._rows_of(query, self.delta.rows_close_to(terms[0]), most)
 
     def _rows_of(self, query: tantivy.Query, new: list[int], most: int) -> list[int]:
-        """Return the rows that a query finds, with those of the new texts; none where there are more than `most`."""
+        """Return the rows that a query finds, with those of the new texts; none if there are more than `most`."""
         limit = most + 1 + len(self.delta.stale)
         if hits := self._searcher.search(query, limit=limit, count=False).hits:
             addresses = [address for _, address in hits]
@@ -334,11 +334,11 @@ class Words:
             new += [row for row in rows if not self.delta.hides(row)]
         return new if len(new) <= most else []
 
-    def _exactly(self, term: str) -> tantivy.Query:
+    def _term_query(self, term: str) -> tantivy.Query:
         return tantivy.Query.term_query(self._schema, "text", term, "freq")
 
-    def _misspelt(self, term: str, total: int) -> _Close | None:
-        """Return what finds words one edit away from a term without matches, weighted 0.7 of an exact match, if any are there."""
+    def _find_close(self, term: str, total: int) -> _Close | None:
+        """Return a query for words one edit away from a term without matches, at 0.7 of its weight; None if it finds none."""
         if len(term) < _SHORTEST_MISSPELT or not term.isalpha():
             return None
         query = tantivy.Query.fuzzy_term_query(self._schema, "text", term, distance=1)
@@ -352,7 +352,7 @@ class Words:
 
 
 class _Close(NamedTuple):
-    """Words close to a misspelt one: the query for them, its score for each text, and the new texts that have one."""
+    """Words close to a misspelt one: the query for them, its score for each match, and the new texts that match."""
 
     query: tantivy.Query
     weight: float
@@ -360,35 +360,34 @@ class _Close(NamedTuple):
 
 
 def terms_of(text: str) -> dict[str, int]:
-    """Return the terms under which a text is found, and how often it has each."""
+    """Return the terms by which a text is found, and how often each occurs."""
     language = language_of(text)
     found = dict(Counter(_analyser(language).analyze(stored_form(text))))
-    return found if language == ENGLISH else found | {_mark(language): 1}
+    return found if language == ENGLISH else found | {_language_term(language): 1}
 
 
-def _facts(explanation: dict[str, Any]) -> dict[str, float]:
-    """Return the values of an explained score by the first word of what they are."""
-    facts = {explanation["description"].split(",")[0]: float(explanation["value"])}
+def _explained_values(explanation: dict[str, Any]) -> dict[str, float]:
+    """Return the values in the explanation of a score, by the first part of their descriptions."""
+    values = {explanation["description"].split(",")[0]: float(explanation["value"])}
     for part in explanation.get("details") or ():
-        facts |= _facts(part)
-    return facts
+        values |= _explained_values(part)
+    return values
 
 
 def _idf(total: int, frequency: int) -> float:
-    """Return the idf; a term without matches weighs as much as one in a single text, lest it drown the others in a small store."""
+    """Return the idf; a term without matches counts as in one text, or it would outweigh the others in a small store."""
     frequency = max(1, frequency)
     return math.log(1 + (total - min(frequency, total) + 0.5) / (frequency + 0.5))
 
 
-# The forms in which the word index stores a text: names followed by their parts, scripts without spaces as pairs of letters.
-#
-# Both are done before tantivy's own analysis, whose Python package has neither.
+# Texts are prepared before tantivy's own analysis, whose Python package does neither of this: names are followed by their
+# parts, and scripts without spaces become pairs of characters.
 
-# Where a name has a part: `parseHeader`, `HTTPServer`; not `APIs`. Looking for the capital first takes a sixth of the time.
+# A boundary within a name: `parseHeader`, `HTTPServer`; not `APIs`. Matching the capital first takes a sixth of the time.
 _BOUNDARY = re.compile(r"[A-Z](?:(?<=[a-z][A-Z])|(?<=[A-Z]{2})[a-z]{2})")
 _NAME = re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9]*?(?:[a-z][A-Z]|[A-Z]{2}[a-z]{2})[A-Za-z0-9]*")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
-# Each character by its kind: "a" a small letter, "A" a capital, "0" a digit, " " any other.
+# The kind of each character: "a" a small letter, "A" a capital, "0" a digit, " " any other.
 _KINDS = bytes(
     next((kind for first, last, kind in (b"aza", b"AZA", b"090") if first <= byte <= last), 32)
     for byte in range(256)
@@ -396,13 +395,13 @@ _KINDS = bytes(
 
 
 def stored_form(text: str) -> str:
-    """Return a text as it is stored: the parts of its names after it, pairs in place of runs of characters."""
-    named = names(text)
-    return character_pairs(" ".join([text, *_PART.findall(" ".join(named))]) if named else text)
+    """Return a text as it is stored: with the parts of its names appended, and runs of characters as pairs."""
+    found = names(text)
+    return character_pairs(" ".join([text, *_PART.findall(" ".join(found))]) if found else text)
 
 
 def names(text: str) -> list[str]:
-    """Return the names in a text that have parts, in order: what `_NAME` finds, in a twentieth of its time."""
+    """Return the names in a text that have parts, in order: the same as `_NAME` finds, in a twentieth of the time."""
     kinds = text.encode("ascii", "replace").translate(_KINDS) + b" "
     found = []
     small, capital = kinds.find(b"aA"), kinds.find(b"AAaa")
@@ -415,21 +414,21 @@ def names(text: str) -> list[str]:
     return found
 
 
-def query_form(text: str, is_kept: Callable[[str], bool]) -> str:
-    """Return a text as it is queried: only the parts of a name such as `parseHeader` that is not in the index."""
+def query_form(text: str, is_indexed: Callable[[str], bool]) -> str:
+    """Return a text as it is searched: names such as `parseHeader` that are not indexed are replaced by their parts."""
     if not _BOUNDARY.search(text):
         return character_pairs(text)
     return character_pairs(
-        _NAME.sub(lambda name: name[0] if is_kept(name[0]) else " ".join(_PART.findall(name[0])), text)
+        _NAME.sub(lambda name: name[0] if is_indexed(name[0]) else " ".join(_PART.findall(name[0])), text)
     )
 
 
 def character_pairs(text: str) -> str:
-    """Replace Chinese, Japanese or Korean text by its pairs of neighbouring characters; a single one stays."""
+    """Replace Chinese, Japanese or Korean text by pairs of neighbouring characters; a single character stays."""
     return text if text.isascii() or not beyond_punctuation().search(text) else cjk_run().sub(_pairs, text)
 
 
 def _pairs(run: re.Match[str]) -> str:
-    letters = run[0]
-    pairs = [letters[place : place + 2] for place in range(len(letters) - 1)]
-    return f" {' '.join(pairs or [letters])} "
+    characters = run[0]
+    pairs = [characters[place : place + 2] for place in range(len(characters) - 1)]
+    return f" {' '.join(pairs or [characters])} "

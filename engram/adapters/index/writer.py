@@ -1,8 +1,8 @@
 """Changes of a generation: vectors first, then words, the catalog last and in one transaction.
 
-A writer killed in between leaves a catalog with less than the other two hold; the next writer removes the surplus
+A writer killed in between leaves more texts in words and vectors than in the catalog; the next writer removes the surplus
 before it reuses a row number. A few changes of words wait in the catalog (see `delta`); many are folded into the word index
-at once, with those that waited: its rows are always all those below a number that the catalog knows.
+at once, together with those: the word index always has all rows below a number that the catalog knows.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ if TYPE_CHECKING:
 
 
 class NewText(NamedTuple):
-    """A text to be made searchable, and its entry (which gets its row here)."""
+    """A text to be made searchable, and its entry, without a row yet."""
 
     entry: Entry
     text: str
 
 
 class GenerationWriter:
-    """Collects changes of one generation; nothing takes effect before `commit`. Left as a context by an error, it is abandoned."""
+    """Collects changes of one generation, which take effect with `commit`; as a context manager, abandons them on an error."""
 
     def __init__(self, generation: Generation, *, bulk: bool) -> None:
-        """`bulk` expects many texts (a rebuild) and takes more memory for them."""
+        """Begin a transaction; `bulk` (a rebuild) takes more memory for many texts."""
         self._generation = generation
         self._bulk = bulk
         self._words: Words | None = None
@@ -47,11 +47,11 @@ class GenerationWriter:
         self._next_slot = generation.next_slot
         self._dead = generation.dead
         self._words_dead = generation.words_dead
-        self._new: dict[int, str] = {}  # texts that wait, by row
+        self._new: dict[int, str] = {}  # texts not in the word index yet, by row
         self._dropped: list[int] = []
         self._ids: set[str] = set()
         self._paths: set[str] = set()
-        self._waits = generation.waiting > 0
+        self._lacks_vectors = generation.waiting > 0
         with damage_noticed():
             generation.catalog.connection.execute("BEGIN IMMEDIATE")
 
@@ -70,8 +70,8 @@ class GenerationWriter:
     ) -> None:
         """Add texts with their vectors (float32, sum(counts) x dimensions; None if they cannot be made now).
 
-        Text `i` has the next `counts[i]` of the vectors; unless `there[i]` (empty: all are) they are still
-        missing. `tokens` are what the model found in each text, if anything.
+        Text `i` has the next `counts[i]` of the vectors; `there[i]` says whether they are made already (empty: all are).
+        `tokens` are the model's tokens of each text, if any.
         """
         if not texts:
             return
@@ -104,16 +104,14 @@ class GenerationWriter:
     ) -> list[int]:
         """Store the vectors of rows from `row` on, zeros for missing ones; return their check numbers."""
         if vectors is None:
-            vectors, there = (
-                numpy_module().zeros((sum(counts), file.dimensions), "float32"),
-                [False] * len(counts),
-            )
+            vectors = numpy_module().zeros((sum(counts), file.dimensions), "float32")
+            there = [False] * len(counts)
         checks = file.write(row, self._next_slot, vectors, counts)
         self._next_slot += len(vectors)
-        self._waits |= not all(there)
+        self._lacks_vectors |= not all(there)
         return [
-            check if made else WAITING
-            for check, made in zip(checks, there or [True] * len(checks), strict=True)
+            check if is_there else WAITING
+            for check, is_there in zip(checks, there or [True] * len(checks), strict=True)
         ]
 
     def fill(self, rows: Mapping[int, numpy.ndarray]) -> None:
@@ -125,25 +123,25 @@ class GenerationWriter:
             set_vector_checks(generation.catalog, checks)
 
     def put(self, entries: Sequence[Entry], *, again: bool = False) -> None:
-        """Record files whose searchable text is the same as before (their row is given), or that are problems.
+        """Record files whose searchable text is unchanged (they have a row), or that are problems.
 
-        `again` says that they may have been recorded in this very transaction.
+        `again` says that this transaction may already have recorded them.
         """
         with damage_noticed():
             if not self._bulk:
-                self._note([entry.path for entry in entries])
+                self._note_paths([entry.path for entry in entries])
                 self._ids |= {entry.lore.id for entry in entries if entry.lore is not None}
             self._generation.catalog.put(entries, new=self._bulk and not again)
 
     def owners(self) -> dict[str, str]:
-        """Return what `Catalog.owners` does, as far as entries are recorded by now."""
+        """Return the same as `Catalog.owners`, for the entries recorded so far."""
         with damage_noticed():
             return self._generation.catalog.owners()
 
     def remove(self, paths: Sequence[str]) -> None:
         """Forget files."""
         with damage_noticed():
-            self._note(paths)
+            self._note_paths(paths)
             self._generation.catalog.remove(paths)
 
     def drop_rows(self, rows: Sequence[int]) -> None:
@@ -155,7 +153,7 @@ class GenerationWriter:
             if self._words is not None:
                 self._words.remove(rows)
             else:
-                delta.drop(connection, rows, indexed)
+                delta.remove_texts(connection, rows, indexed)
             self._words_dead += sum([row < indexed.rows for row in rows])
             row_details.drop_tokens(connection, rows)
             self._dropped += rows
@@ -172,20 +170,20 @@ class GenerationWriter:
         with damage_noticed():
             self._generation.catalog.fade(day)
 
-    def folders(self, changed: dict[str, int], gone: Sequence[str]) -> None:
-        """Set the times of folders."""
-        if not changed and not gone:
+    def folders(self, changed: dict[str, int], removed: Sequence[str]) -> None:
+        """Set the times of changed folders and forget removed ones."""
+        if not changed and not removed:
             return
         with damage_noticed():
-            self._generation.catalog.set_folders(changed, gone)
+            self._generation.catalog.set_folders(changed, removed)
             self._generation.catalog.set_meta({"folders_mark": os.urandom(8).hex()})
 
     def commit(self, notes: dict[str, str]) -> None:
         """Make all changes take effect; `notes` are metadata of the whole index (`head`, `swept_ns`)."""
         generation = self._generation
         with damage_noticed():
-            facts = dict(notes) | self._commit_words()
-            facts |= {
+            meta = dict(notes) | self._commit_words()
+            meta |= {
                 "next_row": str(self._next_row),
                 "next_slot": str(self._next_slot),
                 "dead": str(self._dead),
@@ -196,14 +194,14 @@ class GenerationWriter:
             generation.catalog.shadow_duplicates(
                 generation.catalog.duplicate_ids() if self._bulk else self._ids
             )
-            if self._waits:
-                facts["waiting"] = str(count_waiting(generation.catalog))
-            generation.catalog.set_meta(facts)
+            if self._lacks_vectors:
+                meta["waiting"] = str(count_waiting(generation.catalog))
+            generation.catalog.set_meta(meta)
             generation.catalog.connection.execute("COMMIT")
             if self._bulk:
                 generation.catalog.share()
             if generation.vectors is not None and self._dropped:
-                # Not before: readers, and whoever mends this after a kill, count on these rows until here.
+                # Not before: readers, and the repair after a kill, need these rows until here.
                 generation.vectors.clear(self._dropped, generation.next_row, generation.next_slot)
             generation.reload(self._paths)
 
@@ -224,21 +222,21 @@ class GenerationWriter:
             self.abandon()
 
     def _commit_words(self) -> dict[str, str]:
-        """Let the changes of words wait, or fold them into the word index; return what the catalog is to know of that."""
+        """Leave the changes of words in the delta, or fold them into the word index; return the metadata for the catalog."""
         from engram.adapters.index.words import terms_of
 
         generation, connection = self._generation, self._generation.catalog.connection
         if self._words is None and (
-            len(self._new) + delta.count(connection) > delta.MOST
+            len(self._new) + delta.count_changes(connection) > delta.MOST
             or not (self._bulk or generation.words_in_step())
         ):
             self._fold()
         if self._words is None:
             new = {row: terms_of(text) for row, text in self._new.items()}
-            if generation.delta.is_off(list(new.values())):
+            if generation.delta.skews_scores(list(new.values())):
                 self._fold()
             else:
-                delta.put(connection, new)
+                delta.add_texts(connection, new)
         if self._words is None:
             return generation.note_words() if self._bulk else {}
         self._words.commit()
@@ -246,21 +244,21 @@ class GenerationWriter:
         return generation.note_words() | {"indexed": json.dumps(indexed)}
 
     def _fold(self) -> None:
-        """Begin to change the word index: with what has waited so far."""
+        """Begin to change the word index, with the changes that have waited so far."""
         generation = self._generation
         words = generation.words
         words.begin(bulk=self._bulk)
         self._words = words
         if not generation.words_in_step():
             self._words_dead += words.remove_from(generation.delta.indexed.rows)
-        texts, gone = delta.take(generation.catalog.connection)
-        words.remove(gone)
+        texts, stale = delta.take_changes(generation.catalog.connection)
+        words.remove(stale)
         for row, terms in texts.items():
             words.add_terms(row, terms)
         for row, text in self._new.items():
             words.add(row, text)
         self._new.clear()
 
-    def _note(self, paths: Sequence[str]) -> None:
+    def _note_paths(self, paths: Sequence[str]) -> None:
         self._paths.update(paths)
         self._ids |= self._generation.catalog.ids_of(paths)
