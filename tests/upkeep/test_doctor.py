@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from engram.app import Engram
 
 
-def test_doctor_merges_an_entity_in_which_git_left_its_markers(root: Path) -> None:
+def test_doctor_merges_an_entity_with_conflict_markers_of_git(root: Path) -> None:
     sides = [
         f"---\nname: ZooKeeper\naliases: [{alias}]\nupdated_at: 2026-03-0{day}T00:00:00Z\n---\n"
         for day, alias in ((1, "zk"), (2, "keeper"))
@@ -40,7 +40,7 @@ def test_on_a_full_disk_doctor_does_not_call_the_index_damaged(root: Path, engra
     assert "index" not in [one.kind for one in doctor(engram.store)]
 
 
-def test_doctor_names_the_file_that_stops_a_sync_and_the_next_step(tmp_path: Path) -> None:
+def test_doctor_names_the_file_that_blocks_a_sync_and_the_next_step(tmp_path: Path) -> None:
     clones, lore_id = settled(tmp_path)
     a, b = clones["a"], clones["b"]
     path = a.get(lore_id).path

@@ -44,7 +44,7 @@ SHORT = (
 )
 
 
-def test_nothing_of_the_corpus_gets_through(tmp_path: Path) -> None:
+def test_no_text_of_the_corpus_leaks(tmp_path: Path) -> None:
     done = cli("doctor", "--poison", "--json", cwd=plain(tmp_path))
     assert (done.code, done.json["ok"], done.json["findings"]) == (0, True, [])
     assert done.json["lore"] == len(injection_test.corpus()) >= 60
@@ -52,7 +52,7 @@ def test_nothing_of_the_corpus_gets_through(tmp_path: Path) -> None:
     assert not list((tmp_path / "lore").rglob("*.md"))
 
 
-def test_the_corpus_has_many_of_each_attack() -> None:
+def test_the_corpus_has_many_texts_of_each_attack() -> None:
     rows = injection_test.corpus()
     assert len({row["name"] for row in rows}) == len(rows)
     counts = {
@@ -72,7 +72,7 @@ def test_the_corpus_has_many_of_each_attack() -> None:
     ],
     ids=["cleaning", "indentation", "holding", "showing"],
 )
-def test_what_would_get_through_without_a_defence_is_reported(
+def test_a_leak_without_a_defence_is_reported(
     monkeypatch: pytest.MonkeyPatch, where: Any, name: str, instead: object, leak: set[str]
 ) -> None:
     rows = [row for row in injection_test.corpus() if row["name"] in SHORT]
@@ -87,9 +87,7 @@ def test_what_would_get_through_without_a_defence_is_reported(
     assert leak <= {one.leak for one in found} <= set(LEAKS)
 
 
-def test_the_command_fails_where_something_gets_through(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_command_fails_if_anything_leaks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [row for row in injection_test.corpus() if row["name"] == "image"]
     monkeypatch.setattr(injection_test, "corpus", lambda: rows)
     monkeypatch.setattr(framing, "neutralize", lambda text, **_: text)
@@ -122,7 +120,7 @@ def hidden() -> list[str]:
     ]
 
 
-async def test_what_waits_is_in_no_tool_resource_or_prompt(root: Path) -> None:
+async def test_quarantined_text_is_in_no_tool_resource_or_prompt(root: Path) -> None:
     with opened(root) as engram:
         ids = {
             one.lore.content.split()[0]: one.lore.id for one in engram.list(limit=None, status="pending").lore
@@ -153,7 +151,7 @@ async def test_what_waits_is_in_no_tool_resource_or_prompt(root: Path) -> None:
     assert "> (it waits for a person)" in twins
 
 
-async def test_tools_and_resources_let_nothing_through(root: Path) -> None:
+async def test_tools_and_resources_leak_nothing(root: Path) -> None:
     with opened(root) as engram:
         ids = [one.lore.id for one in engram.list(limit=None, status="active").lore]
         ids = [one for one in ids if one not in {held.lore.id for held in engram.held()}]
@@ -176,7 +174,7 @@ async def test_tools_and_resources_let_nothing_through(root: Path) -> None:
         assert "</engram-lore>" not in recent
 
 
-def test_what_waits_is_in_no_hook(root: Path) -> None:
+def test_quarantined_text_is_in_no_hook(root: Path) -> None:
     ok("config", "hooks.capture", "false", "--user", cwd=root)  # the errors below would come back as captured
     said: list[str] = []
     for number, word in enumerate(hidden()):
@@ -199,7 +197,7 @@ def test_what_waits_is_in_no_hook(root: Path) -> None:
     assert [word for word in hidden() if word in "\n".join(said)] == []
 
 
-def test_what_became_pending_since_the_index_was_made_is_not_injected(root: Path) -> None:
+def test_an_entry_that_became_pending_after_indexing_is_not_injected(root: Path) -> None:
     row = next(n for n, row in enumerate(injection_test.corpus()) if row["name"] == "polite")
     (file,) = [
         path for path in (root / "lore").rglob("*.md") if injection_test.word(row) in path.read_text("utf-8")

@@ -19,7 +19,7 @@ GOES_WHOLE = (
 STAYS = ("notes.md", "worktree/lore/x.tmp", "as-of/" + "a" * 40 + "/x.md", "index/x.txt")
 
 
-def test_temporary_files_and_folders_go_once_they_are_a_day_old(tmp_path: Path) -> None:
+def test_temporary_files_and_folders_are_removed_after_a_day(tmp_path: Path) -> None:
     clock = SetClock()
     with opened(dedicated(tmp_path / "s"), clock=clock) as store:
         store.record(QUEUE, category="fact")
@@ -45,7 +45,7 @@ def test_temporary_files_and_folders_go_once_they_are_a_day_old(tmp_path: Path) 
         assert store.query("idempotent queue consumers").lore
 
 
-def test_a_folder_in_which_something_was_written_lately_is_in_use(tmp_path: Path) -> None:
+def test_a_folder_with_recent_changes_is_not_removed(tmp_path: Path) -> None:
     clock = SetClock()
     with opened(dedicated(tmp_path / "s"), clock=clock) as store:
         folder = Path(store.store.places.state, "rehearsal-2")

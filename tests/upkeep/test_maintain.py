@@ -96,7 +96,7 @@ def _assert_same(a: Engram, b: Engram) -> None:
         assert len({tuple(one.id for one in each) for each in told}) == 1
 
 
-def test_what_one_clone_took_over_nobody_is_told_in_the_other(tmp_path: Path) -> None:
+def test_a_handoff_taken_over_in_one_clone_is_not_offered_in_another(tmp_path: Path) -> None:
     clones = Clones(tmp_path)
     with clones["a"].calling("s", "ada"):
         clones["a"].handoff("The retries are left.", to="bob")
@@ -137,7 +137,7 @@ def _age(root: Path) -> datetime:
     return clock.moment
 
 
-def test_maintain_archives_and_collects_once_and_says_so_before(tmp_path: Path) -> None:
+def test_maintain_archives_and_deletes_once_as_the_dry_run_says(tmp_path: Path) -> None:
     root = tmp_path / "store"
     clock = aged(root)
     user = Path(os.environ["XDG_CONFIG_HOME"]) / "engram/config.toml"
@@ -167,7 +167,7 @@ def test_maintain_archives_and_collects_once_and_says_so_before(tmp_path: Path) 
     assert git(root, "status", "--porcelain") == ""
 
 
-def test_a_step_that_fails_stops_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failing_step_does_not_stop_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = aged(tmp_path / "store")
     with (tmp_path / "store/.engram.toml").open("a") as file:
         file.write("[team]\narchive_days = 30\n")
@@ -182,7 +182,7 @@ def test_a_step_that_fails_stops_no_other(tmp_path: Path, monkeypatch: pytest.Mo
         assert {step.step: step.number for step in done}["archive"] == 4
 
 
-def test_it_runs_by_itself_after_a_sync_and_once_a_day(tmp_path: Path) -> None:
+def test_maintenance_runs_after_a_sync_and_once_a_day(tmp_path: Path) -> None:
     root = plain(tmp_path / "store")
     clock = SetClock()
     with opened(root, clock=clock) as engram:
@@ -214,7 +214,7 @@ def test_it_runs_by_itself_after_a_sync_and_once_a_day(tmp_path: Path) -> None:
         assert not maintain.is_due(engram.store)
 
 
-def test_undo_passes_over_what_was_done_by_itself(tmp_path: Path) -> None:
+def test_undo_skips_automatic_maintenance(tmp_path: Path) -> None:
     root = tmp_path / "store"
     clock = aged(root)
     with opened(root, clock=clock) as engram:
@@ -227,7 +227,7 @@ def test_undo_passes_over_what_was_done_by_itself(tmp_path: Path) -> None:
         assert engram.list(limit=None, status="archived").total == 3
 
 
-def test_by_itself_no_day_changes_more_than_so_many_entries(
+def test_automatic_maintenance_limits_the_changes_of_a_day(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(maintain, "_MOST_AUTOMATIC", 1)
@@ -243,7 +243,7 @@ def test_by_itself_no_day_changes_more_than_so_many_entries(
         assert numbers == [1, 1, 0]
 
 
-def test_observations_are_looked_at_by_the_process_that_tidies_up(tmp_path: Path) -> None:
+def test_the_background_process_records_observations(tmp_path: Path) -> None:
     root = plain(tmp_path / "store")
     with opened(root) as engram:
         engram.observe("Root cause: one of the disks of the broker was full.")

@@ -75,7 +75,7 @@ def _record(store: Engram, kind: str) -> str:
     return store.record(f"{QUEUE} The case of {kind}.", category=category, pinned=kind == "pinned").lore.id
 
 
-def test_two_years_of_fading_retention_and_garbage(
+def test_two_years_of_decay_retention_and_garbage(
     two_years: tuple[Engram, dict[str, str], list[Month]],
 ) -> None:
     store, ids, months = two_years

@@ -32,7 +32,7 @@ def lines(store: Store | Engram, word: str) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("auto")
-def test_status_says_how_syncing_stands_and_what_to_do(tmp_path: Path) -> None:
+def test_status_shows_the_state_of_sync_and_what_to_do(tmp_path: Path) -> None:
     alone = opened(tmp_path / "alone", ManyClock())
     assert lines(alone, "sync") == ["no remote yet: engram remote add origin URL"]
     clones = Clones(tmp_path)

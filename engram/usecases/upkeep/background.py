@@ -1,6 +1,6 @@
 """Work deferred until the caller has its answer: commits, index updates, checking every file.
 
-A command starts one detached process for it; a long-lived program uses a thread (committer).
+A command starts a detached process for it; a long-lived program uses a thread (`committer`).
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
     from engram.usecases.store.store import Store
 
-_SWEEP_AGE_NS = 10_000_000_000
+_FILE_CHECK_NS = 10_000_000_000
 INLINE_VARIABLE = "ENGRAM_BACKGROUND"
 
 
 def tidy(store: Store, *, sync: bool = False) -> None:
     """Update the index, git and the history table; `status` reports errors.
 
-    Then sync if due (with `sync` in any case, and the stores of other scopes, too), and run the daily maintenance
+    Then sync if due (with `sync` in any case, and also the stores of other scopes), and run the daily maintenance
     after a sync.
     """
     from engram.usecases.agents.observations import enrich
@@ -50,8 +50,8 @@ def tidy(store: Store, *, sync: bool = False) -> None:
         _refresh_quietly(reach(store, SESSION))
     sweep(store)
     if sync:
-        for one in (store, *_other_scopes(store)):
-            sync_now(one)
+        for each in (store, *_other_scopes(store)):
+            sync_now(each)
     else:
         sync_if_due(store)
     if maintain_if_due(store) is not None:
@@ -61,9 +61,9 @@ def tidy(store: Store, *, sync: bool = False) -> None:
 
 
 def tidy_and_send(store: Store, *, sync: bool = False) -> None:
-    """Tidy and close a store in a process of its own, and send what is written there once nothing more is for a while.
+    """Tidy and close a store in its own process, then sync its changes whenever writing has paused.
 
-    Raises EngramError where the store is gone by then.
+    Raises EngramError if the store is gone by then.
     """
     from engram.usecases.opening.open_store import open_store
     from engram.usecases.sync.auto_sync import sync_waiting, wait_until_quiet
@@ -71,17 +71,17 @@ def tidy_and_send(store: Store, *, sync: bool = False) -> None:
     tidy(store, sync=sync)
     store.close()
     while wait_until_quiet(store):
-        again = open_store(store.places.root, store.caller)
+        reopened = open_store(store.places.root, store.caller)
         try:
-            if sync_waiting(again) is None:
+            if sync_waiting(reopened) is None:
                 return
-            _refresh_quietly(again)
+            _refresh_quietly(reopened)
         finally:
-            again.close()
+            reopened.close()
 
 
 def _other_scopes(store: Store) -> Iterator[Store]:
-    """Yield the stores of other scopes that are on this machine, but those of sessions; one that is broken is left out."""
+    """Yield the stores of other scopes on this machine, without those of sessions and without broken ones."""
     for name in reachable_scopes(store):
         if name not in (SESSION, store.places.scope):
             with contextlib.suppress(EngramError, OSError):
@@ -90,27 +90,27 @@ def _other_scopes(store: Store) -> Iterator[Store]:
 
 
 def sync_apart(store: Store, *, changed: bool = False) -> bool:
-    """Start a sync in a process of its own where a long-lived program opens a store; whether it did.
+    """Start a sync in its own process when a long-lived program opens or closes a store; return whether it started.
 
-    Where it closes one: only if something was written that was not sent (`changed`).
+    With `changed` (when closing), only if there are changes that were not synced.
     """
     if os.environ.get(INLINE_VARIABLE) == "inline" or not _has_consent(store):
         return False
     from engram.usecases.sync.auto_sync import session_sync
 
-    return (not changed or _change_waits(store)) and session_sync(store)
+    return (not changed or _has_unsynced_change(store)) and session_sync(store)
 
 
 def note_change(store: Store) -> None:
-    """Note that a command or program wrote something that is to be sent by itself, where that is allowed."""
+    """Note that a command or program made a change to sync automatically, if that is allowed."""
     if _has_consent(store):
         from engram.usecases.sync.auto_sync import mark_change
 
         mark_change(store)
 
 
-def _change_waits(store: Store) -> bool:
-    """Whether something was written that is to be sent by itself."""
+def _has_unsynced_change(store: Store) -> bool:
+    """Whether a change waits to be synced automatically."""
     if not _has_consent(store):
         return False
     from engram.usecases.store.sync_state import last_change
@@ -119,7 +119,7 @@ def _change_waits(store: Store) -> bool:
 
 
 def _has_consent(store: Store) -> bool:
-    """Whether a person answered on automatic syncs here: most stores need no more than this look at a file."""
+    """Whether a person was asked about automatic syncs here; for most stores this check of a file is enough."""
     return os.path.exists(os.path.join(store.places.state, CONSENT))
 
 
@@ -133,16 +133,16 @@ def _make_vectors(store: Store) -> None:
 
 
 def _make_graph(store: Store) -> None:
-    """Make the graph of a large store, which may take minutes, too."""
-    if _graph_due(store):
+    """Make the graph of a large store, which may also take minutes."""
+    if _is_graph_due(store):
         from engram.usecases.index.vector_graph import make_graph
 
         with contextlib.suppress(EngramError, OSError):
             make_graph(store)
 
 
-def _graph_due(store: Store) -> bool:
-    """Whether the store is so large that its vectors get a graph, and there is none of most of them."""
+def _is_graph_due(store: Store) -> bool:
+    """Whether the store is large enough for a graph over its vectors, and no graph has most of them."""
     generation = store.index.generation if store.is_indexed else None
     if generation is None or generation.next_slot < store.settings.number("embedding.graph"):
         return False
@@ -155,14 +155,14 @@ def vectors_wait(store: Store) -> bool:
     """Whether vectors of this store, or a graph over them, are missing and can be computed."""
     generation = store.index.generation if store.is_indexed else None
     if generation is None or not (generation.waiting or generation.other_model):
-        return _graph_due(store)
+        return _is_graph_due(store)
     from engram.usecases.index.vectors import unfinished
 
-    return unfinished(store) or _graph_due(store)
+    return unfinished(store) or _is_graph_due(store)
 
 
 def _refresh_quietly(store: Store) -> None:
-    """Refresh the index; a failure must not keep changes from being committed."""
+    """Refresh the index; a failure must not prevent a commit."""
     from engram.usecases.index.refresh import refresh
 
     with contextlib.suppress(EngramError):
@@ -175,19 +175,19 @@ def after_command(store: Store, *, wrote: bool) -> None:
     Raises GitError if it is done here and git fails.
     """
     inline = os.environ.get(INLINE_VARIABLE) == "inline"
-    sync_due, sweeping = not inline and _sync_due(store), sweep_due(store)
-    others = [one for one in store.others.values() if vectors_wait(one)]
+    sync_due, sweeping = not inline and _is_sync_due(store), sweep_due(store)
+    others = [other for other in store.others.values() if vectors_wait(other)]
     if not inline:
-        for one in others:
-            start_detached(one.places.root)
+        for other in others:
+            start_detached(other.places.root)
     if not (
         wrote
         or sync_due
         or sweeping
-        or _commits_wait(store)
-        or _sweep_wanted(store)
+        or _has_uncommitted(store)
+        or _is_file_check_due(store)
         or vectors_wait(store)
-        or _observations_wait(store)
+        or _has_observations(store)
     ):
         return
     if inline or not store.settings.flag("git.background"):
@@ -198,7 +198,7 @@ def after_command(store: Store, *, wrote: bool) -> None:
         _make_vectors(store)
         _make_graph(store)
         sweep(store)
-        if sync_due or (not inline and _change_waits(store)):
+        if sync_due or (not inline and _has_unsynced_change(store)):
             start_detached(store.places.root)
     elif not _is_committing(store):
         for_session = sweeping or store.places.scope == SESSION
@@ -210,11 +210,11 @@ def after_command(store: Store, *, wrote: bool) -> None:
 
 def after_close(store: Store) -> None:
     """Start a detached process for pending observations when a program closes a store."""
-    if os.environ.get(INLINE_VARIABLE) != "inline" and _observations_wait(store):
+    if os.environ.get(INLINE_VARIABLE) != "inline" and _has_observations(store):
         start_detached(store.places.root)
 
 
-def _observations_wait(store: Store) -> bool:
+def _has_observations(store: Store) -> bool:
     """Whether observations wait to be recorded as entries."""
     if not os.path.isdir(os.path.join(store.places.state, OBSERVATIONS)):
         return False
@@ -225,8 +225,8 @@ def _observations_wait(store: Store) -> bool:
     return False
 
 
-def _sync_due(store: Store) -> bool:
-    """Whether a sync is due, by `sync.interval` or for what was written."""
+def _is_sync_due(store: Store) -> bool:
+    """Whether a sync is due, by `sync.interval` or because of a change."""
     if not _has_consent(store):
         return False
     from engram.usecases.sync.auto_sync import is_due
@@ -234,8 +234,8 @@ def _sync_due(store: Store) -> bool:
     return is_due(store)
 
 
-def _commits_wait(store: Store) -> bool:
-    """Whether anything waits to be committed."""
+def _has_uncommitted(store: Store) -> bool:
+    """Whether any change waits to be committed."""
     if not store.places.owns_branch:
         return False
     from engram.usecases.store.commit import has_work
@@ -252,14 +252,16 @@ def _is_committing(store: Store) -> bool:
     return False
 
 
-def _sweep_wanted(store: Store) -> bool:
+def _is_file_check_due(store: Store) -> bool:
     """Whether a full check of files is due in a store too large to do it before answering."""
     from engram.usecases.index.freshness import COLD_SWEEP_LIMIT, sweep_interval_ns
 
     generation = store.index.generation
     if generation is None or generation.next_row - generation.dead <= COLD_SWEEP_LIMIT:
         return False
-    return store.clock.nanoseconds() - generation.swept_ns > max(_SWEEP_AGE_NS, sweep_interval_ns(generation))
+    return store.clock.nanoseconds() - generation.swept_ns > max(
+        _FILE_CHECK_NS, sweep_interval_ns(generation)
+    )
 
 
 def _pack_objects(store: Store) -> None:

@@ -19,16 +19,16 @@ _CHECK_SECONDS = 60.0  # how often to check whether a sync is due
 
 
 class Committer:
-    """A thread that commits the journal soon after each change, and judgements after ten minutes, or at the end."""
+    """A thread that commits the journal soon after each change, and judgements after ten minutes or at the end."""
 
     def __init__(self, store: Store) -> None:
-        """Start the thread with the first change, or now if `sync.interval` is set or something waits to be sent."""
+        """Start the thread at the first change, or now if `sync.interval` is set or a change waits to be synced."""
         self._store = store
         self._wake = threading.Event()
         self._stopping = False
         self._thread: threading.Thread | None = None
         if store.settings.get("sync.interval") or last_change(store):
-            self._begin()
+            self._start()
 
     def changed(self) -> None:
         """Wake the thread after a write."""
@@ -40,11 +40,11 @@ class Committer:
         ):
             return
         if self._thread is None:
-            self._begin()
+            self._start()
         self._wake.set()
 
     def stop(self, timeout: float = 60.0) -> None:
-        """Commit what is pending and end the thread; after `timeout` seconds the rest stays in the journal."""
+        """Commit pending changes and end the thread; after `timeout` seconds the rest stays in the journal."""
         deadline = time.monotonic() + timeout
         self._stopping = True
         self._wake.set()
@@ -54,7 +54,7 @@ class Committer:
             commit_quietly(self._store)
             commit_if_due(self._store, at_once=True)
 
-    def _begin(self) -> None:
+    def _start(self) -> None:
         self._thread = threading.Thread(target=self._run, name="engram-committer", daemon=True)
         self._thread.start()
 
@@ -67,9 +67,9 @@ class Committer:
             commit_if_due(self._store)
 
     def _sync_when_due(self) -> float | None:
-        """Start a sync in its own process if one is due; returns the seconds until the next check (None: never).
+        """Start a sync in its own process if one is due; return the seconds until the next check (None: never).
 
-        Not in this thread, so that closing the store does not wait for a remote.
+        It does not run in this thread, so that closing the store does not wait for a remote.
         """
         interval = self._store.settings.get("sync.interval")
         if self._stopping or not (interval or last_change(self._store)):

@@ -1,4 +1,4 @@
-"""Diagnose a store, and repair what can be repaired without asking."""
+"""Diagnose a store, and make the repairs that need no decision."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ if TYPE_CHECKING:
 
 
 DRIVER = "merge-driver"
-VECTORS = "vectors"  # still being computed, which is not a fault
+VECTORS = "vectors"  # still being computed, which is not a problem
 LINK, CONFLICT, SYNC, HOOK = "link", "conflict", "sync", "hook"
 PRIVATE = "private"
-_NO_STATE = {"worktree", "lore", "as-of"}  # folders in a private one that hold files of other kinds
+_OTHER_FOLDERS = {"worktree", "lore", "as-of"}  # folders in the private folder that have other files
 _EXTENSIONS = (".db", ".json", ".jsonl", ".lock", ".md", ".npz")
-# Of private files without an extension.
+# Names of private files without an extension.
 _NAMES = {
     "author", "dedicated", "folded-up-to", "http-token", "ignored", "lock", "merges-looked-at", "outside",
     "outside.taken", "source", "sync-consent", "sync-under-way", "sync-waits", "unsigned", "used", "weighed-up-to",
 }  # fmt: skip
 _DAMAGED = ".damaged"
-_ASIDE = "`engram doctor --fix` renames it; the file is made anew."
-_ALLOW = "`engram doctor --fix` allows that to its owner."
-_BACKGROUND_SECONDS = 60  # by then the background process has committed
+_RENAME = "`engram doctor --fix` renames it; the file is made anew."
+_PERMIT = "`engram doctor --fix` allows that to its owner."
+_BACKGROUND_SECONDS = 60  # after which the background process should have committed
 _UNMERGED = "two versions of this file were not merged"
 _MISSING = {
     "attributes": "git has no attributes that mark the files of lore",
@@ -54,7 +54,7 @@ _MISSING = {
 
 
 class Finding(NamedTuple):
-    """A problem: its place, description, what to do, and whether it was just repaired."""
+    """A problem: its kind, place, description and remedy, and whether it was just repaired."""
 
     kind: str
     where: str
@@ -64,40 +64,43 @@ class Finding(NamedTuple):
 
 
 def doctor(store: Store, *, fix: bool = False) -> list[Finding]:
-    """Check everything.
+    """Check everything; return the problems found.
 
     With `fix`, merge files with conflict markers, rebuild a damaged index, delete leftovers, complete the git
     configuration, and commit pending changes.
     """
     with store.lock:
-        private = [*_source(store, fix), *_private_files(store, fix), *_token(store, fix)]
-        private += _ledgers(store, fix)
-        found = [*private, *_leftovers(store, fix), *_index(store, fix)]
-        merges = _merges(store, fix)
+        private = [*_check_source(store, fix), *_check_private_files(store, fix), *_check_token(store, fix)]
+        private += _check_ledgers(store, fix)
+        found = [*private, *_check_leftovers(store, fix), *_check_index(store, fix)]
+        merges = _check_merges(store, fix)
         reported = {one.where for one in merges}
-        files = [*_files(store, reported), *_entities(store, reported), *_links(store)]
-        others = [
-            *_driver(store, fix),
-            *_hidden_tree(store, fix),
-            *_journal(store, fix),
+        return [
+            *found,
+            *merges,
+            *_check_files(store, reported),
+            *_check_entities(store, reported),
+            *_check_links(store),
+            *_check_driver(store, fix),
+            *_check_hidden_tree(store, fix),
+            *_check_journal(store, fix),
             *_check_signing(store),
+            *_check_agents(store),
+            *_check_sync(store),
+            *_check_other_versions(store),
+            *_check_disputes(store),
+            *_check_excluded(store),
+            *_check_hooks(store),
+            *_check_settings(store),
+            *_check_degraded(store, private),
         ]
-        others += [
-            *_agents(store),
-            *_sync(store),
-            *_kept_versions(store),
-            *_disputes(store),
-            *_check_left_out(store),
-            *_hooks(store),
-        ]
-        return [*found, *merges, *files, *others, *_settings(store), *_check_degraded(store, private)]
 
 
-def _check_left_out(store: Store) -> list[Finding]:
-    """Find files that stay behind here, and files of the branch that stay out of the work tree."""
+def _check_excluded(store: Store) -> list[Finding]:
+    """Find files here that are not sent, and files of the branch that are not written here."""
     from engram.usecases.store import excluded_files
 
-    behind = [
+    not_sent = [
         Finding(
             "stays",
             excluded_files.display_path(path),
@@ -106,7 +109,7 @@ def _check_left_out(store: Store) -> list[Finding]:
         )
         for path, why in sorted(excluded_files.stays(store).items())
     ]
-    out = [
+    not_written = [
         Finding(
             "left out",
             excluded_files.display_path(path),
@@ -115,11 +118,11 @@ def _check_left_out(store: Store) -> list[Finding]:
         )
         for path, why in sorted(excluded_files.read_left_out(store.places.state).items())
     ]
-    return behind + out
+    return not_sent + not_written
 
 
-def _hooks(store: Store) -> list[Finding]:
-    """Report what hooks failed of in the last day, each kind of them once with its last error."""
+def _check_hooks(store: Store) -> list[Finding]:
+    """Report hooks that failed in the last day, each once, with its last error."""
     from engram.usecases.agents import hook_failures
 
     try:
@@ -127,8 +130,9 @@ def _hooks(store: Store) -> list[Finding]:
     except StoreError:  # another process uses the activity log
         return []
     by_hook: dict[str, list[str]] = {}
-    for one in failed:
-        by_hook.setdefault(f"{one.via}, {one.agent}" if one.agent else one.via, []).append(one.query)
+    for event in failed:
+        hook = f"{event.via}, {event.agent}" if event.agent else event.via
+        by_hook.setdefault(hook, []).append(event.query)
     hint = "`engram live` shows when; with ENGRAM_TRACEBACK=1 the hook itself says where."
     return [
         Finding(
@@ -141,8 +145,8 @@ def _hooks(store: Store) -> list[Finding]:
     ]
 
 
-def _disputes(store: Store) -> list[Finding]:
-    """Find entries of which two people or clones wrote different versions."""
+def _check_disputes(store: Store) -> list[Finding]:
+    """Find entries with different versions by two people or clones."""
     from engram.domain.entry.disputes import describe_dispute
 
     found = []
@@ -157,7 +161,7 @@ def _disputes(store: Store) -> list[Finding]:
     return found
 
 
-def _merges(store: Store, fix: bool) -> list[Finding]:
+def _check_merges(store: Store, fix: bool) -> list[Finding]:
     """Find files with conflict markers, and those that git left unmerged."""
     from engram.usecases.graph.entities import read_entities
     from engram.usecases.merge import repair
@@ -183,8 +187,8 @@ def _describe_repair(done: Repaired, owns_branch: bool) -> Finding:
     return Finding("file", done.path, what, fixed=True)
 
 
-def _driver(store: Store, fix: bool) -> list[Finding]:
-    """Check whether a plain `git pull` merges lore by field, as sync always does."""
+def _check_driver(store: Store, fix: bool) -> list[Finding]:
+    """Check whether a plain `git pull` merges lore by field, as sync does."""
     from engram.usecases.merge.install_driver import complete, what_is_missing
 
     places = store.places
@@ -200,7 +204,7 @@ def _driver(store: Store, fix: bool) -> list[Finding]:
     return [Finding(DRIVER, what, _MISSING[what], hint, fix) for what in missing]
 
 
-def _hidden_tree(store: Store, fix: bool) -> list[Finding]:
+def _check_hidden_tree(store: Store, fix: bool) -> list[Finding]:
     """Check whether the hidden work tree is registered and locked in git."""
     if store.places.placement != BRANCH or store.places.repository is None:
         return []
@@ -214,24 +218,26 @@ def _hidden_tree(store: Store, fix: bool) -> list[Finding]:
     return [Finding("worktree", store.places.root, message, "`engram doctor --fix` registers it.", fix)]
 
 
-def _files(store: Store, reported: Collection[str]) -> list[Finding]:
+def _check_files(store: Store, reported: Collection[str]) -> list[Finding]:
     """Find files that are not adopted yet or cannot be recalled, except those already `reported`."""
     problems = look_up(store, lambda index: index.catalog.problems())
-    unadopted = "adopted = 0" if store.places.folder else "0"  # in place notes stay as they are
-    waiting = look_up(store, lambda index: index.catalog.select(unadopted))
-    return _wrong("file", problems, reported) + [Finding("adoption", hit.path, *NO_FIELDS) for hit in waiting]
+    unadopted = "adopted = 0" if store.places.folder else "0"  # notes in place are not adopted
+    hits = look_up(store, lambda index: index.catalog.select(unadopted))
+    return _describe_problems("file", problems, reported) + [
+        Finding("adoption", hit.path, *NO_FIELDS) for hit in hits
+    ]
 
 
-def _entities(store: Store, reported: Collection[str]) -> list[Finding]:
+def _check_entities(store: Store, reported: Collection[str]) -> list[Finding]:
     """Find entity files that are unreadable or have merge conflicts."""
     from engram.usecases.graph.entities import read_entities
 
     found = read_entities(store)
     conflicts = [Finding(CONFLICT, one.path, one.message, one.hint) for one in found.conflicts]
-    return _wrong("entity", found.problems, reported) + conflicts
+    return _describe_problems("entity", found.problems, reported) + conflicts
 
 
-def _wrong(kind: str, problems: Iterable[Problem], reported: Collection[str]) -> list[Finding]:
+def _describe_problems(kind: str, problems: Iterable[Problem], reported: Collection[str]) -> list[Finding]:
     return [
         Finding(kind, f"{one.path}:{one.line}" if one.line else one.path, one.message, one.hint)
         for one in problems
@@ -239,7 +245,7 @@ def _wrong(kind: str, problems: Iterable[Problem], reported: Collection[str]) ->
     ]
 
 
-def _links(store: Store) -> list[Finding]:
+def _check_links(store: Store) -> list[Finding]:
     """Find broken and ambiguous links, as `engram check` does."""
     from engram.usecases.graph.broken_links import all_bad_links
 
@@ -251,12 +257,12 @@ def _links(store: Store) -> list[Finding]:
     ]
 
 
-def _index(store: Store, fix: bool) -> list[Finding]:
+def _check_index(store: Store, fix: bool) -> list[Finding]:
     try:
         refresh(store)
         generation = store.index.look()
         damage = generation.verify() if generation is not None else ["there is no index"]
-    except IndexUnavailableError as error:  # a rebuild has no more room
+    except IndexUnavailableError as error:  # a rebuild would fail, too
         return [Finding("index", "", error.message, error.hint)]
     except EngramError as error:
         damage = [str(error)]
@@ -266,42 +272,43 @@ def _index(store: Store, fix: bool) -> list[Finding]:
     return [Finding("index", "", f"the search index is damaged: {what}", hint, fix) for what in damage]
 
 
-def _private_files(store: Store, fix: bool) -> list[Finding]:
-    """Find private files that may not be read or written, and folders that somebody put where such a file belongs.
+def _check_private_files(store: Store, fix: bool) -> list[Finding]:
+    """Find private files that may not be read or written, and folders where such a file belongs.
 
-    Those of the user's own store are among them, which commands use from everywhere.
+    Includes those of the user's own store, which commands use from everywhere.
     """
     states = [store.places.state]
     if os.path.isfile(os.path.join(user_store(), CONFIG_NAME)):
         with contextlib.suppress(EngramError):
             states.append(locate_root(user_store(), USER).places.state)
-    found = _private_file(store, connections_file(), fix)
+    found = _check_private_file(store, connections_file(), fix)
     for state in dict.fromkeys(states):
-        for at, folders, files in os.walk(state):
-            folders[:] = [name for name in folders if name not in _NO_STATE and not name.endswith(_DAMAGED)]
+        for parent, folders, files in os.walk(state):
+            folders[:] = [
+                name for name in folders if name not in _OTHER_FOLDERS and not name.endswith(_DAMAGED)
+            ]
             misplaced = [name for name in folders if _is_file_name(name)]
             folders[:] = [name for name in folders if name not in misplaced]
             for name in [*misplaced, *files]:
-                found += _private_file(store, os.path.join(at, name), fix)
+                found += _check_private_file(store, os.path.join(parent, name), fix)
     return found
 
 
-def _private_file(store: Store, path: str, fix: bool) -> list[Finding]:
-    """Check that a private file is one, which may be read and written."""
+def _check_private_file(store: Store, path: str, fix: bool) -> list[Finding]:
+    """Check that a private file is a file, and may be read and written."""
     if os.path.islink(path) or not os.path.lexists(path):
         return []
     if os.path.isdir(path):
-        fixed = fix and _put_aside(path, store.clock.new_id())
-        return [Finding(PRIVATE, path, "a folder stands where a private file belongs", _ASIDE, fixed)]
+        fixed = fix and _rename(path, store.clock.new_id())
+        return [Finding(PRIVATE, path, "a folder stands where a private file belongs", _RENAME, fixed)]
     if os.access(path, os.R_OK | os.W_OK):
         return []
-    return [
-        Finding(PRIVATE, path, "this private file may not be read and written", _ALLOW, fix and _allow(path))
-    ]
+    fixed = fix and _permit(path)
+    return [Finding(PRIVATE, path, "this private file may not be read and written", _PERMIT, fixed)]
 
 
-def _source(store: Store, fix: bool) -> list[Finding]:
-    """Check this clone's id: its own ledgers have it too."""
+def _check_source(store: Store, fix: bool) -> list[Finding]:
+    """Check this clone's id, which its own ledgers also have."""
     path, writers = store.source_path, store.ledgers.writers()
     if not writers or not os.path.lexists(path) or store.read_source() in writers:
         return []
@@ -313,7 +320,7 @@ def _source(store: Store, fix: bool) -> list[Finding]:
     return [Finding(PRIVATE, path, message, "`engram doctor --fix` takes it from there.", fix)]
 
 
-def _ledgers(store: Store, fix: bool) -> list[Finding]:
+def _check_ledgers(store: Store, fix: bool) -> list[Finding]:
     """Check this clone's own judgements."""
     try:
         damaged = damaged_ledgers.find_damaged(store)
@@ -327,19 +334,19 @@ def _ledgers(store: Store, fix: bool) -> list[Finding]:
     return [Finding(PRIVATE, path, message, hint, fix) for path in damaged]
 
 
-def _token(store: Store, fix: bool) -> list[Finding]:
+def _check_token(store: Store, fix: bool) -> list[Finding]:
     """Check the token that clients of a server must send."""
     path = os.path.join(store.places.state, http_token.NAME)
     try:
         if not http_token.is_damaged(path):
             return []
-    except OSError:  # there is none, or it is reported as a private file
+    except OSError:  # it does not exist, or is reported as a private file
         return []
-    fixed = fix and _put_aside(path, store.clock.new_id())
+    fixed = fix and _rename(path, store.clock.new_id())
     message = (
         "this is no token for clients of a server; the next `engram serve` makes a new one, which they need"
     )
-    return [Finding(PRIVATE, path, message, f"{_ASIDE} Give clients the new token.", fixed)]
+    return [Finding(PRIVATE, path, message, f"{_RENAME} Give clients the new token.", fixed)]
 
 
 def _is_file_name(name: str) -> bool:
@@ -348,8 +355,8 @@ def _is_file_name(name: str) -> bool:
     return name in _NAMES or name.endswith(_EXTENSIONS) or name.startswith("own-moves-")
 
 
-def _put_aside(path: str, token: str) -> bool:
-    """Rename what stands in the way; return whether that was possible."""
+def _rename(path: str, token: str) -> bool:
+    """Rename a damaged file or misplaced folder; return whether that succeeded."""
     target = path + _DAMAGED
     try:
         os.rename(path, f"{path}.{token}{_DAMAGED}" if os.path.lexists(target) else target)
@@ -358,8 +365,8 @@ def _put_aside(path: str, token: str) -> bool:
     return True
 
 
-def _allow(path: str) -> bool:
-    """Let the owner read and write a file; return whether that was possible."""
+def _permit(path: str) -> bool:
+    """Let the owner read and write a file; return whether that succeeded."""
     try:
         os.chmod(path, 0o600)
     except OSError:
@@ -367,10 +374,10 @@ def _allow(path: str) -> bool:
     return True
 
 
-def _leftovers(store: Store, fix: bool) -> list[Finding]:
+def _check_leftovers(store: Store, fix: bool) -> list[Finding]:
     try:
         announced = {os.path.basename(operation.op) for operation in store.files.journal.waiting()}
-    except StoreError:  # reported as a private file; then nobody knows what is left over
+    except StoreError:  # reported as a private file; without the journal, leftovers are unknown
         return []
     names = walk.scan(store.places.root, store.places.folder).leftovers
     old = [path for path in _abandoned_files(store, names) if not any(op in path for op in announced)]
@@ -389,21 +396,21 @@ def _leftovers(store: Store, fix: bool) -> list[Finding]:
     ]
 
 
-def _journal(store: Store, fix: bool) -> list[Finding]:
+def _check_journal(store: Store, fix: bool) -> list[Finding]:
     if not has_work(store):
         return []
-    trouble = commit_quietly(store) if fix else why_waiting(store)
+    reason = commit_quietly(store) if fix else why_waiting(store)
     try:
         waiting = store.files.journal.waiting()
     except StoreError:  # reported as a private file
         return []
-    soon = store.clock.now().timestamp() - _BACKGROUND_SECONDS
-    if not trouble and (not waiting or waiting[0].moment > soon):
+    recent = store.clock.now().timestamp() - _BACKGROUND_SECONDS
+    if not reason and (not waiting or waiting[0].moment > recent):
         return []  # the background process is about to commit
     text = counted(len(waiting), "change waits", "changes wait")
-    message = f"{text} to be committed" + (f": {trouble}" if trouble else "")
-    are = "It is" if len(waiting) == 1 else "They are"
-    hint = f"{are} safe in the write journal; `engram doctor --fix` tries again."
+    message = f"{text} to be committed" + (f": {reason}" if reason else "")
+    subject = "It is" if len(waiting) == 1 else "They are"
+    hint = f"{subject} safe in the write journal; `engram doctor --fix` tries again."
     return [Finding("git", store.places.root, message, hint)]
 
 
@@ -416,21 +423,21 @@ def _check_signing(store: Store) -> list[Finding]:
     return [Finding("signing", store.places.root, message, hint)] if why else []
 
 
-def _agents(store: Store) -> list[Finding]:
+def _check_agents(store: Store) -> list[Finding]:
     """Find agent profiles that are unreadable or have merge conflicts."""
     from engram.usecases.graph.agent_profiles import find_problems
     from engram.usecases.graph.entities import TAKE_OVER, both_versions
 
     return [
-        Finding(CONFLICT, path, both_versions(what), TAKE_OVER)
-        if isinstance(what, tuple)
-        else Finding("agent", path, what.message, what.hint)
-        for path, what in find_problems(store)
+        Finding(CONFLICT, path, both_versions(problem), TAKE_OVER)
+        if isinstance(problem, tuple)
+        else Finding("agent", path, problem.message, problem.hint)
+        for path, problem in find_problems(store)
     ]
 
 
-def _sync(store: Store) -> list[Finding]:
-    """Report why the last sync stopped, if a person has to act, or failed."""
+def _check_sync(store: Store) -> list[Finding]:
+    """Report why the last sync failed, or stopped for a person to act."""
     from engram.usecases.store.sync_state import last
 
     found = last(store)
@@ -440,11 +447,11 @@ def _sync(store: Store) -> list[Finding]:
     stopped = error.get("code") in (SyncBlockedError.code, SecretFoundError.code)
     failures = found["failures"]
     failed = "the last sync failed" if failures == 1 else f"the last {failures} syncs failed"
-    how = "the last sync stopped" if stopped else failed
-    return [Finding(SYNC, "", f"{how}: {error.get('message')}", str(error.get("hint") or ""))]
+    outcome = "the last sync stopped" if stopped else failed
+    return [Finding(SYNC, "", f"{outcome}: {error.get('message')}", str(error.get("hint") or ""))]
 
 
-def _kept_versions(store: Store) -> list[Finding]:
+def _check_other_versions(store: Store) -> list[Finding]:
     """Find versions of other files that sync kept for a person to choose from."""
     places = store.places
     if places.repository is None or not places.owns_branch:
@@ -465,16 +472,16 @@ def _kept_versions(store: Store) -> list[Finding]:
     return [Finding(CONFLICT, path, message, hint.format(OTHER_VERSION.sub("", path))) for path in found]
 
 
-def _settings(store: Store) -> list[Finding]:
-    """Report settings of the store's file that have no effect here."""
+def _check_settings(store: Store) -> list[Finding]:
+    """Report settings in the store's file that have no effect here."""
     hint = f"To accept it: {ACCEPT}"
-    broken = [Finding("settings", CONFIG_NAME, note, "Fix that line.") for note in store.notes]
-    return broken + [Finding("settings", one.key, one.message, hint) for one in store.held_back]
+    invalid = [Finding("settings", CONFIG_NAME, note, "Fix that line.") for note in store.notes]
+    return invalid + [Finding("settings", one.key, one.message, hint) for one in store.held_back]
 
 
 def _check_degraded(store: Store, reported: Iterable[Finding]) -> list[Finding]:
-    """Report what works less well than it could, but for what is `reported` with a file."""
-    _ = store.embedder
+    """Report degraded features, without those `reported` already with a file."""
+    _ = store.embedder  # adds its own note
     behind = store.meaning.progress(store.index.generation)
     known = [behind] if behind else []
     known += [one.where for one in reported]
@@ -484,8 +491,8 @@ def _check_degraded(store: Store, reported: Iterable[Finding]) -> list[Finding]:
 
 
 def _abandoned_files(store: Store, names: Iterable[str]) -> list[str]:
-    """Choose temporary files older than ten minutes: killed writers left them."""
+    """Return the temporary files older than ten minutes, which killed writers left."""
     limit = store.clock.nanoseconds() - 600 * 1_000_000_000
-    found = [os.path.join(store.places.root, *name.split("/")) for name in names]
-    stamps = {path: walk.stamp(path) for path in found}
+    paths = [os.path.join(store.places.root, *name.split("/")) for name in names]
+    stamps = {path: walk.stamp(path) for path in paths}
     return [path for path, stamp in stamps.items() if stamp is not None and stamp.mtime_ns < limit]

@@ -1,4 +1,4 @@
-"""Test prompt injection: red-team entries on every real way into an agent's context, in a scratch store.
+"""Test prompt injection: pass red-team entries through every way into an agent's context, in a scratch store.
 
 This cannot tell whether a model obeys. It proves that each text stays in its frame, marked with its tier, without
 terminal controls or imitations of the frame.
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
 BRIEF, PROMPT, FILES, FAILURE, STOP, QUERY, CONTEXT, GET = WAYS = (
     "brief", "prompt", "pre-tool", "tool-failure", "stop", "recall_query", "get_context", "recall_get",
 )  # fmt: skip
-_ALL = 1_000_000  # tokens: enough for a text with everything
-_HERE = ("agent", "human")
+_UNLIMITED = 1_000_000  # tokens: enough for a text with everything
+_OWN_AGENTS = ("agent", "human")
 
 
 class Poison(NamedTuple):
-    """One entry of the corpus: its name, the entry, whether it must never be shown."""
+    """A text of the corpus: its name, its entry, and whether it must never be shown."""
 
     name: str
     lore: Lore
@@ -47,7 +47,7 @@ class Poison(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """A leak: the way into the context, the entry if known, the kind of leak, the line."""
+    """A leak: the way into the context, the name of the entry if known, the kind of leak, the line."""
 
     way: str
     name: str
@@ -56,7 +56,7 @@ class Finding(NamedTuple):
 
 
 class Report(NamedTuple):
-    """The result: number of entries, texts checked by way, and leaks."""
+    """The number of entries, the number of checked texts by way, and the leaks."""
 
     lore: int
     texts: dict[str, int]
@@ -70,19 +70,19 @@ def poison_check() -> Report:
 
     with (
         tempfile.TemporaryDirectory(prefix="engram-poison-", ignore_cleanup_errors=True) as root,
-        closing(_scratch(root)) as store,
+        closing(_open_scratch(root)) as store,
     ):
         return _run_checks(store, plant(store))
 
 
 def corpus() -> list[dict[str, Any]]:
-    """Read the red-team corpus: name, attack, text with `{c}` for a unique word."""
+    """Read the red-team corpus: names, attacks, and texts with `{c}` for a unique word."""
     with open(os.path.join(os.path.dirname(__file__), "injection_texts.json"), encoding="utf-8") as file:
         found: list[dict[str, Any]] = json.load(file)
     return found
 
 
-def _scratch(root: str) -> Store:
+def _open_scratch(root: str) -> Store:
     from engram.adapters.files.places import CONFIG_NAME
     from engram.usecases.opening.open_store import open_store
 
@@ -93,7 +93,7 @@ def _scratch(root: str) -> Store:
 
 
 def plant(store: Store) -> list[Poison]:
-    """Write the corpus into the scratch store, as from another clone and from an agent of this one in turn."""
+    """Write the corpus into the scratch store, in turn as from another clone and from agents of this one."""
     found = []
     for number, row in enumerate(corpus()):
         lore_id = store.clock.new_id()
@@ -101,8 +101,8 @@ def plant(store: Store) -> list[Poison]:
         lore = Lore(
             lore_id, row["text"].replace("{c}", word(number)), "FACT", now, now, status=row.get("status", ACTIVE),
             context=tuple(filter(None, [row.get("context", "")])), tags=tuple(row.get("tags", ())),
-            files=(f"poison/{number}.py",), entities=tuple(row.get("entities", ())), agent=row.get("agent", _HERE[number % 2]),
-            source_id="" if number % 3 else store.clock.new_id(),
+            files=(f"poison/{number}.py",), entities=tuple(row.get("entities", ())),
+            agent=row.get("agent", _OWN_AGENTS[number % 2]), source_id="" if number % 3 else store.clock.new_id(),
         )  # fmt: skip
         path = entry_writer.new_path(store, lore)
         os.makedirs(os.path.dirname(store.files.absolute(path)), exist_ok=True)
@@ -123,7 +123,7 @@ def _run_checks(store: Store, poisons: Sequence[Poison]) -> Report:
     findings: list[Finding] = []
     texts = dict.fromkeys(WAYS, 0)
     seen: dict[str, set[int]] = {way: set() for way in WAYS}
-    for way, text, leaks_of in _texts(store, poisons):
+    for way, text, leaks_of in _collect_texts(store, poisons):
         texts[way] += 1
         shown = {number for number in range(len(poisons)) if word(number) in text}
         seen[way] |= shown
@@ -131,64 +131,61 @@ def _run_checks(store: Store, poisons: Sequence[Poison]) -> Report:
         findings += [Finding(way, name, *leak) for leak in leaks_of(text)]
         hidden = [number for number in shown if poisons[number].is_quarantined]
         findings += [Finding(way, poisons[number].name, QUARANTINED, word(number)) for number in hidden]
-    for way in (BRIEF, FILES, GET):  # these must show every entry, or the test proves nothing
-        for number, one in enumerate(poisons):
-            if number not in seen[way] and not one.is_quarantined:
-                findings.append(Finding(way, one.name, NOT_SHOWN, word(number)))
+    for way in (BRIEF, FILES, GET):  # unless these show every entry, the test proves nothing
+        for number, poison in enumerate(poisons):
+            if number not in seen[way] and not poison.is_quarantined:
+                findings.append(Finding(way, poison.name, NOT_SHOWN, word(number)))
     return Report(len(poisons), texts, tuple(dict.fromkeys(findings)))
 
 
-def _texts(store: Store, poisons: Sequence[Poison]) -> Iterator[tuple[str, str, Callable[[str], list[Leak]]]]:
+def _collect_texts(
+    store: Store, poisons: Sequence[Poison]
+) -> Iterator[tuple[str, str, Callable[[str], list[Leak]]]]:
     """Yield every text that an agent would get: the way, the text, its checker."""
     from engram.usecases.agents.brief import brief
     from engram.usecases.agents.context import get_context
 
     in_fence, in_quotes = leaks.leaks_of_fence, leaks.leaks_of_quotes
     root = store.places.root
-    for budget, most in ((0, 8), (_ALL, len(poisons))):
+    for budget, most in ((0, 8), (_UNLIMITED, len(poisons))):
         _new_session(store, f"brief{most}")
         yield BRIEF, brief(store, root, budget=budget, most=most), in_fence
     shown = []
-    for number, one in enumerate(poisons):
-        asked = f"{word(number)} {one.lore.content[:200]}"
+    for number, poison in enumerate(poisons):
+        query = f"{word(number)} {poison.lore.content[:200]}"
         for way in (PROMPT, FILES, FAILURE):
             _new_session(store, f"{way}{number}")
-            yield way, _by_hook(store, way, asked, one.lore.files), in_fence
-        yield QUERY, _answer(store, asked), in_quotes
-        context = get_context(store, asked[:200], take=False).text
+            yield way, _recall_by_hook(store, way, query, poison.lore.files), in_fence
+        yield QUERY, _recall(store, query), in_quotes
+        context = get_context(store, query[:200], take=False).text
         yield CONTEXT, context, leaks.leaks_of_context
-        if not one.is_quarantined:
-            shown.append((f"L{number} {one.lore.id}", one.lore.title))
-            yield from _whole(store, one)
+        if not poison.is_quarantined:
+            shown.append((f"L{number} {poison.lore.id}", poison.lore.title))
+            yield from _get_entry(store, poison)
     yield STOP, fence.frame_titles(shown), in_fence
 
 
-def _by_hook(store: Store, way: str, asked: str, files: Sequence[str]) -> str:
-    if way == FILES:
-        return auto_recall.by_files(store, files)
-    return auto_recall.by_text(store, asked)
+def _recall_by_hook(store: Store, way: str, query: str, files: Sequence[str]) -> str:
+    return auto_recall.by_files(store, files) if way == FILES else auto_recall.by_text(store, query)
 
 
 def _new_session(store: Store, name: str) -> None:
     store.caller = Caller(name, store.caller.agent)
 
 
-def _answer(store: Store, asked: str) -> str:
-    answer = recall.query(store, recall.Question(asked, limit=5))
+def _recall(store: Store, query: str) -> str:
+    answer = recall.query(store, recall.Question(query, limit=5))
     found = [(hit.ref, *as_seen(store, hit.lore)) for hit in answer.lore]
-    fitted = frame(found, int(store.settings.number("recall.budget")), store.clock.now(), asked)
+    fitted = frame(found, int(store.settings.number("recall.budget")), store.clock.now(), query)
     return "\n\n".join([NOTICE, *map(as_text, fitted.items), also_text(fitted.also)])
 
 
-def _whole(store: Store, one: Poison) -> Iterator[tuple[str, str, Callable[[str], list[Leak]]]]:
-    """Yield an entry that an agent gets by name: as text and as data."""
-    _, trust, counts = as_seen(store, one.lore)
-    yield (
-        GET,
-        whole_text("L1", one.lore, "lore/x.md", trust, counts, store.clock.now()),
-        leaks.leaks_of_quotes,
-    )
-    data = neutralize_data(lore_as_dict(one.lore, "lore/x.md"), is_checked=trust.is_checked)
+def _get_entry(store: Store, poison: Poison) -> Iterator[tuple[str, str, Callable[[str], list[Leak]]]]:
+    """Yield an entry as an agent gets it by name: as text and as data."""
+    _, trust, counts = as_seen(store, poison.lore)
+    text = whole_text("L1", poison.lore, "lore/x.md", trust, counts, store.clock.now())
+    yield GET, text, leaks.leaks_of_quotes
+    data = neutralize_data(lore_as_dict(poison.lore, "lore/x.md"), is_checked=trust.is_checked)
     for value in _strings(data):
         yield GET, value, lambda text: leaks.leaks_of_data(text, is_checked=trust.is_checked)
 

@@ -1,4 +1,4 @@
-"""What a killed process left in the private folder: drafts of files, copies for rehearsals, half an index."""
+"""Leftovers of killed processes in the private folder: temporary files, copies for replays, incomplete indexes."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ if TYPE_CHECKING:
 
     from engram.usecases.store.store import Store
 
-_OLD_NS = 24 * 3600 * 1_000_000_000  # whoever is at work for that long has been killed
+_OLD_NS = 24 * 3600 * 1_000_000_000  # no process works that long
 _FILE = re.compile(r"\.engram-tmp$|\.new$|\.tmp$|^\.CURRENT\.|^tmp_")
 _FOLDER = re.compile(r"^rehearsal-|^[0-9a-f]{40,64}\.[0-9A-Z]{26}$|^\.gone-")
-_NOT_OURS = {"worktree", "lore"}  # where files of any name may be
+_SKIPPED = {"worktree", "lore"}  # folders that may have files of any name
 
 
 def find(store: Store) -> list[str]:
-    """Return the temporary files and folders below the private folder that are a day old."""
+    """Return the temporary files and folders below the private folder that are more than a day old."""
     limit = store.clock.nanoseconds() - _OLD_NS
-    return [path for path in _temporaries(store.places.state) if _changed_ns(path) < limit]
+    return [path for path in _find_temporary(store.places.state) if _changed_ns(path) < limit]
 
 
 def remove(store: Store) -> int:
-    """Delete them; returns how many there were. What may not be deleted stays."""
+    """Delete the leftovers, as far as permitted; return how many were found."""
     found = find(store)
     for path in found:
         if os.path.isdir(path) and not os.path.islink(path):
@@ -38,19 +38,19 @@ def remove(store: Store) -> int:
     return len(found)
 
 
-def _temporaries(state: str) -> Iterator[str]:
-    current = _current_generation(state)
-    for at, folders, files in os.walk(state):
-        whole = [name for name in folders if _FOLDER.search(name)]
-        if at == os.path.join(state, "index"):
-            whole += [name for name in folders if name.startswith("generation-") and name not in current]
-        folders[:] = [name for name in folders if name not in _NOT_OURS and name not in whole]
-        yield from (os.path.join(at, name) for name in whole)
-        yield from (os.path.join(at, name) for name in files if _FILE.search(name))
+def _find_temporary(state: str) -> Iterator[str]:
+    used = _used_generations(state)
+    for parent, folders, files in os.walk(state):
+        found = [name for name in folders if _FOLDER.search(name)]
+        if parent == os.path.join(state, "index"):
+            found += [name for name in folders if name.startswith("generation-") and name not in used]
+        folders[:] = [name for name in folders if name not in _SKIPPED and name not in found]
+        yield from (os.path.join(parent, name) for name in found)
+        yield from (os.path.join(parent, name) for name in files if _FILE.search(name))
 
 
-def _current_generation(state: str) -> set[str]:
-    """Return the generation in use, and those older than it, which a rebuild removes: somebody may have one open."""
+def _used_generations(state: str) -> set[str]:
+    """Return the current generation and older ones: a process may have one open, and a rebuild removes them."""
     folder = os.path.join(state, "index")
     try:
         with open(os.path.join(folder, "CURRENT"), encoding="utf-8", errors="replace") as file:

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
 _NAME = "last-maintenance.json"
 _DAY = 86_400.0
-# Entries that a step changes in the background; the rest follows the next day, to keep syncs small.
+# Entries that a step changes in the background; the rest follows the next day, which keeps syncs small.
 _MOST_AUTOMATIC = 1000
-_MOST_TRAILERS = 100  # ids in the commit message; the commit has the paths of all
+_MOST_TRAILERS = 100  # ids in the commit message; the commit itself has all paths
 _OLD = (
     "status = ? AND pinned = 0 AND max(updated_at, coalesce(last_validated, 0)) < ?"
     " AND (category = ? OR row IN (SELECT row FROM row_tags WHERE tag = ?))"
@@ -41,7 +41,7 @@ _UNUSED = "pinned = 0 AND ((status IN ('archived', 'superseded') AND updated_at 
 
 
 class Done(NamedTuple):
-    """One step: the `number` of things it changed, and its `error` ("" if none)."""
+    """A step: the `number` of its changes, and its `error` ("" if none)."""
 
     step: str
     number: int
@@ -49,7 +49,7 @@ class Done(NamedTuple):
 
 
 class Maintained(NamedTuple):
-    """The steps done, or to be done."""
+    """The steps done, or with `dry_run` to be done."""
 
     scope: str
     dry_run: bool
@@ -61,7 +61,7 @@ class Maintained(NamedTuple):
 
 
 def maintain(store: Store, *, dry_run: bool = False) -> Maintained:
-    """Run all steps; `dry_run` only counts. A failing step does not stop the others."""
+    """Run all steps; with `dry_run`, only count. A failing step does not stop the others."""
     steps = []
     for name, work in STEPS.items():
         try:
@@ -70,7 +70,7 @@ def maintain(store: Store, *, dry_run: bool = False) -> Maintained:
         except EngramError as error:
             steps.append(Done(name, 0, error.message))
     if not dry_run:
-        _remember(store)
+        _save_time(store)
     return Maintained(store.places.scope, dry_run, tuple(steps))
 
 
@@ -83,39 +83,33 @@ def maintain_if_due(store: Store) -> Maintained | None:
 
 
 def is_due(store: Store) -> bool:
-    """Whether a sync followed the last maintenance, which was at least a day ago."""
+    """Whether the last maintenance was at least a day ago, and a sync followed it."""
     if not store.settings.flag("maintain.auto"):
         return False
-    synced, before = _time(sync_state.last(store)["succeeded"]), last_time(store)
+    synced, last = _parse_time(sync_state.last(store)["succeeded"]), last_time(store)
     now = store.clock.now().timestamp()
     # A clock set back must not postpone it forever.
-    return synced > 0 and (before <= 0 or before > now or (synced >= before and now - before >= _DAY))
+    return synced > 0 and (last <= 0 or last > now or (synced >= last and now - last >= _DAY))
 
 
 def last_time(store: Store) -> float:
     """Return the time of the last maintenance (Unix seconds, 0.0: never)."""
     try:
-        return _time(json.loads(atomic.read(os.path.join(store.places.state, _NAME)))["at"])
+        return _parse_time(json.loads(atomic.read(os.path.join(store.places.state, _NAME)))["at"])
     except (EngramError, ValueError, KeyError, TypeError):
         return 0.0
 
 
-def _observations(store: Store, dry_run: bool) -> int:
+def _record_observations(store: Store, dry_run: bool) -> int:
     return observations.waiting(store) if dry_run else observations.enrich(store)
 
 
 def _migrate(store: Store, dry_run: bool) -> int:
-    """Move the votes in files of format 1 to the ledger; not in the background, where nobody expects files to change."""
+    """Move the votes in files of format 1 to the ledger; not in the background, where changed files would surprise."""
     if store.scope.readonly or store.caller.session == BY_ITSELF:
         return 0
-    return _change(
-        store, _hits(store, "accounts > 0", ()), "move the votes of", lambda _, lore: lore, dry_run=dry_run
-    )
-
-
-def _most(store: Store) -> int | None:
-    """Return the limit of entries that a step changes."""
-    return _MOST_AUTOMATIC if store.caller.session == BY_ITSELF else None
+    hits = _select(store, "accounts > 0", ())
+    return _change(store, hits, "move the votes of", lambda _, lore: lore, dry_run=dry_run)
 
 
 def _archive(store: Store, dry_run: bool) -> int:
@@ -124,18 +118,18 @@ def _archive(store: Store, dry_run: bool) -> int:
     if not days or store.scope.readonly:
         return 0
     before = store.clock.now().timestamp() - days * _DAY
-    hits = _hits(store, _OLD, (ACTIVE, before, SUMMARY, TAKEN_OVER))
+    hits = _select(store, _OLD, (ACTIVE, before, SUMMARY, TAKEN_OVER))
     return _change(store, hits, "archive", _archive_entry, dry_run=dry_run)
 
 
-def _garbage(store: Store, dry_run: bool) -> int:
-    """Delete what has been unused for `scopes.NAME.garbage_days`; git's history keeps it."""
+def _delete_garbage(store: Store, dry_run: bool) -> int:
+    """Delete entries unused for `scopes.NAME.garbage_days`; git's history keeps them."""
     now = store.clock.now().timestamp()
     before = store.scope.garbage_before(now)
     if not before or store.scope.readonly:
         return 0
     horizon = store.scope.horizon(before)
-    hits = [hit for hit in _hits(store, _UNUSED, (before, horizon)) if _is_garbage(hit, before, horizon)]
+    hits = [hit for hit in _select(store, _UNUSED, (before, horizon)) if _is_garbage(hit, before, horizon)]
     return _change(store, hits, "delete", None, dry_run=dry_run)
 
 
@@ -145,14 +139,14 @@ def _is_garbage(hit: Hit, before: float, horizon: float) -> bool:
     return bool(horizon) and past_retention(hit.created_at, hit.last_validated, bool(hit.pinned), horizon)
 
 
-def _sessions(store: Store, dry_run: bool) -> int:
+def _sweep_sessions(store: Store, dry_run: bool) -> int:
     from engram.usecases.opening.session_store import sweep, sweep_due
 
     return int(sweep_due(store)) if dry_run else sweep(store)
 
 
-def _objects(store: Store, dry_run: bool) -> int:
-    """Let git pack loose objects above a threshold; returns their number."""
+def _pack_objects(store: Store, dry_run: bool) -> int:
+    """Let git pack loose objects above a threshold; return their number."""
     repository = store.places.repository
     if repository is None or not store.files.journaled:
         return 0
@@ -166,31 +160,31 @@ def _objects(store: Store, dry_run: bool) -> int:
     return count
 
 
-def _leftovers(store: Store, dry_run: bool) -> int:
+def _remove_leftovers(store: Store, dry_run: bool) -> int:
     from engram.usecases.upkeep import leftovers
 
     return len(leftovers.find(store)) if dry_run else leftovers.remove(store)
 
 
-def _importance(store: Store, dry_run: bool) -> int:
+def _refresh_importance(store: Store, dry_run: bool) -> int:
     from engram.usecases.graph.graph_building import refresh_importance
 
     return 0 if dry_run else int(refresh_importance(store))
 
 
 STEPS: Mapping[str, Callable[[Store, bool], int]] = {
-    "observations": _observations,
+    "observations": _record_observations,
     "migrate": _migrate,
-    "importance": _importance,
+    "importance": _refresh_importance,
     "archive": _archive,
-    "garbage": _garbage,
-    "sessions": _sessions,
-    "objects": _objects,
-    "leftovers": _leftovers,
+    "garbage": _delete_garbage,
+    "sessions": _sweep_sessions,
+    "objects": _pack_objects,
+    "leftovers": _remove_leftovers,
 }
 
 
-def _hits(store: Store, where: str, values: Sequence[object]) -> list[Hit]:
+def _select(store: Store, where: str, values: Sequence[object]) -> list[Hit]:
     found = consult(
         store, lambda generation: generation.catalog.select(f"adopted = 1 AND {where}", values, "ORDER BY id")
     )
@@ -200,25 +194,28 @@ def _hits(store: Store, where: str, values: Sequence[object]) -> list[Hit]:
 def _change(
     store: Store,
     hits: Sequence[Hit],
-    what: str,
+    action: str,
     compute: Callable[[Store, Lore], Lore] | None,
     *,
     dry_run: bool,
 ) -> int:
-    """Change or delete these files as one commit; returns their number. Unreadable files are skipped."""
+    """Change these entries, or delete them (`compute` None), as one commit; return their number.
 
-    changes, lore = [], []
-    for hit in hits[: _most(store)]:
+    Unreadable files are skipped.
+    """
+    most = _MOST_AUTOMATIC if store.caller.session == BY_ITSELF else None
+    changes, changed = [], []
+    for hit in hits[:most]:
         file = entry_writer.load_readable(store, hit.path)
         if file is None or file.lore.id != hit.id or file.lore.conflicts:
-            continue  # a person must resolve it first
+            continue  # a person must resolve conflicts first
         content = None if compute is None else entry_writer.rewrite(store, file, compute(store, file.lore))
         changes.append(Change(hit.path, content, atomic.digest(file.raw)))
-        lore.append(file.lore)
+        changed.append(file.lore)
     if changes and not dry_run:
-        details = [("Engram-Lore", one.id) for one in lore[1:_MOST_TRAILERS]]
-        subject = f"maintain: {what} {entries(len(lore))}"
-        entry_writer.write(store, [entry_writer.operation_for(store, lore[0], subject, changes, details)])
+        details = [("Engram-Lore", lore.id) for lore in changed[1:_MOST_TRAILERS]]
+        subject = f"maintain: {action} {entries(len(changed))}"
+        entry_writer.write(store, [entry_writer.operation_for(store, changed[0], subject, changes, details)])
     return len(changes)
 
 
@@ -226,7 +223,7 @@ def _archive_entry(store: Store, lore: Lore) -> Lore:
     return lore._replace(status=ARCHIVED, updated_at=times.after(store.clock.now(), lore.updated_at))
 
 
-def _remember(store: Store) -> None:
+def _save_time(store: Store) -> None:
     """Record the time; if that fails, maintenance just runs again."""
     at = times.render(times.whole_seconds(store.clock.now()))
     try:
@@ -237,7 +234,7 @@ def _remember(store: Store) -> None:
         return
 
 
-def _time(text: object) -> float:
+def _parse_time(text: object) -> float:
     try:
         return times.parse(text).timestamp() if isinstance(text, str) else 0.0
     except ValueError:

@@ -19,22 +19,21 @@ if TYPE_CHECKING:
     from engram.adapters.index.index import Generation
     from engram.usecases.store.store import Store
 
-_SMALL = 1_500  # entries up to which the whole review queue is found at once
+_SMALL = 1_500  # entries; for stores up to this size the whole review queue is computed
 
 
 def status(store: Store, *, thorough: bool = True) -> dict[str, object]:
     """Return the status as the JSON that `engram status --json` prints; `thorough` checks every file first."""
     with store.lock:
-        trouble = ""
         try:
             done = refresh(store, thorough=thorough)
-            trouble = "" if done.fresh else "another process is rebuilding it"
+            message = "" if done.fresh else "another process is rebuilding it"
         except EngramError as error:
-            trouble = error.message
+            message = error.message
         generation = store.index.look()
         counts = standing(generation.catalog) if generation else None
-        # Before anything else looks at the index, which may have been made anew by then.
-        index = _index(store, generation, counts.unadopted if counts else 0, trouble)
+        # Before anything else looks at the index, which may be rebuilt meanwhile.
+        index = _index(store, generation, counts.unadopted if counts else 0, message)
         embedding = _embedding(store, generation)
         places = store.places
         return {
@@ -54,7 +53,7 @@ def status(store: Store, *, thorough: bool = True) -> dict[str, object]:
             "embedding": embedding,
             "judgements": _judgements(store),
             "trust": {"hold": store.settings.text("trust.hold"), "held": _count_quarantined(store)},
-            "review": _waiting(store, store.index.look(), thorough=thorough),
+            "review": _review(store, store.index.look(), thorough=thorough),
             "settings": {
                 "ok": not store.notes and not store.held_back,
                 "message": " ".join(store.notes),
@@ -68,8 +67,8 @@ def status(store: Store, *, thorough: bool = True) -> dict[str, object]:
         }
 
 
-def _waiting(store: Store, generation: Generation | None, *, thorough: bool) -> dict[str, object]:
-    """Count what waits for a person; where nobody looked yet and that takes no time, look."""
+def _review(store: Store, generation: Generation | None, *, thorough: bool) -> dict[str, object]:
+    """Count the items of the review queue; compute it if there are no counts yet and the store is small."""
     from engram.usecases.review.review import count_waiting_items, review
     from engram.usecases.review.waiting import noted_counts
 
@@ -94,17 +93,17 @@ def _entities(store: Store) -> dict[str, int]:
     return {"count": len(found.entities), "problems": len(found.problems)}
 
 
-def _index(store: Store, generation: Generation | None, unadopted: int, trouble: str) -> dict[str, object]:
+def _index(store: Store, generation: Generation | None, unadopted: int, message: str) -> dict[str, object]:
     if generation is None:
         return {
             "ok": False,
-            "message": trouble or store.index.why_rebuilt,
+            "message": message or store.index.why_rebuilt,
             "problems": 0,
             "waiting_for_adoption": 0,
         }
     return {
-        "ok": not trouble,
-        "message": trouble,
+        "ok": not message,
+        "message": message,
         "problems": len(generation.catalog.problems()),
         "waiting_for_adoption": unadopted if store.places.folder else 0,
         "strategy": "hybrid" if store.embedder else "words",
@@ -152,7 +151,7 @@ def _git(store: Store) -> dict[str, object]:
 
 
 def _proposals(store: Store) -> dict[str, object]:
-    """Return the names of the open proposals as they were last fetched, and that of this clone's own ("": none)."""
+    """Return the names of the open proposals as last fetched, and that of this clone's own ("": none)."""
     found: dict[str, object] = {"proposals": [], "proposed": ""}
     if not store.places.owns_branch:
         return found
@@ -167,7 +166,7 @@ def _proposals(store: Store) -> dict[str, object]:
 
 
 def _judgements(store: Store) -> dict[str, object]:
-    """Count the lines of all ledgers, and those that cannot be read; zeros if that is not known now."""
+    """Count the lines of all ledgers, and those that cannot be read; zeros if unknown now."""
     from engram.usecases.judgements.publishing import may_publish
 
     counts = (0, 0)
@@ -178,7 +177,7 @@ def _judgements(store: Store) -> dict[str, object]:
 
 
 def _count_quarantined(store: Store) -> int:
-    """Count quarantined entries; 0 if that is not known now."""
+    """Count quarantined entries; 0 if unknown now."""
     from engram.usecases.review.trust import count_quarantined
 
     try:
@@ -189,7 +188,7 @@ def _count_quarantined(store: Store) -> int:
 
 def _embedding(store: Store, generation: Generation | None) -> dict[str, object]:
     embedder = store.model
-    _ = store.embedder  # records why it is degraded
+    _ = store.embedder  # adds to `store.degraded`
     return {
         "provider": store.settings.text("embedding.provider"),
         "ok": embedder is not None or store.settings.text("embedding.provider") == "none",
