@@ -8,21 +8,18 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 DAMPING = 0.85
-_TOLERANCE = 1e-12  # tolerance per node between two iterations
+_TOLERANCE = 1e-12  # per node, between two iterations
 _MAX_ITERATIONS = 1000  # the error shrinks by DAMPING each time, so about 200 suffice
 
 
 def pagerank(nodes: int, steps: Sequence[tuple[int, int]]) -> list[float]:
-    """Compute the rank of each node; ranks sum to 1. From a node without steps the walk continues anywhere.
-
-    The library is imported here because that costs 20 ms.
-    """
+    """Compute the rank of each node; ranks sum to 1. From a node without steps the walk continues at any node."""
     if not nodes:
         return []
-    import rustworkx
+    import rustworkx  # takes 20 ms
 
     graph: rustworkx.PyDiGraph[None, None] = rustworkx.PyDiGraph(multigraph=False, node_count_hint=nodes)
     graph.add_nodes_from([None] * nodes)
     graph.add_edges_from_no_data(list(steps))
-    found = rustworkx.pagerank(graph, alpha=DAMPING, tol=_TOLERANCE, max_iter=_MAX_ITERATIONS)
-    return [found[node] for node in range(nodes)]
+    ranks = rustworkx.pagerank(graph, alpha=DAMPING, tol=_TOLERANCE, max_iter=_MAX_ITERATIONS)
+    return [ranks[node] for node in range(nodes)]

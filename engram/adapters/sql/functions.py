@@ -1,6 +1,6 @@
 """The SQLite functions that untrusted SQL may call: those that only compute."""
 
-# Not `trim` and its like, `json_pretty`, `median` and `percentile`: a single call can take seconds and cannot be stopped.
+# Without `trim` and similar ones, `json_pretty`, `median`, `percentile`: a call can take seconds and cannot be stopped.
 _SCALAR = """
     abs char coalesce format glob hex ifnull iif instr length like lower max min nullif printf quote random randomblob
     replace round sign soundex substr substring typeof unhex unicode upper zeroblob octet_length concat concat_ws if

@@ -1,8 +1,8 @@
-"""A SQLite connection for untrusted SQL: it can read the views it was given, and do nothing else.
+"""A SQLite connection for untrusted SQL: it can read the given views, and do nothing else.
 
-Each view is two: the documented one, and behind it one with a name that nobody can know. Real tables may be read only
-within the latter. (SQLite passes its authorizer just the name by which a table is mentioned, and untrusted SQL may name
-an expression of its own like a view.)
+Each view is two: the documented one, and behind it one with a secret name. Real tables may be read only within the
+latter. (SQLite passes its authorizer just the name by which a table is mentioned, and untrusted SQL may give an
+expression of its own the name of a view.)
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
     Parameters = Mapping[str, object] | Sequence[object]
 
-_EVERY = 200  # steps of SQLite's machine between two checks of time and memory
+_CHECK_STEPS = 200  # of SQLite's virtual machine, between two checks of time and memory
 _LIMITS = {
     sqlite3.SQLITE_LIMIT_LENGTH: 50_000,  # bytes of a text or row
     sqlite3.SQLITE_LIMIT_SQL_LENGTH: 100_000,
     sqlite3.SQLITE_LIMIT_COLUMN: 100,
     sqlite3.SQLITE_LIMIT_EXPR_DEPTH: 100,
     sqlite3.SQLITE_LIMIT_COMPOUND_SELECT: 20,
-    # Outside loops only the calls that `Bounded` checks can stop SQLite; others take 1 ms at most, two steps or more each.
+    # Outside loops, only the calls that `Bounded` checks can stop SQLite. Others take 1 ms at most, and two steps or more.
     sqlite3.SQLITE_LIMIT_VDBE_OP: 2700,
     sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 100,
     sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER: 100,
@@ -44,7 +44,7 @@ _LIMITS = {
 }
 _PER_MB = 1 << 20 if sys.platform == "darwin" else 1 << 10
 _LESS = "Ask for less: filter, group, or leave out joins."
-_CELL_COSTS = 4  # characters around each
+_CELL_OVERHEAD = 4  # characters around each cell
 
 
 class Guarded:
@@ -53,7 +53,7 @@ class Guarded:
     def __init__(
         self, databases: Mapping[str, str], views: Sequence[View], waiting: Iterable[str] = ()
     ) -> None:
-        """`databases` are files by the name that views refer to; the view of one without a file has no rows.
+        """Open `databases`, files by the name that views use; a view of a database without a file ("") has no rows.
 
         `waiting` are the ids of entries in quarantine. Raises StoreError.
         """
@@ -80,10 +80,10 @@ class Guarded:
         self._bounded.close()
 
     def ask(self, name: str, sql: str, parameters: Parameters, limits: Limits) -> Table:
-        """Return the result of one statement, as a table of that name. Raises UsageError with what is wrong with it."""
+        """Return the result of one statement, as a table of that name. Raises UsageError for an invalid statement."""
         self._limits, self._why, self._bounded.why = limits, "", ""
         self._end, self._most = time.monotonic() + limits.seconds, _memory() + limits.megabytes
-        # The only mappings that the sqlite3 module takes are dictionaries.
+        # The sqlite3 module accepts no mappings except dictionaries.
         values = dict(parameters) if isinstance(parameters, Mapping) else parameters
         try:
             cursor = self._connection.execute(sql, values)
@@ -106,33 +106,33 @@ class Guarded:
                 run(f"ATTACH ? AS {name}", (f"file:{quote(path)}?mode=ro",))
         run("PRAGMA temp_store=MEMORY")
         run(f'CREATE TEMP TABLE "waiting {self._token}" (id TEXT PRIMARY KEY) WITHOUT ROWID')
-        ids = [(one,) for one in waiting]
+        ids = [(lore_id,) for lore_id in waiting]
         self._connection.executemany(f'INSERT OR IGNORE INTO "waiting {self._token}" VALUES (?)', ids)  # noqa: S608
         for view in self._views:
-            self._create(view, is_there=bool(databases.get(view.database)))
+            self._create(view, has_file=bool(databases.get(view.database)))
         for function in TABLE_FUNCTIONS:
-            run(f"SELECT 1 FROM {function}('[]')")  # noqa: S608 - made now: later the authorizer would not let it be
+            run(f"SELECT 1 FROM {function}('[]')")  # noqa: S608 - creates it now; the authorizer would not allow it later
         self._bounded.add_to(self._connection)
         self._connection.text_factory = as_text
-        for what, most in _LIMITS.items():
-            self._connection.setlimit(what, most)
+        for category, most in _LIMITS.items():
+            self._connection.setlimit(category, most)
         run("PRAGMA trusted_schema=OFF")
         run("PRAGMA query_only=ON")
-        self._connection.set_progress_handler(self._must_stop, _EVERY)
+        self._connection.set_progress_handler(self._must_stop, _CHECK_STEPS)
         self._connection.set_authorizer(self._authorize)
 
-    def _create(self, view: View, *, is_there: bool) -> None:
+    def _create(self, view: View, *, has_file: bool) -> None:
         names = ", ".join(column.name for column in view.columns)
-        nothing = "SELECT " + ", ".join(f"NULL AS {column.name}" for column in view.columns) + " WHERE 0"
-        real = view.select.format(lore=f'"lore {self._token}"', waiting=f'"waiting {self._token}"')
+        no_rows = "SELECT " + ", ".join(f"NULL AS {column.name}" for column in view.columns) + " WHERE 0"
+        select = view.select.format(lore=f'"lore {self._token}"', waiting=f'"waiting {self._token}"')
         hidden = f'"{view.name} {self._token}"'
-        self._connection.execute(f"CREATE TEMP VIEW {hidden} AS {real if is_there else nothing}")
+        self._connection.execute(f"CREATE TEMP VIEW {hidden} AS {select if has_file else no_rows}")
         self._connection.execute(f"CREATE TEMP VIEW {view.name} AS SELECT {names} FROM {hidden}")  # noqa: S608
 
     def _authorize(
         self, action: int, first: str | None, second: str | None, database: str | None, within: str | None
     ) -> int:
-        """Decide whether SQLite may do something; called while it prepares a statement."""
+        """Decide whether SQLite may perform an action; called while it prepares a statement."""
         if self._must_stop():
             return sqlite3.SQLITE_DENY
         allowed = action in (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_RECURSIVE)
@@ -141,11 +141,11 @@ class Guarded:
         elif action == sqlite3.SQLITE_READ:
             is_view = database == "temp" and first in self._named  # a real table may have the name of a view
             allowed = is_view or first in TABLE_FUNCTIONS or not self._hidden.isdisjoint((first, within))
-            allowed |= second == ""  # rows are counted, but not read
+            allowed |= second == ""  # rows are only counted
         return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
 
     def _must_stop(self) -> bool:
-        """Test whether the statement has used too much time or memory, and record which."""
+        """Return whether the statement has used too much time or memory, and record which."""
         if self._limits is None or self._why:
             return bool(self._why)
         if time.monotonic() > self._end:
@@ -158,9 +158,9 @@ class Guarded:
         columns = tuple(column[0] for column in cursor.description)
         rows: list[tuple[Cell, ...]] = []
         left = limits.characters - sum(map(len, columns))
-        for found in cursor:
-            row = tuple(map(_cell, found))
-            left -= sum(len(str(cell)) + _CELL_COSTS for cell in row)
+        for values in cursor:
+            row = tuple(map(_cell, values))
+            left -= sum(len(str(cell)) + _CELL_OVERHEAD for cell in row)
             if left < 0 and not rows:
                 raise UsageError(
                     f"The first row alone exceeds the limit of {limits.characters:,} characters.",
@@ -198,7 +198,7 @@ def _cell(value: object) -> Cell:
 
 
 def _memory() -> float:
-    """Return the peak memory of this process, in MB; 0 if the system does not say."""
+    """Return the peak memory of this process in MB; 0 if unknown."""
     peak = 0
     if sys.platform != "win32":
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
