@@ -97,7 +97,7 @@ def test_signs_inside_code_do_not_count_as_prose() -> None:
     assert guess_category("A template", f"# A template\n\n{code}") == "FACT"
 
 
-def test_every_category_it_can_give_is_a_built_in_one() -> None:
+def test_every_guessed_category_is_a_built_in_one() -> None:
     from engram.domain.exchange import classify
 
     assert set(classify._LABELS) <= set(Categories().names)

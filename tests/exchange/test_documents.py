@@ -142,14 +142,14 @@ def test_a_rule_under_a_longer_paragraph_or_a_list_is_no_heading() -> None:
         "# install | what\n---|---\nx | y",
     ],
 )
-def test_no_heading_is_seen_inside_code_comments_or_tables(hidden: str) -> None:
+def test_headings_inside_code_comments_and_tables_are_ignored(hidden: str) -> None:
     parts = split_document(f"# Doc\n\n{prose(900)}\n\n{hidden}\n\n{prose(600)}", "x", limit=1000)
     assert len(parts) > 1
     assert all(title in ("Doc", "Doc (2)", "Doc (3)") for title in titles(parts))
     assert any(hidden in part.content for part in parts)
 
 
-def test_a_fence_that_fits_a_part_is_never_cut_and_goes_with_the_line_that_announces_it() -> None:
+def test_a_fence_that_fits_a_part_is_never_cut_and_stays_with_its_introduction() -> None:
     fence = "```py\n" + "x = 1\n" * 100 + "```"
     parts = split_document(f"# Doc\n\n{prose(600)}\n\nLike this:\n\n{fence}\n\nafter", "x", limit=1000)
     assert parts[1].content.startswith(f"# Doc (2)\n\nLike this:\n\n{fence}")
@@ -200,7 +200,7 @@ def test_no_part_is_a_bare_heading() -> None:
         assert any(line and not line.startswith("#") for line in part.content.split("\n")[1:]), part
 
 
-def test_titles_of_several_top_headings_build_on_the_fallback() -> None:
+def test_titles_of_several_top_headings_begin_with_the_fallback() -> None:
     text = f"# Setup\n\n{prose(800)}\n\n# Testing\n\n{prose(800)}"
     assert titles(split_document(text, "Team notes", limit=1000)) == [
         "Team notes: Setup",
@@ -208,7 +208,7 @@ def test_titles_of_several_top_headings_build_on_the_fallback() -> None:
     ]
 
 
-def test_long_titles_are_shortened_to_one_that_the_entry_shows_whole() -> None:
+def test_long_titles_are_shortened_to_what_an_entry_shows() -> None:
     section = f"## {'Long section ' * 12}\n\n{prose(600)}\n\n{prose(700)}"
     parts = split_document(
         f"# {'Very long document title ' * 8}\n\n{prose(700)}\n\n{section}", "x", limit=1000
@@ -242,7 +242,7 @@ def test_a_limit_that_leaves_no_room_is_refused() -> None:
         ("", ""),
     ],
 )
-def test_a_title_is_made_of_a_file_name(path: str, title: str) -> None:
+def test_a_title_is_made_from_a_file_name(path: str, title: str) -> None:
     assert title_from_file_name(path) == title
 
 
@@ -258,11 +258,11 @@ def test_a_title_is_made_of_a_file_name(path: str, title: str) -> None:
         ("x.md", ()),
     ],
 )
-def test_tags_are_made_of_folder_names_that_say_something(path: str, tags: tuple[str, ...]) -> None:
+def test_tags_are_made_from_meaningful_folder_names(path: str, tags: tuple[str, ...]) -> None:
     assert tags_from_folders(path) == tags
 
 
-def test_no_part_of_a_cut_fence_is_an_empty_one() -> None:
+def test_no_part_of_a_cut_fence_is_empty() -> None:
     lengths = set()
     for lines in range(165, 600):
         parts = split_document("# Doc\n\n```\n" + "x = 1\n" * lines + "`" * 40, "x", limit=1000)

@@ -19,7 +19,7 @@ def holds_in_order(whole: str, kept: str) -> bool:
 
 
 @given(ANY_DOCUMENT, st.text(max_size=200), LIMITS)
-def test_every_part_fits_and_all_that_was_said_is_in_the_parts_in_order(
+def test_every_part_fits_and_the_parts_have_the_whole_text_in_order(
     text: str, fallback: str, limit: int
 ) -> None:
     parts = split_document(text, fallback, limit)
@@ -30,7 +30,7 @@ def test_every_part_fits_and_all_that_was_said_is_in_the_parts_in_order(
 
 
 @given(ANY_DOCUMENT, st.text(max_size=200), LIMITS)
-def test_every_part_of_a_split_document_has_a_heading_and_a_title_of_its_own(
+def test_every_part_of_a_split_document_has_a_heading_and_a_unique_title(
     text: str, fallback: str, limit: int
 ) -> None:
     parts = split_document(text, fallback, limit)

@@ -19,7 +19,7 @@ def store(tmp_path: Path) -> Engram:
     return opened(tmp_path / "store")
 
 
-def test_what_is_known_in_other_words_is_not_imported(store: Engram, tmp_path: Path) -> None:
+def test_a_text_known_in_other_words_is_not_imported(store: Engram, tmp_path: Path) -> None:
     store.record("The staging database is reset each Monday at 06:00.", category="fact")
     store.refresh()
     file = tmp_path / "memories.json"
@@ -30,9 +30,7 @@ def test_what_is_known_in_other_words_is_not_imported(store: Engram, tmp_path: P
     assert imported(store, file).imported == 1
 
 
-def test_a_section_that_was_changed_takes_the_place_of_its_earlier_version(
-    store: Engram, tmp_path: Path
-) -> None:
+def test_a_changed_section_supersedes_its_earlier_version(store: Engram, tmp_path: Path) -> None:
     rules = tmp_path / "CLAUDE.md"
     text = PLACES["rules"].read_text("utf-8")
     text = text.replace("## Releases", "Each service has an owner. " * 150 + "\n\n## Releases")
@@ -66,7 +64,7 @@ def test_a_section_that_was_changed_takes_the_place_of_its_earlier_version(
     )
 
 
-def test_sections_of_one_heading_are_told_apart_and_those_of_another_file_stay(
+def test_sections_with_equal_headings_are_distinguished_and_other_files_unchanged(
     store: Engram, tmp_path: Path
 ) -> None:
     def text(*subjects: str) -> str:

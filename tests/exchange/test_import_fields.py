@@ -45,7 +45,9 @@ def test_fields_are_found_under_other_names_and_one_level_deeper() -> None:
         ({"type": "memory"}, {}),
     ],
 )
-def test_type_means_a_type_of_lore_or_else_a_category(value: dict[str, str], fields: dict[str, str]) -> None:
+def test_the_field_type_is_a_type_of_lore_or_else_a_category(
+    value: dict[str, str], fields: dict[str, str]
+) -> None:
     assert row({"content": "x", **value}) == {"content": "x", **fields}
 
 
@@ -61,7 +63,7 @@ def test_type_means_a_type_of_lore_or_else_a_category(value: dict[str, str], fie
         ("1709251200", "2024-03-01T00:00:00Z"),
     ],
 )
-def test_times_are_read_in_the_ways_they_are_written(given_time: object, expected: str) -> None:
+def test_times_are_read_in_common_formats(given_time: object, expected: str) -> None:
     assert row({"content": "x", "timestamp": given_time})["created_at"] == expected
 
 
@@ -87,7 +89,7 @@ def test_times_are_read_in_the_ways_they_are_written(given_time: object, expecte
         {"title": ["a"]},
     ],
 )
-def test_a_value_that_cannot_be_used_is_left_out_and_told_and_the_row_is_kept(bad: dict[str, object]) -> None:
+def test_an_unusable_value_is_reported_and_the_row_is_kept(bad: dict[str, object]) -> None:
     _, rows, problems = read_rows(json.dumps({"content": "x", **bad}).encode(), "a.json")
     assert [found.fields for found in rows] == [{"content": "x"}]
     assert [problem["where"] for problem in problems] == ["a.json#1"]

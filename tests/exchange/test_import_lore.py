@@ -62,7 +62,7 @@ def store(tmp_path: Path) -> Engram:
     return opened(tmp_path / "store")
 
 
-def test_a_folder_becomes_lore_with_tags_categories_and_where_it_was(store: Engram, notes: Path) -> None:
+def test_a_folder_is_imported_with_tags_categories_and_origin(store: Engram, notes: Path) -> None:
     done = imported(store, notes)
     assert (done.problems, done.skipped, done.split) == ((), 0, 1)
     lore = {shown.lore.content: shown.lore for shown in store.list(limit=None).lore}
@@ -78,7 +78,7 @@ def test_a_folder_becomes_lore_with_tags_categories_and_where_it_was(store: Engr
     assert done.imported == len(lore)
 
 
-def test_a_long_note_is_split_at_its_headings_linked_and_loses_no_word(store: Engram, notes: Path) -> None:
+def test_a_long_note_is_split_at_its_headings_linked_and_complete(store: Engram, notes: Path) -> None:
     done = imported(store, notes / "handbook.md")
     parts = [shown.lore for shown in store.list(limit=None).lore][::-1]
     assert (done.split, done.imported) == (1, len(parts))
@@ -117,7 +117,7 @@ def test_importing_again_while_another_process_indexes_the_first_import_changes_
     assert (again.imported, again.skipped, again.problems) == (0, 4, ())
 
 
-def test_feedback_and_edits_of_an_imported_entry_never_bring_it_in_twice(store: Engram, notes: Path) -> None:
+def test_an_imported_entry_with_feedback_or_edits_is_not_imported_again(store: Engram, notes: Path) -> None:
     imported(store, notes / "short.md")
     lore_id = store.list().lore[0].lore.id
     store.feedback(helpful=lore_id)
@@ -131,14 +131,14 @@ def everything_of(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*.md")}
 
 
-def test_a_dry_run_says_the_same_and_writes_nothing(store: Engram, notes: Path, tmp_path: Path) -> None:
+def test_a_dry_run_reports_the_same_and_writes_nothing(store: Engram, notes: Path, tmp_path: Path) -> None:
     would = imported(store, notes, dry_run=True)
     assert everything_of(tmp_path / "store") == {}
     done = imported(store, notes)
     assert (would.imported, would.split, would.problems) == (done.imported, done.split, done.problems)
 
 
-def test_options_hold_for_everything(store: Engram, notes: Path) -> None:
+def test_options_apply_to_every_document(store: Engram, notes: Path) -> None:
     imported(store, notes, category="decision", tags=("old",), confidence=0.55, status="pending")
     for shown in store.list(limit=None).lore:
         assert shown.lore.category == "ARCHITECTURAL_DECISION"
@@ -155,7 +155,7 @@ def test_options_hold_for_everything(store: Engram, notes: Path) -> None:
         ({"tags": ("",)}, "tags"),
     ],
 )
-def test_a_bad_option_is_one_error_not_one_problem_a_file(
+def test_an_invalid_option_is_one_error_not_a_problem_for_each_file(
     store: Engram, notes: Path, options: dict[str, object], field: str
 ) -> None:
     with pytest.raises(ValidationError) as caught:
@@ -164,7 +164,7 @@ def test_a_bad_option_is_one_error_not_one_problem_a_file(
     assert store.list().total == 0
 
 
-def test_what_cannot_be_imported_is_a_problem_and_stops_nothing(store: Engram, notes: Path) -> None:
+def test_an_invalid_document_is_a_problem_and_does_not_stop_the_import(store: Engram, notes: Path) -> None:
     (notes / "bytes.md").write_bytes(b"\xff\xfe not text")
     (notes / "empty.md").write_text("", "utf-8")
     (notes / "nul.md").write_bytes(b"a\0b")
@@ -185,7 +185,7 @@ def test_what_cannot_be_imported_is_a_problem_and_stops_nothing(store: Engram, n
         assert SECRET not in str(problem)
 
 
-def test_secrets_of_an_import_can_be_masked(store: Engram, notes: Path, tmp_path: Path) -> None:
+def test_secrets_in_an_import_can_be_masked(store: Engram, notes: Path, tmp_path: Path) -> None:
     (notes / "secret.md").write_text(f"The deploy token is {SECRET} today", "utf-8")
     done = imported(store, notes, redact=True)
     assert (done.redacted, done.problems) == (1, ())
@@ -196,7 +196,7 @@ def test_secrets_of_an_import_can_be_masked(store: Engram, notes: Path, tmp_path
 @pytest.mark.parametrize(
     ("name", "error"), [("none", NotFoundError), ("x.pdf", UsageError), ("x", UsageError)]
 )
-def test_what_is_no_source_is_refused(
+def test_an_import_from_an_invalid_place_is_refused(
     store: Engram, tmp_path: Path, name: str, error: type[Exception]
 ) -> None:
     if name != "none":
@@ -205,7 +205,7 @@ def test_what_is_no_source_is_refused(
         imported(store, tmp_path / name)
 
 
-def test_json_lines_of_other_tools(store: Engram, tmp_path: Path) -> None:
+def test_json_lines_of_other_tools_are_imported(store: Engram, tmp_path: Path) -> None:
     rows = [
         {"memory": "Ada likes tea", "labels": ["people"], "created": "2025-01-02"},
         {"text": "Backups run at night", "type": "fact", "confidence": 0.8},
@@ -225,7 +225,7 @@ def test_json_lines_of_other_tools(store: Engram, tmp_path: Path) -> None:
     assert imported(store, path).skipped == 4
 
 
-def test_a_row_without_a_title_keeps_its_text_as_it_is(store: Engram, tmp_path: Path) -> None:
+def test_a_row_without_a_title_keeps_its_text_unchanged(store: Engram, tmp_path: Path) -> None:
     text = "The queue is drained by hand after a deploy, because\nthe worker forgets its lease.\n\n## How\n\nRun `drain`."
     rows = tmp_path / "memories.jsonl"
     rows.write_text(json.dumps({"memory": text}) + "\n")
@@ -254,7 +254,7 @@ def grown(root: Path) -> Engram:
 
 
 @pytest.mark.parametrize("kind", ["json", "jsonl", "markdown"])
-def test_a_round_trip_keeps_everything_but_judgements_and_json_states_what_they_came_to(
+def test_a_round_trip_keeps_everything_but_judgements_of_which_json_states_the_sum(
     tmp_path: Path, kind: str
 ) -> None:
     settings = '[store.categories]\nRECIPE = "procedural"\n'
@@ -302,7 +302,7 @@ def test_rows_of_format_1_keep_their_accounts(tmp_path: Path) -> None:
         assert b"votes" not in Path(store.path, store.get(lore_id).path).read_bytes()
 
 
-def test_options_hold_for_engrams_own_files_too(tmp_path: Path) -> None:
+def test_options_apply_to_engrams_own_files_too(tmp_path: Path) -> None:
     with grown(tmp_path / "a") as store:
         export_markdown(store.store, str(tmp_path / "out"))
     with opened(tmp_path / "b", settings='[store.categories]\nRECIPE = "procedural"\n') as store:
@@ -312,7 +312,7 @@ def test_options_hold_for_engrams_own_files_too(tmp_path: Path) -> None:
             assert "foreign" in shown.lore.tags
 
 
-def test_a_category_that_this_store_does_not_know_is_guessed(tmp_path: Path) -> None:
+def test_an_unknown_category_is_guessed(tmp_path: Path) -> None:
     with grown(tmp_path / "a") as store:
         export_markdown(store.store, str(tmp_path / "out"))
     with opened(tmp_path / "b") as store:
@@ -335,7 +335,7 @@ def test_exports_are_complete_and_oldest_first(tmp_path: Path) -> None:
     assert cli("export", "--format", "markdown", cwd=tmp_path).code == 2
 
 
-def test_a_markdown_export_overwrites_nothing_of_others(tmp_path: Path) -> None:
+def test_a_markdown_export_does_not_overwrite_other_files(tmp_path: Path) -> None:
     with grown(tmp_path) as store:
         copy = tmp_path / "copy"
         assert export_markdown(store.store, str(copy)) == 3
@@ -347,7 +347,7 @@ def test_a_markdown_export_overwrites_nothing_of_others(tmp_path: Path) -> None:
     assert victim.read_text() == "mine"
 
 
-def test_an_empty_store_exports_to_nothing(tmp_path: Path) -> None:
+def test_an_export_of_an_empty_store_is_empty(tmp_path: Path) -> None:
     plain(tmp_path)
     assert ok("export", cwd=tmp_path).json == {"lore": []}
     assert ok("export", "--format", "jsonl", cwd=tmp_path).out == ""
@@ -364,7 +364,7 @@ def test_a_file_without_fields_is_exported_and_comes_back_as_new(tmp_path: Path)
     assert "1970" not in str(file)
 
 
-def test_the_command_reports_problems_and_exits_1_only_when_nothing_came_of_it(
+def test_the_command_reports_problems_and_exits_1_only_if_nothing_was_imported(
     tmp_path: Path, notes: Path
 ) -> None:
     root = plain(tmp_path / "store")

@@ -29,7 +29,7 @@ def store(tmp_path: Path) -> Engram:
     return opened(tmp_path / "store")
 
 
-def test_what_was_written_years_ago_is_recalled(store: Engram, tmp_path: Path) -> None:
+def test_a_note_written_years_ago_is_recalled(store: Engram, tmp_path: Path) -> None:
     old = [{"id": "1", "memory": "Prefers oolong to green tea", "created_at": "2016-01-02T03:04:05Z"}]
     (tmp_path / "mem0.json").write_text(json.dumps(old), "utf-8")
     (tmp_path / "Beds.md").write_text(
@@ -43,7 +43,7 @@ def test_what_was_written_years_ago_is_recalled(store: Engram, tmp_path: Path) -
         assert found.lore.confidence >= 0.6
 
 
-def test_files_that_only_lead_to_others_are_named_and_no_entries(store: Engram, tmp_path: Path) -> None:
+def test_files_with_only_links_are_reported_and_not_imported(store: Engram, tmp_path: Path) -> None:
     for pointer in (
         "@AGENTS.md\n",
         "See [CLAUDE.md](CLAUDE.md).\n",
@@ -63,7 +63,7 @@ def test_files_that_only_lead_to_others_are_named_and_no_entries(store: Engram, 
     ]
 
 
-def test_relations_that_engram_has_no_name_for_are_named(store: Engram, tmp_path: Path) -> None:
+def test_relations_unknown_to_engram_are_reported(store: Engram, tmp_path: Path) -> None:
     (tmp_path / "bm").mkdir()
     (tmp_path / "bm/A.md").write_text(
         "# A\n\n- part_of [[B]]\n- extends [[B]]\n- relates_to [[B]]\n", "utf-8"
@@ -74,7 +74,7 @@ def test_relations_that_engram_has_no_name_for_are_named(store: Engram, tmp_path
     assert [one.what for one in done.left_out] == ["the relation part_of to B"]
 
 
-def test_every_kind_has_an_example_here() -> None:
+def test_every_kind_of_memory_has_an_example_here() -> None:
     assert set(PLACES) | {"markdown", "json"} == {kind.name for kind in KINDS}
 
 
@@ -85,7 +85,7 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> tuple[Engram, dict[s
     return store, {kind: imported(store, path) for kind, path in PLACES.items()}
 
 
-def test_the_kind_is_told_and_every_entry_says_where_it_is_from(
+def test_the_kind_is_detected_and_every_entry_has_its_origin(
     everything: tuple[Engram, dict[str, Imported]],
 ) -> None:
     store, done = everything
@@ -109,7 +109,7 @@ def test_importing_everything_again_changes_nothing(everything: tuple[Engram, di
     assert store.list(limit=None).total == before
 
 
-def test_packages_and_hidden_folders_among_notes_are_named_and_not_imported(tmp_path: Path) -> None:
+def test_packages_and_hidden_folders_are_reported_and_not_imported(tmp_path: Path) -> None:
     notes = tmp_path / "notes"
     for folder in ("", "node_modules/left-pad", "sub/node_modules/x", ".git/x", ".trash"):
         (notes / folder).mkdir(parents=True, exist_ok=True)
@@ -126,7 +126,7 @@ def test_packages_and_hidden_folders_among_notes_are_named_and_not_imported(tmp_
     }
 
 
-def test_rules_become_one_entry_marked_for_the_brief_without_what_engram_wrote(
+def test_rules_become_one_entry_for_the_brief_without_engrams_own_text(
     everything: tuple[Engram, dict[str, Imported]],
 ) -> None:
     store, done = everything
@@ -137,7 +137,7 @@ def test_rules_become_one_entry_marked_for_the_brief_without_what_engram_wrote(
     assert "Releases" not in brief(store.store, store.path)
 
 
-def test_a_rule_of_cursor_is_named_after_what_it_says_it_is_about(store: Engram) -> None:
+def test_a_rule_of_cursor_is_named_after_its_description(store: Engram) -> None:
     (seen,) = imported(store, MEMORIES / "cursor/.cursor/rules").seen
     assert (seen.title, seen.kind, seen.where) == ("Conventions of the HTTP API", "rules", "api.mdc")
 
@@ -167,7 +167,7 @@ def test_the_globs_of_a_rule_are_moments_and_plain_paths_files(
 @pytest.mark.parametrize(
     "globs", ["!src/**, *.ts", "*.{" + ",".join("abcdefghijklm") + "}", "{,}" * 40, "a" * 300]
 )
-def test_globs_that_are_more_than_moments_stay_a_property(store: Engram, tmp_path: Path, globs: str) -> None:
+def test_globs_that_moments_cannot_express_stay_a_property(store: Engram, tmp_path: Path, globs: str) -> None:
     rule = tmp_path / "rule.mdc"
     rule.write_text(f"---\nglobs: {globs}\n---\nAnswer errors as problem details.\n")
     done = imported(store, rule)
@@ -175,7 +175,7 @@ def test_globs_that_are_more_than_moments_stay_a_property(store: Engram, tmp_pat
     assert globs[1:-1] in (Path(store.path) / done.paths[0]).read_text()
 
 
-def test_notes_of_claude_code(everything: tuple[Engram, dict[str, Imported]]) -> None:
+def test_notes_of_claude_code_are_imported(everything: tuple[Engram, dict[str, Imported]]) -> None:
     store, _ = everything
     lore = lore_of(store)
     page = lore["Pager duty"]
@@ -186,7 +186,9 @@ def test_notes_of_claude_code(everything: tuple[Engram, dict[str, Imported]]) ->
     assert "Debugging" in lore
 
 
-def test_notes_by_day_and_of_basic_memory(everything: tuple[Engram, dict[str, Imported]]) -> None:
+def test_daily_notes_and_notes_of_basic_memory_are_imported(
+    everything: tuple[Engram, dict[str, Imported]],
+) -> None:
     store, _ = everything
     lore = lore_of(store)
     assert lore["Morning"].created_at.isoformat() == "2026-01-15T00:00:00+00:00"
@@ -195,7 +197,7 @@ def test_notes_by_day_and_of_basic_memory(everything: tuple[Engram, dict[str, Im
     assert (set(note.tags), note.entities) == ({"auth", "backend", "security"}, ("API security", "Sessions"))
 
 
-def test_a_graph_becomes_one_entry_an_entity(everything: tuple[Engram, dict[str, Imported]]) -> None:
+def test_a_graph_becomes_one_entry_for_each_entity(everything: tuple[Engram, dict[str, Imported]]) -> None:
     store, done = everything
     lore = lore_of(store)
     billing = lore["billing"]
@@ -208,7 +210,7 @@ def test_a_graph_becomes_one_entry_an_entity(everything: tuple[Engram, dict[str,
     assert done["mcp-memory"].problems == ()
 
 
-def test_an_export_of_gentlemans_engram(everything: tuple[Engram, dict[str, Imported]]) -> None:
+def test_an_export_of_gentlemans_engram_is_imported(everything: tuple[Engram, dict[str, Imported]]) -> None:
     store, done = everything
     lore = lore_of(store)["Outbox instead of two-phase commit"]
     assert lore.category == "ARCHITECTURAL_DECISION"
@@ -218,12 +220,14 @@ def test_an_export_of_gentlemans_engram(everything: tuple[Engram, dict[str, Impo
     assert "--scope user" in problem["hint"]
 
 
-def test_what_is_personal_goes_into_ones_own_store(home: Path) -> None:
+def test_personal_memories_go_into_ones_own_store(home: Path) -> None:
     done = cli("import", str(PLACES["gentleman-engram"]), "--scope", "user", "--json", cwd=home).json
     assert (done["imported"], done["problems"]) == (2, [])
 
 
-def test_an_export_of_recall_keeps_id_and_standing(everything: tuple[Engram, dict[str, Imported]]) -> None:
+def test_an_export_of_recall_keeps_id_confidence_and_context(
+    everything: tuple[Engram, dict[str, Imported]],
+) -> None:
     store, _ = everything
     lore = store.get("01KEZ6S41TSV4RRFFQ69G5FAVA").lore
     assert (lore.prior, lore.validation_count) == (780, 2)
@@ -231,7 +235,9 @@ def test_an_export_of_recall_keeps_id_and_standing(everything: tuple[Engram, dic
     assert lore.context[:2] == ("Profiling the order list", "Recorded by devcontainer-abc123")
 
 
-def test_memories_of_mem0_and_experiences(everything: tuple[Engram, dict[str, Imported]]) -> None:
+def test_memories_of_mem0_and_experiences_are_imported(
+    everything: tuple[Engram, dict[str, Imported]],
+) -> None:
     store, done = everything
     lore = lore_of(store)
     deploys = lore["Deploys of the shop go out on Tuesdays only"]
@@ -305,7 +311,7 @@ def test_secrets_are_refused_or_masked(store: Engram, tmp_path: Path) -> None:
     assert SECRET not in store.list().lore[0].lore.content
 
 
-def test_the_command_previews_asks_and_imports(tmp_path: Path) -> None:
+def test_the_command_shows_a_preview_asks_and_imports(tmp_path: Path) -> None:
     root = plain(tmp_path / "shop")
     shutil.copy(MEMORIES / "CLAUDE.md", root)
     seen = cli("import", "--dry-run", "--json", cwd=root).json
@@ -359,7 +365,7 @@ ANY_JSON = st.recursive(
 )
 @example(rows=[{"memory": "x", "user_id": 1, "metadata": {"category": {}}, "categories": [7]}], kind="mem0")
 @given(rows=st.lists(ANY_JSON, max_size=4), kind=st.sampled_from(["", *sorted(PLACES)]))
-def test_whatever_a_file_holds_it_is_rows_or_problems(rows: list[object], kind: str) -> None:
+def test_any_file_gives_rows_or_problems(rows: list[object], kind: str) -> None:
     data = "\n".join(json.dumps(row) for row in rows).encode()
     for name in ("memory.jsonl", "experience.jsonl"):
         _, read, problems = read_rows(data, name, kind)

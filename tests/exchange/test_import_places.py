@@ -38,13 +38,13 @@ def store(tmp_path: Path) -> Engram:
         ("picture.png", ""),
     ],
 )
-def test_a_file_is_told_by_name_and_place(tmp_path: Path, path: str, kind: str) -> None:
+def test_the_kind_of_a_file_is_detected_by_name_and_place(tmp_path: Path, path: str, kind: str) -> None:
     (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / path).write_text("x")
     assert detect_kind(str(tmp_path / path)) == kind
 
 
-def test_a_kind_that_does_not_fit_is_one_error(store: Engram, tmp_path: Path) -> None:
+def test_a_mismatched_kind_is_one_error(store: Engram, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="not a format"):
         imported(store, MEMORIES / "CLAUDE.md", kind="wisdom")
     with pytest.raises(UsageError, match="is a folder"):

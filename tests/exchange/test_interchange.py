@@ -102,18 +102,18 @@ def test_every_field_of_an_entry_is_in_its_json() -> None:
     assert set(Lore._fields) - set(lore_as_dict(FULL, "x")) == {"prior", "tally", "name"}
 
 
-def test_what_a_file_of_format_1_stated_beyond_0_and_1_is_exported_within() -> None:
+def test_confidence_beyond_the_range_in_a_file_of_format_1_is_clamped_on_export() -> None:
     stated = [lore_as_dict(PLAIN._replace(prior=prior), "x")["stated"] for prior in (-150, 1080)]
     assert stated == [0.0, 1.0]
 
 
-def test_context_is_a_string_where_there_is_one_and_null_where_there_is_none() -> None:
+def test_a_single_context_is_exported_as_a_string_and_none_as_null() -> None:
     assert lore_as_dict(PLAIN, "x")["context"] is None
     assert lore_as_dict(PLAIN._replace(context=("one",)), "x")["context"] == "one"
 
 
 @pytest.mark.parametrize("lore", [PLAIN, FULL])
-def test_what_is_exported_is_read_back_with_all_its_fields(lore: Lore) -> None:
+def test_an_export_is_read_back_with_all_fields(lore: Lore) -> None:
     exported = lore_as_dict(lore, "a/b.md")
     kept = {
         key: value
@@ -140,7 +140,7 @@ def test_any_text_survives_export_and_import(texts: list[str]) -> None:
         assert [row.fields for row in rows] == [{"content": text.strip()} for text in texts]
 
 
-def test_a_jsonl_file_keeps_its_good_lines_and_tells_the_bad_ones_by_line() -> None:
+def test_invalid_lines_of_a_jsonl_file_are_reported_by_number_and_others_read() -> None:
     data = b'{"content": "one"}\n\n{"content": broken}\n"two"\n[1]\n{"title": "only"}\n\xff\xfe\n'
     data += b'{"text": "three"}'
     _, rows, problems = read_rows(data, "notes.jsonl")
@@ -173,12 +173,12 @@ def test_bad_rows_of_an_array_do_not_stop_the_others() -> None:
         "x",
     ],
 )
-def test_rows_are_found_in_the_shapes_that_tools_export(document: object) -> None:
+def test_rows_are_found_in_the_structures_that_tools_export(document: object) -> None:
     _, rows, problems = read_rows(json.dumps(document, indent=1).encode(), "a.json")
     assert ([found.fields for found in rows], problems) == ([{"content": "x"}], ())
 
 
-def test_what_no_field_takes_of_a_row_is_a_property_by_its_key() -> None:
+def test_unmapped_keys_of_a_row_become_properties() -> None:
     found = row(
         {
             "text": "Pumps are primed by hand",
@@ -244,7 +244,7 @@ def test_a_graph_of_entities_and_relations_becomes_rows() -> None:
 
 
 @pytest.mark.parametrize("name", ["a.json", "a.jsonl"])
-def test_deep_nesting_is_a_problem_not_a_crash(name: str) -> None:
+def test_deep_nesting_is_a_problem_and_not_a_crash(name: str) -> None:
     deep = b"[" * 200_000
     _, rows, problems = read_rows(b'{"content": "x"}\n' + deep + b'\n{"content": "y"}', name)
     assert [found.fields["content"] for found in rows] == ["x", "y"]
@@ -268,7 +268,7 @@ def test_deep_nesting_is_a_problem_not_a_crash(name: str) -> None:
         b"null",
     ],
 )
-def test_a_file_that_holds_no_rows_is_one_problem(data: bytes) -> None:
+def test_a_file_without_rows_is_one_problem(data: bytes) -> None:
     _, rows, problems = read_rows(data, "a.json")
     assert (rows, len(problems)) == ((), 1)
 
@@ -285,17 +285,17 @@ def test_other_encodings_of_json_are_read(encoding: str) -> None:
     assert ([found.fields for found in rows], problems) == ([{"content": "café ☕"}], ())
 
 
-def test_text_that_utf8_cannot_hold_is_made_to_fit() -> None:
+def test_text_that_utf8_cannot_encode_is_replaced() -> None:
     assert row({"content": "a\ud800b\0c"}) == {"content": "a?b\ufffdc"}
 
 
-def test_a_pretty_printed_array_is_read_whatever_the_name_says() -> None:
+def test_a_pretty_printed_array_is_read_whatever_the_file_name() -> None:
     _, rows, problems = read_rows(b'[\n  {"content": "x"}\n]\n', "a.jsonl")
     assert (len(rows), problems) == (1, ())
 
 
 @given(st.binary(max_size=300), st.sampled_from(["a.json", "a.jsonl"]))
-def test_no_bytes_make_it_fail(data: bytes, name: str) -> None:
+def test_no_bytes_make_reading_rows_fail(data: bytes, name: str) -> None:
     _, rows, problems = read_rows(data, name)
     assert rows or problems or data.strip() in (b"[]", b"{}")
 
@@ -311,7 +311,7 @@ JSON = st.recursive(
 
 
 @given(JSON)
-def test_no_json_makes_it_fail_and_all_fields_have_their_kind(value: object) -> None:
+def test_no_json_makes_reading_rows_fail_and_fields_have_their_types(value: object) -> None:
     _, rows, _ = read_rows(json.dumps(value).encode(), "a.json")
     for found in rows:
         assert isinstance(found.fields["content"], str)

@@ -16,7 +16,7 @@ from engram.domain.exchange.lesson_sentences import (
 UNSURE = "`asyncpg` does not support prepared statements behind PgBouncer."
 
 
-def test_a_paragraph_is_parted_into_sentences_without_the_marks_of_a_list() -> None:
+def test_a_paragraph_is_split_into_sentences_without_list_marks() -> None:
     assert sentences("3. Use `uv`, e.g. for CI. **Never** pip! It breaks.") == [
         "Use `uv`, e.g. for CI.", "Never pip!", "It breaks."
     ]  # fmt: skip
@@ -38,13 +38,13 @@ def test_a_paragraph_is_parted_into_sentences_without_the_marks_of_a_list() -> N
         ("`fetch.py`: it turned out that redirects are followed.", ""),  # a remark of a review
     ],
 )
-def test_a_sentence_states_a_lesson_if_it_is_built_like_one_and_names_something(
+def test_a_sentence_states_a_lesson_by_its_structure_if_it_names_something(
     sentence: str, category: str
 ) -> None:
     assert lesson_in(sentence) == category
 
 
-def test_about_a_fixed_failure_more_counts_and_of_a_person_only_what_they_decide_or_want() -> None:
+def test_more_counts_about_a_fixed_failure_and_only_decisions_of_a_person() -> None:
     assert lesson_in(UNSURE) == ""
     assert lesson_in(UNSURE, of_fix=True) == "DEPENDENCY_BEHAVIOR"
     found = "It turned out that `fetch` follows redirects across origins."
@@ -99,7 +99,7 @@ def test_about_a_fixed_failure_more_counts_and_of_a_person_only_what_they_decide
         "on our wards a night belongs to the day on which it began",
     ],
 )
-def test_a_person_lays_down_what_holds_beyond_this_once_in_passing(said: str) -> None:
+def test_conventions_that_a_person_states_in_passing_are_lessons(said: str) -> None:
     (sentence,) = sentences(said, spoken=True)[-1:]
     assert lesson_in(without_lead(sentence), of_person=True) in (
         "PREFERENCE",
@@ -129,14 +129,14 @@ def test_a_person_lays_down_what_holds_beyond_this_once_in_passing(said: str) ->
         "the rows never come out in the test, the real thing is fine",
     ],
 )
-def test_what_a_person_says_of_this_once_is_no_rule(said: str) -> None:
+def test_a_persons_instruction_for_this_once_is_not_a_rule(said: str) -> None:
     assert [lesson_in(without_lead(one), of_person=True) for one in sentences(said, spoken=True)] in (
         [""],
         ["", ""],
     )
 
 
-def test_what_was_done_or_is_so_now_is_told_from_what_holds() -> None:
+def test_reports_of_work_and_of_the_present_state_are_not_lessons() -> None:
     for deed in (
         "I set `TZ` in the unit.", "Restarted the unit.", "The unit now has a zone.", "You'll see it tonight.",
         "All 40 tests pass.", "The zone has been set.", "The migration is not applied.",

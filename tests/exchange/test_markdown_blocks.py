@@ -10,7 +10,7 @@ from tests.exchange.document_texts import ANY_DOCUMENT, DOCUMENTS, LIMITS, told
 
 
 @given(ANY_DOCUMENT)
-def test_blocks_hold_all_but_blank_space(text: str) -> None:
+def test_blocks_contain_everything_but_blank_space(text: str) -> None:
     blocks = scan(text)
     assert "".join(told(text[block.start : block.end]) for block in blocks) == told(text)
     ends = [0, *(block.end for block in blocks)]

@@ -14,14 +14,14 @@ from engram.adapters.files.foreign.tool_notes import (
 )
 
 
-def test_a_head_that_is_no_yaml_is_read_all_the_same() -> None:
+def test_frontmatter_that_is_not_yaml_is_read_leniently() -> None:
     note = read_note("---\nglobs: **/*.ts\ntags:\n  - a\n  - 'b'\ntitle: \"T: x\"\n---\nText")
     assert note.head == {"globs": "**/*.ts", "tags": "a, b", "title": "T: x"}
     assert (note.text, note.tags) == ("Text", ["a", "b"])
 
 
 @given(text=st.text(alphabet="-#[]()*:\n ab\"'x", max_size=200))
-def test_whatever_a_note_holds_it_is_read(text: str) -> None:
+def test_any_note_is_read_without_an_error(text: str) -> None:
     note = read_note(text)
     assert note.text.strip() == note.text
     assert all(isinstance(value, str) for value in note.head.values())

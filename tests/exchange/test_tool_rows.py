@@ -33,9 +33,7 @@ def test_the_graph_of_mem0_becomes_relationships_of_entities(store: Engram, tmp_
     assert any(kind == "works_with" for _, kind, _ in related)
 
 
-def test_what_mem0_says_of_a_memory_comes_along_and_an_expired_one_stays_expired(
-    store: Engram, tmp_path: Path
-) -> None:
+def test_metadata_of_mem0_are_kept_and_an_expired_memory_stays_expired(store: Engram, tmp_path: Path) -> None:
     file = tmp_path / "memories.json"
     row = {
         "memory": "Likes tea",
@@ -62,7 +60,7 @@ def test_what_mem0_says_of_a_memory_comes_along_and_an_expired_one_stays_expired
     }
 
 
-def test_what_a_row_of_mem0_and_its_metadata_both_say_is_kept_of_both(store: Engram, tmp_path: Path) -> None:
+def test_fields_in_both_a_row_of_mem0_and_its_metadata_are_both_kept(store: Engram, tmp_path: Path) -> None:
     row = {
         "memory": "Likes tea",
         "user_id": "ada",
@@ -104,7 +102,7 @@ def test_what_a_row_of_mem0_and_its_metadata_both_say_is_kept_of_both(store: Eng
         ("experience", {"lesson": "Tea helps."}, {"insight": "At four.", "reward": 0.5, "success": True}),
     ],
 )  # fmt: skip
-def test_what_no_field_takes_of_another_tools_row_is_a_property(
+def test_unmapped_fields_of_another_tools_row_become_properties(
     kind: str, row: dict[str, object], kept: dict[str, object]
 ) -> None:
     told, (found,), problems = read_rows(json.dumps([{**row, **kept}]).encode(), "rows.json", kind)

@@ -18,7 +18,7 @@ def store(tmp_path: Path) -> Engram:
     return opened(tmp_path / "store")
 
 
-def test_keys_that_no_field_takes_stay_in_the_entry_and_are_named(store: Engram, tmp_path: Path) -> None:
+def test_unmapped_keys_stay_in_the_entry_and_are_reported(store: Engram, tmp_path: Path) -> None:
     said = {"agent": "bot", "author": "Ada", "ticket": "OPS-7", "id": "m1", "path": "a/b", "c d": 1, "c_d": 2}
     path = tmp_path / "export.json"
     path.write_text(

@@ -1,8 +1,8 @@
 """Guess the category of a document or an entry: by clear signs only, else FACT.
 
-Rules look at the title, the headings, the folders and how the text is built, the surest first. A wrong
-category costs more than a missing one (it decides how fast lore fades and who filters it out), so a rule
-without an explicit word to go by asks for two signs that agree.
+Rules look at the title, the headings, the folders and the structure of the text, the most reliable first. A wrong
+category costs more than a missing one (it decides how fast an entry decays and who filters it out), so a rule
+without an explicit word requires two signs that agree.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from engram.domain.exchange.markdown_blocks import FENCE, TEXT, scan
 from engram.domain.typed import NamedTuple
 
 FACT = "FACT"
-_READ = 100_000  # characters, more than enough to tell
-_START = 200  # characters in which a text comes to its point
-_OPENING = 600  # characters in which it names what it is about
+_MOST_READ = 100_000  # characters
+_START = 200  # characters in which a text gets to the point
+_OPENING = 600  # characters in which it names its subject
 
 _LABELS = {
     "ARCHITECTURAL_DECISION": (
@@ -39,10 +39,10 @@ _LABELS = {
     ),
 }  # fmt: skip
 _BY_LABEL = {label: category for category, labels in _LABELS.items() for label in labels}
-# Too broad as the name of a folder.
+# Labels too broad as names of folders.
 _NOT_FOLDERS = frozenset({"pattern", "insight", "performance", "failure"})
 
-# Patterns of titles are for titles in lower case: to ignore case takes several times as long.
+# Patterns of titles are matched against lower case: ignoring case takes several times as long.
 _LABEL = re.compile(r"([a-z][a-z -]{2,24}?)(?:[ -]?#?\d+)?\s*[:\u2013\u2014]\s+\S")
 _ADR_HEADINGS = frozenset(
     {"status", "context", "decision", "consequences", "decision outcome", "considered options"}
@@ -127,7 +127,7 @@ class _Document(NamedTuple):
 def guess_category(title: str, content: str, folder_words: Sequence[str] = ()) -> str:
     """Return the category of a document; FACT unless the signs are clear.
 
-    `folder_words` are the names of the folders it was found in.
+    `folder_words` are the names of its folders.
     """
     document = _read(title, content, folder_words)
     for rule in _RULES:
@@ -138,7 +138,7 @@ def guess_category(title: str, content: str, folder_words: Sequence[str] = ()) -
 
 
 def _read(title: str, content: str, folders: Sequence[str]) -> _Document:
-    content = content[:_READ]
+    content = content[:_MOST_READ]
     blocks = scan(content)
     fences = [block for block in blocks if block.kind == FENCE]
     code = [content[block.start : block.end] for block in fences]
@@ -174,7 +174,12 @@ def _by_headings(document: _Document) -> str:
 
 def _by_folder(document: _Document) -> str:
     return next(
-        (_BY_LABEL[one] for one in document.folders if one in _BY_LABEL and one not in _NOT_FOLDERS), ""
+        (
+            _BY_LABEL[folder]
+            for folder in document.folders
+            if folder in _BY_LABEL and folder not in _NOT_FOLDERS
+        ),
+        "",
     )
 
 
@@ -193,8 +198,8 @@ def _by_rule(document: _Document) -> str:
 
 
 def _by_failure(document: _Document) -> str:
-    is_told = _ERROR_TITLE.search(document.title) and not _ABOUT_ERRORS.search(document.title)
-    return "FAILURE" if is_told and _ERROR_TEXT.search(document.content) else ""
+    is_error = _ERROR_TITLE.search(document.title) and not _ABOUT_ERRORS.search(document.title)
+    return "FAILURE" if is_error and _ERROR_TEXT.search(document.content) else ""
 
 
 def _by_dependency(document: _Document) -> str:
@@ -226,12 +231,12 @@ def _by_tasks(document: _Document) -> str:
 
 def _by_steps(document: _Document) -> str:
     how_to = _HOW_TO.match(document.title)
-    surely = _DOING.match(document.title)
-    doing = surely or _DOING_LOOSELY.match(document.title)
-    steps = len(_STEP.findall(document.prose)) if how_to or doing else 0
+    is_clear = _DOING.match(document.title)
+    is_action = is_clear or _DOING_LOOSELY.match(document.title)
+    steps = len(_STEP.findall(document.prose)) if how_to or is_action else 0
     if how_to and (steps >= 2 or document.code):
         return "WORKFLOW"
-    return "WORKFLOW" if doing and (steps >= 3 or document.shells >= (2 if surely else 5)) else ""
+    return "WORKFLOW" if is_action and (steps >= 3 or document.shells >= (2 if is_clear else 5)) else ""
 
 
 _RULES: tuple[Callable[[_Document], str], ...] = (

@@ -1,6 +1,6 @@
-"""Splitting a markdown document into the texts of entries: whole if it fits, else by its headings.
+"""Split a markdown document into the texts of entries: whole if it fits, else by its headings.
 
-Also titles from file names and tags from folders.
+Also make titles from file names and tags from folders.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 
 from engram.domain.entry.lore import MAX_CONTENT, MAX_TITLE, slug, title_of
-from engram.domain.exchange.document_pieces import Piece, cut, drop_blank_lines_before
+from engram.domain.exchange.document_pieces import Piece, cut, strip_leading_blank_lines
 from engram.domain.exchange.markdown_blocks import HEADING, TEXT, Block, scan
 from engram.domain.typed import NamedTuple
 
@@ -33,9 +33,9 @@ _GENERIC = frozenset(
 
 
 class Part(NamedTuple):
-    """One entry's worth of a document; `index` counts from 0.
+    """The part of a document for one entry; `index` counts from 0.
 
-    `level` is that of the heading it begins under (1: the document's own).
+    `level` is that of the heading above its beginning (1: the document's own).
     """
 
     title: str
@@ -45,7 +45,7 @@ class Part(NamedTuple):
 
 
 class _Name(NamedTuple):
-    """A document's title, and the block that is its heading (-1: none is)."""
+    """A document's title, and the number of the block that is its heading (-1: none)."""
 
     text: str
     heading: int = -1
@@ -54,16 +54,16 @@ class _Name(NamedTuple):
 def split_document(text: str, fallback_title: str, limit: int = MAX_CONTENT) -> tuple[Part, ...]:
     """Return the parts of a markdown document without frontmatter, each of 1..`limit` characters, in order.
 
-    A document that fits stays as it is, with a title on top if it does not begin with one. Every part of a
-    longer one begins with a heading that can be understood alone, `# Document: Section`, with ` (2)` where
-    that title was taken. Apart from those headings, from lines that close and reopen what had to be cut
-    (fences, comments, heads of tables) and from blank space between parts, the parts are the document. No
-    part for a blank document. Raises ValueError if `limit` is below 40.
+    A document that fits is unchanged, apart from a title on top if it does not begin with one. Every part of a
+    longer one begins with a self-explanatory heading, `# Document: Section`, with ` (2)` if an earlier part has
+    that title. Apart from those headings, from lines that close and reopen cut blocks (fences, comments, heads
+    of tables) and from blank space between parts, the parts are the document. A blank document has no part.
+    Raises ValueError if `limit` is below 40.
     """
     if limit < MIN_LIMIT:
         raise ValueError(f"a part needs at least {MIN_LIMIT} characters")
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
-    text = drop_blank_lines_before(text).rstrip()
+    text = strip_leading_blank_lines(text).rstrip()
     if not text:
         return ()
     blocks = scan(text, 2)
@@ -71,7 +71,7 @@ def split_document(text: str, fallback_title: str, limit: int = MAX_CONTENT) -> 
         return (Part(title, text, 1, 0),)
     if len(blocks) == 2:
         blocks = scan(text)
-    name = _name(text, blocks, fallback_title)
+    name = _find_name(text, blocks, fallback_title)
     content = text if _is_title(text, blocks) else f"# {_shorten(name.text, MAX_TITLE)}\n\n{text}"
     if len(content) <= limit:
         return (Part(title_of(content) or name.text, content, 1, 0),)
@@ -90,7 +90,7 @@ def title_from_file_name(path: str) -> str:
 
 
 def tags_from_folders(path: str) -> tuple[str, ...]:
-    """Tags from the folders of a relative path, outermost first; dates and words like `docs` are no tags."""
+    """Return tags from the folders of a relative path, outermost first, without dates and words like `docs`."""
     slugs = [slug(folder) for folder in _path_words(path)[0] if any(letter.isalnum() for letter in folder)]
     return tuple(dict.fromkeys(tag for tag in slugs if tag not in _GENERIC and not _DATE_LIKE.match(tag)))
 
@@ -104,7 +104,7 @@ def _path_words(path: str) -> tuple[list[str], str]:
     return [folder for folder in folders if folder.strip(".")], name
 
 
-def _name(text: str, blocks: Sequence[Block], fallback: str) -> _Name:
+def _find_name(text: str, blocks: Sequence[Block], fallback: str) -> _Name:
     levels = [block.level for block in blocks if block.level]
     top = min(levels, default=0)
     if top and levels.count(top) == 1 and (top == 1 or blocks[0].level == top):
@@ -119,7 +119,7 @@ def _name(text: str, blocks: Sequence[Block], fallback: str) -> _Name:
 
 
 def _is_title(text: str, blocks: Sequence[Block]) -> bool:
-    """Return whether a document begins with its title: a heading, or one short line that stands alone."""
+    """Return whether a document begins with its title: a heading, or a single short line by itself."""
     if not blocks:
         return False
     first = blocks[0]
@@ -133,8 +133,10 @@ def _is_title(text: str, blocks: Sequence[Block]) -> bool:
         or not any(letter.isalnum() for letter in line)
     ):
         return False
-    alone = len(blocks) == 1 or text[first.end : blocks[1].start].count("\n") > 1 or blocks[1].kind == HEADING
-    return alone and not _MARKUP.match(line) and line.rstrip()[-1] not in ":,;"
+    is_separate = (
+        len(blocks) == 1 or text[first.end : blocks[1].start].count("\n") > 1 or blocks[1].kind == HEADING
+    )
+    return is_separate and not _MARKUP.match(line) and line.rstrip()[-1] not in ":,;"
 
 
 def _one_line(text: str) -> str:
@@ -142,12 +144,12 @@ def _one_line(text: str) -> str:
 
 
 def _shorten(text: str, most: int) -> str:
-    """`text` in at most `most` characters, cut after a word where one ends late enough."""
+    """Return `text` in at most `most` characters, cut after a word if one ends in the second half."""
     if len(text) <= most:
         return text
-    kept = text[: most - 1]
-    space = kept.rfind(" ")
-    return (kept[:space] if space > most // 2 else kept).rstrip(" ,;:.-/") + "…"
+    start = text[: most - 1]
+    space = start.rfind(" ")
+    return (start[:space] if space > most // 2 else start).rstrip(" ,;:.-/") + "…"
 
 
 class _Splitter:
@@ -163,25 +165,25 @@ class _Splitter:
     def parts(self) -> tuple[Part, ...]:
         pieces = cut(self.text, self.blocks, self.room)
         bodies = [(piece, piece.body(self.text)) for piece in pieces]
-        told = [(piece, body) for piece, body in bodies if body.strip()]
-        return tuple(self.part(index, piece, body) for index, (piece, body) in enumerate(told))
+        filled = [(piece, body) for piece, body in bodies if body.strip()]
+        return tuple(self.part(index, piece, body) for index, (piece, body) in enumerate(filled))
 
     def part(self, index: int, piece: Piece, body: str) -> Part:
         block = self.blocks[piece.first]
         path = self.paths[piece.first]
-        own = index == 0 and piece.first == self.name.heading
-        title = self.own_title(body) if own else self.title(self.section(piece))
-        content = body if own else f"# {title}\n\n{body}"
+        has_own_heading = index == 0 and piece.first == self.name.heading
+        title = self.own_title(body) if has_own_heading else self.title(self.section(piece))
+        content = body if has_own_heading else f"# {title}\n\n{body}"
         level = block.level or (self.blocks[path[-1]].level if path else 1)
         return Part(title_of(content) or title, content, level, index)
 
     def own_title(self, body: str) -> str:
-        """Return the title of the first part, where the document's own heading already stands."""
+        """Return the title of the first part, which begins with the document's own heading."""
         self.numbers.update({title_of(body): 1, self.compose("", ""): 1})
         return title_of(body)
 
     def section(self, piece: Piece) -> str:
-        """Return what a piece is about: the headings above it, and those it holds beside its first."""
+        """Return the subject of a piece: the headings above it, and those in it of the same level as its first."""
         path = self.paths[piece.first]
         first = " / ".join(_one_line(self.blocks[k].title) for k in path)
         if not path or path[-1] != piece.first:
@@ -215,7 +217,7 @@ class _Splitter:
 
 
 def _paths(blocks: Sequence[Block], document: int) -> list[tuple[int, ...]]:
-    """For every block the headings it stands under (itself included), the document's own left out."""
+    """Return the headings above every block (a heading included), without the document's own."""
     found: list[tuple[int, ...]] = []
     path: tuple[int, ...] = ()
     for k, block in enumerate(blocks):

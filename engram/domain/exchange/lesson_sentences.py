@@ -1,8 +1,8 @@
-# ruff: noqa: E501 - patterns are read best as a table of one a line
-"""Paragraphs and sentences that state a lesson: by a label, or by how they are built (a cause, a rule with its reason).
+# ruff: noqa: E501 - patterns are easiest to read as a table, one per line
+"""Paragraphs and sentences that state a lesson: by a label, or by their structure (a cause, a rule with its reason).
 
-Precision comes first: a sentence counts only if it also names something (code, a product, a version) and is no plan,
-question, doubt or report of what was just done.
+Precision comes first: a sentence counts only if it also names something (code, a product, a version) and is not a plan,
+a question, a doubt or a report of work just done.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LABELS = (
     ("outcome|result", "OUTCOME"),
     ("remember|remember this|for the record", "FACT"),
 )
-RESULTS = "OUTCOME"  # under a heading "Results" stands anything
+RESULTS = "OUTCOME"
 _MARK = r"^\W{0,12}(?:\d{1,3}[.)]\W{1,6})?"  # of a list, a heading, bold
 LABEL = re.compile(
     _MARK + "(?:" + "|".join(f"(?P<l{n}>{words})" for n, (words, _) in enumerate(LABELS)) + r")\**\s?:\**\s+\S",
@@ -36,7 +36,7 @@ LABEL = re.compile(
 )  # fmt: skip
 PHRASES = (
     (r"(?:the )?root cause (?:was|is) ", "EDGE_CASE_DISCOVERY"),
-    # Not "it turns out it can …": by itself nobody knows what can.
+    # Not "it turns out it can …": out of context, "it" is unknown.
     (
         r"it turns out (?!(?:that )?(?:it|they|this|these|those|both|he|she|that's|i)\b)(?:that )?",
         "EDGE_CASE_DISCOVERY",
@@ -71,10 +71,10 @@ _NOT_MINE = r"(?![^.:]{0,30}\b(?:I|I'm|I've|I'll|we'll)\b)"
 
 
 class Rule(NamedTuple):
-    """A way to state a lesson: its pattern, the category it suggests, whether a person may state it, too.
+    """A way to state a lesson: its pattern, the category it suggests, and whether it also counts for a person's words.
 
-    One that is not `sure` states a lesson only about a failure that was fixed: in a review, a plan or an explanation of
-    code the same words describe what code does.
+    A rule that is not `sure` counts only for a failure that was fixed: in a review, a plan or an explanation of code the
+    same words describe the behaviour of code.
     """
 
     pattern: re.Pattern[str]
@@ -100,13 +100,13 @@ _TESTING = re.compile(r"\b(?:integration|unit|e2e|end-to-end)? ?tests? (?:live|n
 _INTERFACE = re.compile(r"\b(?:API|endpoint|webhook|SDK)\b[^.]{0,30}\b(?:returns?|expects?|answers?|sends?|takes?)\b", re.IGNORECASE)  # fmt: skip
 _RELEASED = re.compile(r"(?:`[\w./@-]+`|\b[A-Z][\w.-]+) v?\d+(?:\.\d+)*|\b(?:before|since|until|after|from) v?\d+\.\d+|\bby default\b")  # fmt: skip
 
-# Said of somebody or something that is understood: enough for the category of what is recorded, not to take it for a lesson.
+# Statements without a subject: enough to choose the category of a recorded text, but not a lesson in a conversation.
 _BARE = (
     _rule(r"^prefers? \S[^.]* (?:over|to|instead of|rather than) \S", RULE),
     _rule(r"^(?:deploys?|releases?|publish(?:es)?|ships?) (?:via|with|through|by|from) ", STEPS),
 )
 
-# The first that fits decides.
+# The first matching rule decides.
 _RULES = (
     _rule(r"\b(?:I|we) (?:have )?(?:chose|chosen|picked|settled on|went with|(?:have )?decided|switched|migrated)\b.*\b(?:because|since)\b", CHOICE, of_persons=True),
     _rule(r"\bswitched (?:from [^.]{2,60} )?to [^.]{2,80}\b(?:because|since)\b", CHOICE, of_persons=True),
@@ -148,7 +148,7 @@ _RULES = (
     _likely(r"^" + _NOT_MINE + r".*\b(?:returns?|expects?) [^.]*, so [^.]* must\b", API),
 )  # fmt: skip
 _PLACE = re.compile(r"^this is an? (?:[^.,;]{1,40} )?(?:repo|repository|monorepo|workspace|project|codebase|app|library)\b", re.IGNORECASE)  # fmt: skip
-# What a person lays down for more than this once, in passing and without naming any code.
+# Conventions that a person states in passing, not just for this once, and without naming any code.
 _CONVENTIONS = (
     _PLACE,
     *(
@@ -215,15 +215,15 @@ _ANAPHORA = re.compile(
 _SPLIT = re.compile(
     r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!etc\.)(?<!vs\.)[)*_\"”]*\s+(?=[A-Z`\"“(\[*_]|[a-z]\w*(?:['’]s\b|[A-Z_]))"
 )
-# Many write no capitals.
+# Many people write without capitals.
 _SPOKEN_SPLIT = re.compile(r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!etc\.)(?<!vs\.)\s+")
-# Of a review, a list of changes or a description of code: `(17) ⚠️ …`, "Issue: …", "`x.py` — new", "Falls back to …".
+# In a review, a list of changes or a description of code: `(17) ⚠️ …`, "Issue: …", "`x.py` — new", "Falls back to …".
 _REMARK = re.compile(
     r"^(?:\W*\(\d+\)|[^\w\s`\"'(\[]|(?:issue|problem|result|deduplication|fix)\b ?#?\d*:|`[^`]+`(?: \([^)]*\))? ?(?:[-—–:]|now\b)"
     r"|Test[A-Z]|(?:falls|uses|returns|adds|handles|skips|checks|currently|actually|looking at|now (?:that|I)|if|when|without|adding|one shared|the (?:tests?|change|fix|caller|args?|second|first)\b))",
     re.IGNORECASE,
 )
-# What was done, checked, or is so now, and what is to be done.
+# Work done or checked, the present state, and work to be done.
 _DEED = re.compile(
     r"^\W*(?i:I|I've|I'm|I'd|we've|you|you'll|your|please|let|next|also|all|both|ready|open|the (?:fix|change|tests?|suite|build|spec))\b"
     r"|^(?!During|Nothing|Something|Everything|Anything|Being|Need|Indeed|Speed|Feed|Shared|Nested|Cached|Unused|Embedded|Generated)[A-Z][a-z]+(?:ed|ing)\b"
@@ -237,7 +237,7 @@ _TODO = re.compile(r"^\s*[-*+]\s+\[[ xX]\]|^\s*\|")
 def sentences(paragraph: str, *, spoken: bool = False) -> list[str]:
     """Return the sentences of a paragraph, without list marks; none for a task list or the row of a table.
 
-    One that is `spoken` by a person may begin without a capital.
+    If `spoken` by a person, sentences may begin without a capital.
     """
     if _TODO.match(paragraph):
         return []
@@ -246,10 +246,10 @@ def sentences(paragraph: str, *, spoken: bool = False) -> list[str]:
 
 
 def lesson_in(sentence: str, *, of_person: bool = False, of_fix: bool = False) -> str:
-    """Return the category of the lesson that a sentence states; "" for a sentence that states none.
+    """Return the category of the lesson that a sentence states; "" if it states none.
 
-    With `of_person` only what a person decides, wants or prescribes counts. With `of_fix` the sentence was said about a
-    failure that was fixed, and so more ways to state a cause count.
+    With `of_person`, only decisions, preferences and rules of a person count. With `of_fix`, the sentence is about a
+    failure that was fixed, so more ways to state a cause count.
     """
     if len(sentence) > LONGEST:
         return ""
@@ -263,7 +263,14 @@ def lesson_in(sentence: str, *, of_person: bool = False, of_fix: bool = False) -
     is_rule = '"' not in sentence and not _ONCE.search(sentence)
     if of_person and is_rule and any(pattern.search(sentence) for pattern in _CONVENTIONS):
         return _refine(sentence, RULE)
-    rule = next((one for one in _RULES if (of_fix or one.sure) and one.pattern.search(sentence)), None)
+    rule = next(
+        (
+            candidate
+            for candidate in _RULES
+            if (of_fix or candidate.sure) and candidate.pattern.search(sentence)
+        ),
+        None,
+    )
     if rule is None or (of_person and not rule.of_persons) or not (rule.sure or not tells_deed(sentence)):
         return ""
     if (
@@ -276,28 +283,28 @@ def lesson_in(sentence: str, *, of_person: bool = False, of_fix: bool = False) -
 
 
 def without_lead(sentence: str) -> str:
-    """Return what a person says without "hmm, " or "ok, btw " before it."""
-    said = _SPOKEN_LEAD.sub("", sentence, count=1)
-    return said[:1].upper() + said[1:] if said != sentence else sentence
+    """Return a person's sentence without a lead such as "hmm, " or "ok, btw "."""
+    rest = _SPOKEN_LEAD.sub("", sentence, count=1)
+    return rest[:1].upper() + rest[1:] if rest != sentence else sentence
 
 
 def tells_deed(sentence: str) -> bool:
-    """Tell whether a sentence says what somebody did, checked, or will do, or how things are now."""
+    """Return whether a sentence reports what somebody did, checked, or will do, or the present state."""
     return _DEED.search(sentence) is not None
 
 
 def is_remark(sentence: str) -> bool:
-    """Tell whether a sentence is of a plan, an offer, a review or a list of changes."""
+    """Return whether a sentence belongs to a plan, an offer, a review or a list of changes."""
     return _NO_LESSON.search(sentence) is not None or _REMARK.match(sentence) is not None
 
 
 def names_something(sentence: str) -> bool:
-    """Tell whether a sentence names code, a product, a version or a number."""
+    """Return whether a sentence names code, a product, a version or a number."""
     return _NAMES.search(sentence) is not None or _DIGITS.search(sentence) is not None
 
 
 def stated_category(text: str) -> str:
-    """Return the category of the lesson that a text as short as one states, by the same rules; "" for any other text."""
+    """Return the category of the lesson that a text states, by the same rules; "" for a text longer than a lesson."""
     if len(text) > LONGEST:
         return ""
     for paragraph in text.splitlines():
@@ -305,7 +312,9 @@ def stated_category(text: str) -> str:
         if labelled:
             return labelled
         for sentence in sentences(paragraph):
-            rule = next((one for one in (*_RULES, *_BARE) if one.pattern.search(sentence)), None)
+            rule = next(
+                (candidate for candidate in (*_RULES, *_BARE) if candidate.pattern.search(sentence)), None
+            )
             category = _refine(sentence, rule.category if rule is not None else "")
             if category:
                 return category
@@ -313,7 +322,7 @@ def stated_category(text: str) -> str:
 
 
 def labelled_category(paragraph: str) -> str:
-    """Return the category of the label or fixed phrase that a paragraph begins with; "" for none."""
+    """Return the category of the label or fixed phrase at the start of a paragraph; "" if there is none."""
     label, phrase = LABEL.match(paragraph), PHRASE.match(paragraph)
     match = label or phrase
     if match is None or not match.lastgroup:
@@ -322,7 +331,7 @@ def labelled_category(paragraph: str) -> str:
 
 
 def _refine(sentence: str, category: str) -> str:
-    """Return a more exact category where the subject of a sentence suggests one."""
+    """Return a more specific category if the subject of a sentence suggests one."""
     if category in (CHOICE, DETOUR, STEPS):
         return category
     if _PERFORMANCE.search(sentence):

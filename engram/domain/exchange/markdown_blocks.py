@@ -1,6 +1,6 @@
-"""Cut markdown into the blocks a splitter must know: headings, code fences, comments, tables, text.
+"""Scan markdown for the blocks that matter to a splitter: headings, code fences, comments, tables, text.
 
-A line scanner, not a renderer: it follows CommonMark 0.31 for what starts and ends a block and ignores what is inside a
+A line scanner, not a renderer: it follows CommonMark 0.31 for the start and end of a block and ignores the inside of a
 paragraph. Between two blocks there is only blank space.
 """
 
@@ -24,14 +24,14 @@ _UNDERLINE = re.compile(r" {0,3}(={2,}|-{2,})[ \t]*$")
 _DELIMITER = re.compile(r"[ \t>]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
 _NOT_A_PARAGRAPH = re.compile(r"    |\t|[ ]{0,3}(?:>|[-*+][ \t]|\d{1,9}[.)][ \t]|<|\||[-*_=]{3,}[ \t]*$)")
 _RAW = re.compile(r" {0,3}<(!--|pre\b|script\b|style\b|textarea\b)", re.IGNORECASE)
-_DEEP = 4
+_CODE_INDENT = 4
 
 
 class Block(NamedTuple):
     """One block: `text[start:end]`, whole lines without the blank lines and the newline after it.
 
-    `level` (1..6) and `title` are set for headings. `opener` and `closer` are the lines that complete each half of
-    a block that has to be cut: the fence with its info string, the comment marks, the head of a table.
+    `level` (1..6) and `title` are set for headings. `opener` and `closer` are the lines that complete the halves of
+    a block cut in two: the fence with its info string, the comment marks, the head of a table.
     """
 
     kind: str
@@ -83,7 +83,7 @@ class _Scanner:
         return end - at
 
     def special(self, at: int, *, inside: bool = False) -> _Found | None:
-        """Return the block other than text that starts at a line; in a paragraph no underline makes a heading."""
+        """Return the block other than text that starts at a line; inside a paragraph, an underline makes no heading."""
         line = self.lines[at]
         if "`" in line or "~" in line:
             fence = self.fence(at)
@@ -97,15 +97,15 @@ class _Scanner:
             return None
         prefix, mark, info = match["prefix"], match["mark"], match["info"]
         end = self.fence_end(at, mark, quoted=">" in prefix)
-        listed = prefix.strip(" \t>") or len(prefix.expandtabs(4)) >= _DEEP
+        listed = prefix.strip(" \t>") or len(prefix.expandtabs(4)) >= _CODE_INDENT
         if end is None and listed and ">" not in prefix:
-            return None  # four spaces, or a list item: only a closed one is surely a fence
+            return None  # indented by four, or in a list item: only a closed one is certainly a fence
         margin = "".join(letter if letter in " \t>" else " " for letter in prefix)
         lines = (end or len(self.lines)) - at
         return _Found(FENCE, lines, opener=f"{margin}{mark}{info}".rstrip(), closer=margin + mark)
 
     def fence_end(self, at: int, mark: str, *, quoted: bool) -> int | None:
-        """Return the line after the one that closes a fence; None if none does."""
+        """Return the number of the line after the end of a fence; None if it is never closed."""
         letter, length = mark[0], len(mark)
         if not quoted and length >= self.unclosed.get(letter, length + 1):
             return None
@@ -121,7 +121,7 @@ class _Scanner:
         return None
 
     def raw(self, at: int) -> _Found | None:
-        """Return a comment, or an element whose content is not markdown; one that is never closed is plain text."""
+        """Return a comment, or an element whose content is not markdown; if never closed, it is plain text."""
         match = _RAW.match(self.lines[at]) if "<" in self.lines[at] else None
         if not match:
             return None

@@ -1,4 +1,4 @@
-"""The kinds of memories that an import knows: what other tools and agents write, by the names that people give them."""
+"""The kinds of memories that can be imported: the formats of other tools and agents, by name."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ RECALL, MEM0, EXPERIENCE, FACTS = "recall", "mem0", "experience", "facts"
 
 
 class Kind(NamedTuple):
-    """A kind: its name, what it is, whether it is markdown (else rows of JSON), the agent that wrote it ("": unknown)."""
+    """A kind: its name, its description, whether it is markdown (else rows of JSON), the agent that writes it ("": unknown)."""
 
     name: str
     what: str
@@ -42,6 +42,6 @@ KINDS = (
 _BY_NAME = {kind.name: kind for kind in KINDS}
 
 
-def kind_named(name: str) -> Kind | None:
+def find_kind(name: str) -> Kind | None:
     """Return the kind of that name, or None."""
     return _BY_NAME.get(name)

@@ -1,4 +1,4 @@
-"""What a store has already of what is imported: the same text, or an earlier version of the same section."""
+"""Entries that a store already has of an import: with the same text, or an earlier version of the same section."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from engram.usecases.store.store import Store
 
 ORIGIN = "Imported from "
-_MARKS = 1000  # of the texts of one document; each is asked for twice
+_MARKS = 1000  # of the texts of one document; each is needed twice
 
 
-class Earlier(NamedTuple):
+class EarlierVersion(NamedTuple):
     """An earlier version of a section that is imported again."""
 
     path: str
@@ -39,111 +39,111 @@ class Earlier(NamedTuple):
         """The entry's id."""
         return self.file.lore.id
 
-    def followed_by(self, lore: Lore) -> Lore:
-        """Return the newer version, which says whose place it takes."""
+    def link_successor(self, lore: Lore) -> Lore:
+        """Return the newer version with a relation to this one, which it supersedes."""
         return lore._replace(relations=(*lore.relations, Relation("supersedes", self.id)))
 
-    def superseded(self, store: Store) -> Change:
-        """Return what its file becomes."""
+    def supersede(self, store: Store) -> Change:
+        """Return the change that marks its file as superseded."""
         stamp = times.after(store.clock.now(), self.file.lore.updated_at)
-        after = self.file.lore._replace(status=SUPERSEDED, updated_at=stamp)
-        content = codec.rewrite(self.file, after, store.categories)
+        lore = self.file.lore._replace(status=SUPERSEDED, updated_at=stamp)
+        content = codec.rewrite(self.file, lore, store.categories)
         return Change(self.path, content, atomic.digest(self.file.raw))
 
 
-class Present:
-    """What the store has already, and what this import adds to it."""
+class ExistingEntries:
+    """The entries that the store already has, and those that this import adds."""
 
     def __init__(self, store: Store) -> None:
-        """Bring the index up to date; read the files themselves that another process is just indexing."""
+        """Refresh the index; read files that another process is indexing right now directly."""
         self._store = store
         self.ids: set[str] = set()
         self._by_mark: dict[int, str] = {}
         self._mark_of = lru_cache(maxsize=_MARKS)(words_mark)
         self._paths: dict[str, str] = {}
-        self._titled: dict[str, list[tuple[int, str]]] = {}  # by title: the mark of the text, and the path
-        self.has_others = True  # entries that something new may be alike
+        self._by_title: dict[str, list[tuple[int, str]]] = {}  # the mark of the text, and the path
         is_complete = refresh(store).fresh
         generation = store.index.look()
         if generation is not None:
             query = "SELECT id, words_mark, title, path FROM files WHERE row IS NOT NULL ORDER BY status = 'active', id DESC"
             for row in generation.catalog.connection.execute(query):
-                self._note(*row)
+                self._add_entry(*row)
         if not is_complete:
             indexed = {*self._paths.values()}
             for path in unread_files(store, generation, ""):
                 if path not in indexed:
                     with contextlib.suppress(EngramError):
                         lore = entry_writer.load(store, path).lore
-                        self._note(lore.id, words_mark(lore.content), lore.title, path)
+                        self._add_entry(lore.id, words_mark(lore.content), lore.title, path)
+        # Whether there are entries that a new one may resemble.
         self.has_others = bool(self.ids or store.recent or store.files.journal.size())
 
-    def _note(self, lore_id: str, mark: int, title: str, path: str) -> None:
+    def _add_entry(self, lore_id: str, mark: int, title: str, path: str) -> None:
         self.ids.add(lore_id)
         self._by_mark[mark] = lore_id
         self._paths[lore_id] = path
-        self._titled.setdefault(title, []).append((mark, path))
+        self._by_title.setdefault(title, []).append((mark, path))
 
-    def id_of(self, lore: Lore) -> str:
-        """Return the entry here that has its id or text, also where tags or context were changed since; "" for none.
+    def find_id(self, lore: Lore) -> str:
+        """Return the id of the entry that has its id or text, even if tags or context have changed; "" if there is none.
 
-        A section that was put back to what it said before is none of those: its latest version here says something else.
+        A section that went back to an earlier text does not count: its latest version here says something else.
         """
         if lore.id in self.ids:
             return lore.id
         mark = self._mark_of(lore.content)
         found = self._by_mark.get(mark, "")
-        named = self._load(path for other, path in self._titled.get(lore.title, ()) if other == mark)
-        same = [file.lore for _, file in named if file.lore.content == lore.content]
+        matching = self._load(path for other, path in self._by_title.get(lore.title, ()) if other == mark)
+        same = [file.lore for _, file in matching if file.lore.content == lore.content]
         if same and all(one.status == SUPERSEDED for one in same) and self._versions(lore, (lore.content,)):
             return ""
         return found or next((one.id for one in same), "")
 
-    def earlier(self, fresh: Sequence[Lore], family: Sequence[Lore]) -> dict[str, Earlier]:
-        """Return by id of a new entry: the one version of its section that came from the same place before.
+    def find_earlier(self, fresh: Sequence[Lore], family: Sequence[Lore]) -> dict[str, EarlierVersion]:
+        """Return the earlier version, from the same place, of the section of each new entry, by the entry's id.
 
-        A section is known by its title. One that still stands in the same document is no earlier version, and
-        where several could be meant none is.
+        A section is recognised by its title. A section still in the same document is not an earlier version, and
+        ambiguous ones are ignored.
         """
-        texts, found = {lore.content for lore in family}, dict[str, Earlier]()
+        texts, found = {lore.content for lore in family}, dict[str, EarlierVersion]()
         for lore in fresh:
             versions = self._versions(lore, texts)
             if len(versions) == 1 and versions[0].id not in {one.id for one in found.values()}:
                 found[lore.id] = versions[0]
         return found
 
-    def _versions(self, lore: Lore, but: Collection[str]) -> list[Earlier]:
-        """Return the entries in use that are of the same section of the same place, and say none of these texts."""
+    def _versions(self, lore: Lore, excluded: Collection[str]) -> list[EarlierVersion]:
+        """Return the entries in use from the same section of the same place, without those with the `excluded` texts."""
         origin = lore.context[-1] if lore.context else ""
         if not origin.startswith(ORIGIN):
             return []
         return [
-            Earlier(path, file)
-            for path, file in self._load(path for _, path in self._titled.get(lore.title, ()))
+            EarlierVersion(path, file)
+            for path, file in self._load(path for _, path in self._by_title.get(lore.title, ()))
             if origin in file.lore.context
             and file.lore.status in (ACTIVE, PENDING)
-            and file.lore.content not in but
+            and file.lore.content not in excluded
         ]
 
     def add(self, family: Sequence[Lore]) -> None:
-        """Remember what is about to be written."""
+        """Add entries that are about to be written."""
         self.ids |= {lore.id for lore in family}
         self._by_mark |= {self._mark_of(lore.content): lore.id for lore in family}
 
-    def confirm(self, lore_id: str, again: Lore) -> None:
-        """Count that what is imported says what an entry here says, unless somebody here said so before."""
+    def confirm(self, lore_id: str, imported: Lore) -> None:
+        """Confirm an existing entry that an import repeats, once for each agent."""
         with contextlib.suppress(EngramError):
-            there = entry_writer.load(self._store, self._paths.get(lore_id, "")).lore
-            if there.status == ACTIVE and not is_quarantined(self._store, there):
-                judgements.confirm(self._store, there, again.agent, once=True)
+            existing = entry_writer.load(self._store, self._paths.get(lore_id, "")).lore
+            if existing.status == ACTIVE and not is_quarantined(self._store, existing):
+                judgements.confirm(self._store, existing, imported.agent, once=True)
 
-    def says(self, path: str, content: str) -> bool:
+    def says_same(self, path: str, content: str) -> bool:
         """Return whether the entry at `path` says the same as a text."""
         file = entry_writer.load_readable(self._store, path)
         return file is not None and compare(content, file.lore.content).kind == SAME
 
     def _load(self, paths: Iterable[str]) -> Iterator[tuple[str, LoreFile]]:
-        """Yield the entries at these paths that can be read."""
+        """Yield the readable entries at these paths."""
         for path in paths:
             with contextlib.suppress(EngramError):
                 yield path, entry_writer.load(self._store, path)

@@ -1,4 +1,4 @@
-"""Exporting lore: JSON and JSON Lines for programs, markdown files as they are for people."""
+"""Export lore: as JSON and JSON Lines for programs, as unchanged markdown files for people."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ JSON, JSONL, MARKDOWN = FORMATS = ("json", "jsonl", "markdown")
 
 def export_rows(store: Store) -> Iterator[dict[str, object]]:
     """Yield every entry as its JSON, oldest first."""
-    for shown in _all(store):
+    for shown in _list_oldest_first(store):
         yield shown.as_dict()
 
 
 def export_markdown(store: Store, folder: str) -> int:
-    """Copy every entry's file, byte for byte, to the same path below `folder`; returns how many.
+    """Copy every entry's file, byte for byte, to the same path below `folder`; return their number.
 
-    Raises StoreError where a different file is in the way.
+    Raises StoreError if a different file is in the way.
     """
     count = 0
-    for shown in _all(store):
+    for shown in _list_oldest_first(store):
         raw = store.files.read(shown.path)
         target = os.path.join(os.path.abspath(folder), *shown.path.split("/"))
         present = atomic.current_digest(target)
@@ -41,5 +41,5 @@ def export_markdown(store: Store, folder: str) -> int:
     return count
 
 
-def _all(store: Store) -> tuple[Shown, ...]:
+def _list_oldest_first(store: Store) -> tuple[Shown, ...]:
     return tuple(reversed(list_lore(store, limit=None).lore))

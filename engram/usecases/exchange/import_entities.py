@@ -1,4 +1,4 @@
-"""Entities that another memory kept: each becomes one here, or adds to the one of that name; then they are related."""
+"""Import entities of another memory: create each, or add to the one of that name; then relate them."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from engram.usecases.store.store import Store
 
 
-class Taken(NamedTuple):
-    """An entity that was read, where, of which kind of memory, and whether there was none of its name here."""
+class ImportedEntity(NamedTuple):
+    """An entity, where it was read, the kind of memory, and whether the store had none of its name."""
 
     row: EntityRow
     where: str
@@ -23,39 +23,40 @@ class Taken(NamedTuple):
     is_new: bool
 
 
-class Entities:
+class EntityImport:
     """The entities of one import."""
 
     def __init__(self, store: Store) -> None:
-        """Nothing is read before the first entity."""
+        """Read nothing before the first entity."""
         self._store = store
-        self.taken: list[Taken] = []
+        self.entities: list[ImportedEntity] = []
 
     @property
-    def new(self) -> list[Taken]:
-        """Those that were not here before."""
-        return [one for one in self.taken if one.is_new]
+    def new(self) -> list[ImportedEntity]:
+        """The entities that the store did not have."""
+        return [entity for entity in self.entities if entity.is_new]
 
-    def take(self, row: EntityRow, where: str, kind: str) -> None:
-        """Note an entity to be written."""
+    def add(self, row: EntityRow, where: str, kind: str) -> None:
+        """Add an entity to be written."""
         _, names = entities_by_name(self._store)
-        self.taken.append(Taken(row, where, kind, fold(row.name) not in names))
+        self.entities.append(ImportedEntity(row, where, kind, fold(row.name) not in names))
 
     def write(self) -> list[dict[str, object]]:
-        """Write what is new of them, then how they are related; returns the problems. Raises nothing for a single one."""
+        """Write the entities, then their relationships; return the problems. An invalid entity raises nothing."""
         problems: list[dict[str, object]] = []
-        for one in self.taken:
-            alias = () if one.row.alias in ("", slug(one.row.name)) else (one.row.alias,)
-            self._link(
-                one, LinkRequest(one.row.name, one.row.type, alias, metadata=dict(one.row.metadata)), problems
-            )
-        for one in self.taken:
-            for target, kind, since in one.row.related:
-                self._link(one, LinkRequest(one.row.name, to=target, kind=kind, since=since), problems)
+        for entity in self.entities:
+            row = entity.row
+            alias = () if row.alias in ("", slug(row.name)) else (row.alias,)
+            request = LinkRequest(row.name, row.type, alias, metadata=dict(row.metadata))
+            self._link(entity, request, problems)
+        for entity in self.entities:
+            for target, kind, since in entity.row.related:
+                request = LinkRequest(entity.row.name, to=target, kind=kind, since=since)
+                self._link(entity, request, problems)
         return problems
 
-    def _link(self, one: Taken, wanted: LinkRequest, problems: list[dict[str, object]]) -> None:
+    def _link(self, entity: ImportedEntity, request: LinkRequest, problems: list[dict[str, object]]) -> None:
         try:
-            link_entity(self._store, wanted)
+            link_entity(self._store, request)
         except EngramError as error:
-            problems.append({"path": one.where, "message": error.message, "hint": error.hint})
+            problems.append({"path": entity.where, "message": error.message, "hint": error.hint})

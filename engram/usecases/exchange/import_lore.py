@@ -1,4 +1,4 @@
-"""Importing what others wrote: markdown files and folders, JSON and JSON Lines; twice gives the same as once."""
+"""Import lore from other tools: markdown files and folders, JSON and JSON Lines. Importing again changes nothing."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from engram.domain.scopes import USER
 from engram.domain.similarity.equivalence import NEAR
 from engram.domain.text.counted_nouns import entries
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.exchange.existing_entries import ORIGIN, Earlier, Present
-from engram.usecases.exchange.import_entities import Entities
+from engram.usecases.exchange.existing_entries import ORIGIN, EarlierVersion, ExistingEntries
+from engram.usecases.exchange.import_entities import EntityImport
 from engram.usecases.exchange.import_places import Found, sources
 from engram.usecases.exchange.import_sources import MARKDOWN, Source
 from engram.usecases.exchange.unmapped_fields import STAYS, LeftOut, find_unread_files
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 NEW, CHANGED, KNOWN, ALIKE = "new", "changed", "known", "alike"
 _BATCH = 500
-_MAX_LINKS = 100  # a frontmatter of 16 KiB holds about twice as many
-# What other tools call the relations that Engram has; the rest is `see_also`, and keeps its name in the text.
+_MAX_LINKS = 100  # frontmatter of 16 KiB holds about twice as many
+# Engram's relations by the names in other tools; any other name becomes `see_also`, and stays in the text.
 _RELATIONS = {
     **{kind: kind for kind in RELATION_KINDS},
     **dict.fromkeys(("extends", "elaborates", "improves", "specializes"), "refines"),
@@ -44,10 +44,10 @@ Progress = Callable[[int, int], None]
 
 
 class Seen(NamedTuple):
-    """One document or row that an import read: where, of which tool ("" for none in particular), as which entry.
+    """A document or row that an import read: its place, the kind of memory ("" if unspecific), its title and category.
 
-    `parts` are how many entries it has. `verdict` is `new`, `known` (here already), `alike` (the entry `twin` says it), or
-    `changed`: some of it is here, and what was changed since takes the place of what came before (first of `twin`).
+    `parts` is the number of its entries. `verdict` is `new`, `known` (already here), `alike` (the entry `twin` says the
+    same), or `changed`: some of it is here, and changed sections supersede earlier versions (the first is `twin`).
     """
 
     where: str
@@ -60,10 +60,10 @@ class Seen(NamedTuple):
 
 
 class Imported(NamedTuple):
-    """What an import did: lore written, documents that were split, what was skipped as already there.
+    """The result of an import: the numbers of written entries, of split documents, and of documents already here.
 
     `problems` are {path, message, hint}; `redacted` counts masked secrets; `seen` are all documents and rows, in order;
-    `superseded` are the ids of entries whose place was taken by a newer version of the same section; `left_out` says what
+    `superseded` are the ids of entries superseded by a newer version of the same section; `left_out` lists data that
     became no field of an entry, and where it went.
     """
 
@@ -79,7 +79,7 @@ class Imported(NamedTuple):
 
 
 class Options(NamedTuple):
-    """How to import. Empty values: guessed or left out; `dry_run` writes nothing."""
+    """Options of an import. Empty values are guessed or left out; `dry_run` writes nothing."""
 
     category: str = ""
     tags: tuple[str, ...] = ()
@@ -94,49 +94,49 @@ class Options(NamedTuple):
 def import_lore(
     store: Store, path: str | Sequence[Found], options: Options, progress: Progress | None = None
 ) -> Imported:
-    """Import what lies at a path: markdown, JSON, JSON Lines, or memories of another tool (`options.kind`, else told).
+    """Import a file or folder: markdown, JSON, JSON Lines, or memories of another tool (`options.kind`, else detected).
 
-    Instead of a path: what `find_memories` found. A document that breaks a rule is a problem and never stops the
+    Instead of a path, takes the result of `find_memories`. An invalid document is a problem and never stops the
     others. Raises NotFoundError, UsageError, ValidationError for an option that no entry can have.
     """
     options = _check_options(store, options)
     problems: list[dict[str, object]] = []
     places = [Found(options.kind, path)] if isinstance(path, str) else path
     own = store.places.scope == USER
-    left: list[LeftOut] = []
-    read = [sources(one.kind, one.path, store.categories, problems, left, own=own) for one in places]
+    left_out: list[LeftOut] = []
+    read = [
+        sources(place.kind, place.path, store.categories, problems, left_out, own=own) for place in places
+    ]
     found = [
-        _name_by_place(source, place) for place, some in zip(places, read, strict=True) for source in some
+        _name_by_place(source, place) for place, group in zip(places, read, strict=True) for source in group
     ]
     with store.lock:
         run = _Run(store, options, problems)
-        run.linked = {fold(link.target) for one in found for part in one.parts for link in text_links(part)}
-        run.left += left
-        for one in places:
-            run.left += find_unread_files(one.path, (*MARKDOWN, ".mdc"))
-        for number, source in enumerate(found):
-            run.take(source)
+        run.linked = {
+            fold(link.target) for source in found for part in source.parts for link in text_links(part)
+        }
+        run.left_out += left_out
+        for place in places:
+            run.left_out += find_unread_files(place.path, (*MARKDOWN, ".mdc"))
+        for number, source in enumerate(found, 1):
+            run.add(source)
             if progress is not None:
-                progress(number + 1, len(found))
-        return run.finish(
-            ", ".join([one.label or os.path.basename(os.path.abspath(one.path)) for one in places][:3])
-        )
+                progress(number, len(found))
+        labels = [place.label or os.path.basename(os.path.abspath(place.path)) for place in places]
+        return run.finish(", ".join(labels[:3]))
 
 
 def _name_by_place(source: Source, place: Found) -> Source:
-    """Return the source; of a place that was found, with that place in its name."""
+    """Return the source, with the label of its place in its name if there is one."""
     if not place.label:
         return source
-    inside = (
-        source.where if os.path.isdir(place.path) else source.where.removeprefix(os.path.basename(place.path))
-    )
-    return source._replace(
-        where=f"{place.label}/{inside}" if os.path.isdir(place.path) else place.label + inside
-    )
+    if os.path.isdir(place.path):
+        return source._replace(where=f"{place.label}/{source.where}")
+    return source._replace(where=place.label + source.where.removeprefix(os.path.basename(place.path)))
 
 
 def _check_options(store: Store, options: Options) -> Options:
-    """Return the options, where they hold for any document. Raises ValidationError: once, not for each document."""
+    """Return the options if they are valid for any document. Raises ValidationError once, not for each document."""
     if options.status:
         status_named(options.status)
     if options.confidence is not None:
@@ -146,13 +146,13 @@ def _check_options(store: Store, options: Options) -> Options:
 
 
 class _Run:
-    """One import under way: what was seen, and the entries to be written."""
+    """An import in progress: the documents read so far, and the entries to be written."""
 
     def __init__(self, store: Store, options: Options, problems: list[dict[str, object]]) -> None:
         self._store = store
         self._options = options
         self._problems = problems
-        self._present = Present(store)
+        self._existing = ExistingEntries(store)
         self._author = people.published_name(store)
         self._superseded: list[str] = []
         self._new: list[tuple[Lore, tuple[Change, ...]]] = []
@@ -160,26 +160,26 @@ class _Run:
         self._skipped = 0
         self._redacted = 0
         self._seen: list[Seen] = []
-        self._entities = Entities(store)
-        self.left: list[LeftOut] = []
-        self.linked: Collection[str] = ()  # folded names that links in the texts lead to
-        self._called: dict[str, str] = {}  # ids by the folded names of what was read
-        # By place in `_new`.
+        self._entities = EntityImport(store)
+        self.left_out: list[LeftOut] = []
+        self.linked: Collection[str] = ()  # folded names that are targets of links in the texts
+        self._ids_by_name: dict[str, str] = {}  # by the folded names of the documents read
+        # Sources with relations, by index in `_new`, with the keys of their files.
         self._related: list[tuple[int, Source, Mapping[str, str | tuple[str, ...]]]] = []
 
-    def take(self, source: Source) -> None:
-        """Turn one document or row into lore, or into a problem."""
+    def add(self, source: Source) -> None:
+        """Turn one document or row into entries, or into a problem."""
         if source.entity is not None:
-            self._entities.take(source.entity, source.where, source.kind)
+            self._entities.add(source.entity, source.where, source.kind)
             return
         before = self._redacted
         try:
             family = _link_parts([self._prepare(source, part) for part in range(len(source.parts))])
-            here = {lore.id: self._present.id_of(lore) for lore in family}
-            fresh = [_pointing(lore, here) for lore in family if not here[lore.id]]
-            versions = self._present.earlier(fresh, family)
-            keys = _keys_of(source, family, self.linked)
-            made = [
+            existing = {lore.id: self._existing.find_id(lore) for lore in family}
+            fresh = [_redirect_relations(lore, existing) for lore in family if not existing[lore.id]]
+            versions = self._existing.find_earlier(fresh, family)
+            keys = _file_keys(source, family, self.linked)
+            new = [
                 self._changes_for(
                     lore, versions.get(lore.id), keys if lore.id == family[0].id else {}, source.where
                 )
@@ -189,63 +189,69 @@ class _Run:
             self._redacted = before
             self._problems.append({"path": source.where, "message": error.message, "hint": error.hint})
             return
-        self.left += source.left
+        self.left_out += source.left_out
         first, title = family[0], family[0].title
         for name in (*source.names, title):
-            self._called.setdefault(fold(name), here[first.id] or first.id)
-        again = [(here[lore.id], lore) for lore in family if here[lore.id] not in ("", lore.id)]
-        verdict, twin = self._verdict(family, fresh, [one.id for one in versions.values()])
+            self._ids_by_name.setdefault(fold(name), existing[first.id] or first.id)
+        repeated = [(existing[lore.id], lore) for lore in family if existing[lore.id] not in ("", lore.id)]
+        verdict, twin = self._judge(family, fresh, [version.id for version in versions.values()])
         self._seen.append(Seen(source.where, source.kind, title, first.category, len(family), verdict, twin))
-        again += [(twin, first)] if verdict == ALIKE else []
+        repeated += [(twin, first)] if verdict == ALIKE else []
         if not self._options.dry_run:
-            for lore_id, lore in again:
-                self._present.confirm(lore_id, lore)
+            for lore_id, lore in repeated:
+                self._existing.confirm(lore_id, lore)
         if verdict in (KNOWN, ALIKE):
             self._skipped += 1
             return
         self._split += len(family) > 1
-        self._present.add(fresh)
-        self._superseded += [one.id for one in versions.values()]
-        if source.related and made and made[0][0].id == first.id:
+        self._existing.add(fresh)
+        self._superseded += [version.id for version in versions.values()]
+        if source.related and new and new[0][0].id == first.id:
             self._related.append((len(self._new), source, keys))
-        self._new += made
+        self._new += new
 
     def _changes_for(
-        self, lore: Lore, earlier: Earlier | None, keys: Mapping[str, str | tuple[str, ...]], where: str
+        self,
+        lore: Lore,
+        earlier: EarlierVersion | None,
+        keys: Mapping[str, str | tuple[str, ...]],
+        where: str,
     ) -> tuple[Lore, tuple[Change, ...]]:
-        """Return what writes an entry; where it is a newer version of one, also what that one becomes."""
+        """Return the change that writes an entry, and the one that supersedes its earlier version, if any."""
         if keys:
             try:
                 entry_writer.new_file(self._store, lore, keys)
             except ValidationError as error:
-                self.left.append(LeftOut(where, f"its properties: {error.message}", STAYS))
-                keys = {name: said for name, said in keys.items() if name == "aliases"}
+                self.left_out.append(LeftOut(where, f"its properties: {error.message}", STAYS))
+                keys = {name: value for name, value in keys.items() if name == "aliases"}
         if earlier is None:
             return lore, (entry_writer.new_file(self._store, lore, keys),)
-        written = entry_writer.new_file(self._store, earlier.followed_by(lore), keys)
-        return lore, (written, earlier.superseded(self._store))
+        new = entry_writer.new_file(self._store, earlier.link_successor(lore), keys)
+        return lore, (new, earlier.supersede(self._store))
 
     def _relate(self) -> None:
-        """Give entries the typed relations to others that were read, by the names that these have."""
-        for place, source, keys in self._related:
-            lore, changes = self._new[place]
-            found = list(lore.relations)
+        """Add the typed relations between documents of this import, whose targets are given by name."""
+        for index, source, keys in self._related:
+            lore, changes = self._new[index]
+            relations = list(lore.relations)
             for kind, name in source.related:
-                other = self._called.get(fold(name), "")
+                other = self._ids_by_name.get(fold(name), "")
                 if other and other != lore.id:
                     known = _RELATIONS.get(fold(kind).replace(" ", "_"), "")
-                    found.append(Relation(known or "see_also", other))
+                    relations.append(Relation(known or "see_also", other))
                     if not known:
                         what = f"the relation {kind} to {name}"
-                        self.left.append(LeftOut(source.where, what, "see_also, and its name in the text"))
+                        self.left_out.append(
+                            LeftOut(source.where, what, "see_also, and its name in the text")
+                        )
                 elif not other:
                     what = f"the relation {kind} to {name}, which is not here"
-                    self.left.append(LeftOut(source.where, what, "stays a link in the text"))
-            after = lore._replace(relations=tuple(dict.fromkeys(found))[:_MAX_LINKS])
-            self._new[place] = after, (entry_writer.new_file(self._store, after, keys), *changes[1:])
+                    self.left_out.append(LeftOut(source.where, what, "stays a link in the text"))
+            related = lore._replace(relations=tuple(dict.fromkeys(relations))[:_MAX_LINKS])
+            self._new[index] = related, (entry_writer.new_file(self._store, related, keys), *changes[1:])
 
     def finish(self, name: str) -> Imported:
-        """Write everything that was taken: as one deed, however many commits it takes."""
+        """Write all entries: as one deed, however many commits it takes."""
         for category in dict.fromkeys(lore.category for lore, _ in self._new):
             entry_writer.check_allowed(self._store, "record", category)
         self._relate()
@@ -258,23 +264,20 @@ class _Run:
             paths = self._write(name)
         finally:
             self._store.deed = deed
+        entities = self._entities.entities
         self._seen += [
-            Seen(one.where, one.kind, one.row.name, "ENTITY", 1, NEW if one.is_new else KNOWN)
-            for one in self._entities.taken
+            Seen(entity.where, entity.kind, entity.row.name, "ENTITY", 1, NEW if entity.is_new else KNOWN)
+            for entity in entities
         ]
-        made = len(self._entities.new)
-        known = len(self._entities.taken) - made
+        imported = len(self._new) + len(self._entities.new)
+        skipped = self._skipped + len(entities) - len(self._entities.new)
         if not self._options.dry_run:
             captured.drop_same(self._store, [lore for lore, _ in self._new])
-            counts = {
-                "imported": len(self._new) + made,
-                "skipped": self._skipped + known,
-                "problems": len(self._problems),
-            }
+            counts = {"imported": imported, "skipped": skipped, "problems": len(self._problems)}
             activity_log.note(self._store, "import", query=name, details=counts)
         return Imported(
-            len(self._new) + made, self._split, self._skipped + known, tuple(self._problems), self._redacted, tuple(paths),
-            tuple(self._seen), tuple(self._superseded), tuple(self.left),
+            imported, self._split, skipped, tuple(self._problems), self._redacted, tuple(paths),
+            tuple(self._seen), tuple(self._superseded), tuple(self.left_out),
         )  # fmt: skip
 
     def _write(self, name: str) -> list[str]:
@@ -283,20 +286,19 @@ class _Run:
             part = self._new[start : start + _BATCH]
             paths += [changes[0].path for _, changes in part]
             if not self._options.dry_run:
-                every = [change for _, changes in part for change in changes]
+                all_changes = [change for _, changes in part for change in changes]
                 subject = f"import: {entries(len(part))} from {name}"
-                entry_writer.write(
-                    self._store, [entry_writer.operation_for(self._store, part[0][0], subject, every)]
-                )
+                operation = entry_writer.operation_for(self._store, part[0][0], subject, all_changes)
+                entry_writer.write(self._store, [operation])
         return paths
 
-    def _verdict(self, family: list[Lore], fresh: list[Lore], earlier: list[str]) -> tuple[str, str]:
-        """Return whether a source is new here, or known in other words."""
+    def _judge(self, family: list[Lore], fresh: list[Lore], earlier: list[str]) -> tuple[str, str]:
+        """Return the verdict on a source and the id of its twin (see `Seen`)."""
         if not fresh:
             return KNOWN, ""
-        if len(family) == 1 and self._present.has_others:
+        if len(family) == 1 and self._existing.has_others:
             for twin in similar(self._store, family[0]._replace(context=())):
-                if twin.similarity >= NEAR and self._present.says(twin.path, family[0].content):
+                if twin.similarity >= NEAR and self._existing.says_same(twin.path, family[0].content):
                     return ALIKE, twin.id
         if earlier or len(fresh) < len(family):
             return CHANGED, next(iter(earlier), "")
@@ -315,20 +317,20 @@ class _Run:
             status=options.status or draft.status,
             redact=options.redact,
         )
-        lore_id = source.id if part == 0 and source.id not in self._present.ids else ""
+        lore_id = source.id if part == 0 and source.id not in self._existing.ids else ""
         lore_id = lore_id or source.new_id(self._store.clock.new_id())
         lore, redacted = prepare(self._store, wanted, lore_id, self._author)
         self._redacted += redacted
-        if source.created is not None:  # taken over today: it does not fade for the time before
+        if source.created is not None:  # imported today: the time before does not count for decay
             now = times.whole_seconds(self._store.clock.now())
             lore = lore._replace(updated_at=max(lore.created_at, now))
-        return source.restored(lore, confidence_given=options.confidence is not None)
+        return source.restore(lore, confidence_given=options.confidence is not None)
 
 
-def _keys_of(
+def _file_keys(
     source: Source, family: Sequence[Lore], linked: Collection[str]
 ) -> Mapping[str, str | tuple[str, ...]]:
-    """Return the keys of the file of a document's first entry: its properties, its aliases, and names `linked` to."""
+    """Return the keys of the file of a document's first entry: its properties, and as aliases its names that are `linked`."""
     if not (source.keys or source.names):
         return source.keys
     own = {fold(family[0].title)}
@@ -338,21 +340,21 @@ def _keys_of(
 
 
 def _with_origin(source: Source) -> tuple[str, ...]:
-    """Return the context of a source, with the tool and the file that it is from."""
+    """Return the context of a source, with the tool and the file it comes from."""
     context = source.draft.context
     return (*context, f"{ORIGIN}{source.where} ({source.kind})") if source.kind else context
 
 
-def _pointing(lore: Lore, here: dict[str, str]) -> Lore:
-    """Return the entry, pointing to what is in the store already where it would point to another copy of that."""
+def _redirect_relations(lore: Lore, existing: dict[str, str]) -> Lore:
+    """Return the entry with its relations to parts that are already in the store redirected to the existing entries."""
     if not lore.relations:
         return lore
-    relations = tuple(Relation(one.kind, here.get(one.id) or one.id) for one in lore.relations)
+    relations = tuple(Relation(kind, existing.get(other) or other) for kind, other in lore.relations)
     return lore._replace(relations=relations)
 
 
 def _link_parts(family: list[Lore]) -> list[Lore]:
-    """Return the parts of one document, pointing to each other: the first to the next hundred, all of them to the first."""
+    """Return the parts of one document with relations: from the first to the next hundred, and from all to the first."""
     if len(family) < 2:
         return family
     first, rest = family[0], family[1:]

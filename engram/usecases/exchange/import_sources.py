@@ -1,4 +1,4 @@
-"""What an import reads: markdown documents and rows of JSON, as drafts of lore with their parts."""
+"""Sources of an import: markdown documents and rows of JSON, as drafts of lore with their parts."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from engram.domain.exchange.documents import split_document, tags_from_folders, 
 from engram.domain.exchange.memory_kinds import JSON
 from engram.domain.judgements.tally import DECAY
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.exchange.unmapped_fields import AS_PROPERTY, LeftOut, as_keys, is_passed_over
+from engram.usecases.exchange.unmapped_fields import AS_PROPERTY, LeftOut, is_skipped_folder, to_keys
 from engram.usecases.recording.record import Draft
 
 if TYPE_CHECKING:
@@ -44,23 +44,22 @@ if TYPE_CHECKING:
 MARKDOWN = (".md", ".markdown", ".mdx")
 MAX_BYTES = 10 * 1024 * 1024
 _CONFIDENCE_OF_ROWS = 0.6
-_OF_ENGRAM = (
+_ENGRAM_FIELDS = (
     "updated_at", "last_validated", "path", "source_id", "sources", "merged_from", "votes", "conflicts", "settled",
 )  # fmt: skip
-_PAST = (
+_PAST_FIELDS = (
     "created_at", "updated_at", "votes", "last_validated", "merged_from", "author", "source_id", "sources", "conflicts",
     "settled",
 )  # fmt: skip
-_NO_TIME = "0000000000"  # how the id of a file begins that nobody has adopted yet
+_NO_TIME = "0000000000"  # the start of the id of a file not adopted yet
 
 
 class Source(NamedTuple):
-    """One document or row: where it was, its draft, its text in parts that each fit an entry.
+    """A document or row: its place, its draft, and its text in parts that each fit an entry.
 
-    `id` is set where it is an entry of Engram's own export; `created` where it says when it was written; `kind` is
-    the kind of memory of another tool; `entity` where it is no text but an entity. `keys` are properties that the entry's
-    file keeps, `names` what it is called there, `related` (kind, name) of others that it is related to, `left` what was
-    not taken over.
+    `id` is set for an entry of Engram's own export, `created` if the time of writing is known, `entity` for an entity
+    instead of a text; `kind` is the kind of memory of another tool. `keys` are properties to keep in the entry's file,
+    `names` its names there, `related` its relations to others as (kind, name), `left_out` the data that became no field.
     """
 
     where: str
@@ -76,17 +75,17 @@ class Source(NamedTuple):
     author: str = ""
     names: tuple[str, ...] = ()
     related: tuple[tuple[str, str], ...] = ()
-    left: tuple[LeftOut, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
 
     def new_id(self, fresh: str) -> str:
-        """Return an id for a part: of the time the source was written, if it says so, and the chance of `fresh`."""
+        """Return an id for a part: with the time of writing, if known, and the random part of `fresh`."""
         if self.created is None:
             return fresh
         milliseconds = max(0, int(self.created.timestamp() * 1000))
         return ulid.encode(milliseconds, 0)[:10] + fresh[10:]
 
-    def restored(self, lore: Lore, *, confidence_given: bool) -> Lore:
-        """Return the entry with what only its own earlier file could know: votes, times, sources."""
+    def restore(self, lore: Lore, *, confidence_given: bool) -> Lore:
+        """Return the entry with the data that only its own earlier file has: votes, times, sources."""
         if self.own is not None and lore.id == self.own.id:
             return with_past(lore, self.own, confidence_given=confidence_given)
         if self.validations:
@@ -97,17 +96,17 @@ class Source(NamedTuple):
 def markdown_sources(
     path: str, categories: Categories, problems: list[dict[str, object]]
 ) -> Iterator[Source]:
-    """Yield the markdown files at `path`, in order; what cannot be read becomes a problem."""
+    """Yield the markdown files at `path`, in order; unreadable ones are added to `problems`."""
     for file, relative in files_below(path, problems):
         try:
             raw = read_file(file, MAX_BYTES)
             yield _document(raw, relative, _modification_time(file), categories)
         except (EngramError, OSError) as error:
-            problems.append({"path": relative, **problem_of(error)})
+            problems.append({"path": relative, **describe_problem(error)})
 
 
-def problem_of(error: EngramError | OSError) -> dict[str, str]:
-    """Message and hint of a problem, without the path, which stands beside them."""
+def describe_problem(error: EngramError | OSError) -> dict[str, str]:
+    """Return the message and hint of a problem, without the path, which callers add."""
     if isinstance(error, LoreFileError):
         line = f"line {error.line}: " if error.line else ""
         return {"message": line + error.reason, "hint": error.hint}
@@ -119,7 +118,7 @@ def problem_of(error: EngramError | OSError) -> dict[str, str]:
 def row_sources(
     path: str, categories: Categories, problems: list[dict[str, object]], kind: str = "", *, own: bool = False
 ) -> Iterator[Source]:
-    """Yield the rows of a JSON or JSON Lines file; where `kind` names no tool, the rows tell which one wrote them.
+    """Yield the rows of a JSON or JSON Lines file; unless `kind` names a tool, the rows show which one wrote them.
 
     `own` says that they are for a person's own store.
     """
@@ -140,12 +139,12 @@ def row_sources(
 def files_below(
     path: str, problems: list[dict[str, object]], kinds: tuple[str, ...] = MARKDOWN
 ) -> Iterator[tuple[str, str]]:
-    """Files below a folder whose names end so (hidden ones and links left out), as (absolute, relative) paths.
+    """Yield the files below a folder with these extensions, without hidden ones and links, as (absolute, relative) paths.
 
-    A folder that cannot be read becomes a problem.
+    An unreadable folder is added to `problems`.
     """
     if not os.path.isdir(path):
-        # The one file that was named may be a link: it was chosen, not found.
+        # A file given by name may be a link.
         yield os.path.realpath(path), _readable(os.path.basename(path))
         return
 
@@ -155,7 +154,7 @@ def files_below(
         problems.append({"path": where, "message": message, "hint": "Check its owner and mode."})
 
     for folder, folders, names in os.walk(path, onerror=unreadable):
-        folders[:] = sorted(name for name in folders if not is_passed_over(name))
+        folders[:] = sorted(name for name in folders if not is_skipped_folder(name))
         for name in sorted(names):
             absolute = os.path.join(folder, name)
             if name.lower().endswith(kinds) and not name.startswith(".") and not os.path.islink(absolute):
@@ -170,7 +169,7 @@ def _readable(name: str) -> str:
 def read_file(file: str, limit: int) -> bytes:
     """Return the bytes of a regular file of at most `limit` bytes. Raises LoreFileError, OSError."""
     found = os.stat(file)
-    if not stat.S_ISREG(found.st_mode):  # opening a pipe would wait for somebody to write into it
+    if not stat.S_ISREG(found.st_mode):  # opening a pipe would block until somebody writes into it
         raise LoreFileError(_readable(file), 0, "this is not a regular file", "Copy its text into one.")
     if found.st_size > limit:
         message = f"it has {found.st_size:,} bytes; at most {limit:,} are imported"
@@ -179,7 +178,7 @@ def read_file(file: str, limit: int) -> bytes:
 
 
 def _modification_time(file: str) -> datetime:
-    """Return when a file was changed, UTC; 1970 where it claims a time that no calendar has."""
+    """Return a file's modification time, UTC; 1970 if it is beyond the calendar."""
     try:
         return datetime.fromtimestamp(os.stat(file).st_mtime, UTC)
     except (ValueError, OverflowError):
@@ -202,12 +201,12 @@ def _document(raw: bytes, relative: str, modified: datetime, categories: Categor
         raise LoreFileError(relative, 0, "the document is empty", "There is nothing to import.")
     if known is not None and known.adopted and len(parts) == 1:
         return Source(relative, _draft_of(known.lore), (body,), known.lore.id, own=known.lore)
-    found = _foreign(relative, parts, known.lore if known else None, head)
-    return _with_properties(found, properties, is_known=known is not None)
+    source = _foreign(relative, parts, known.lore if known else None, head)
+    return _with_properties(source, properties, is_known=known is not None)
 
 
 def _properties(head: str) -> dict[str, object]:
-    """Return what the frontmatter of a document says; nothing where it is no YAML."""
+    """Return the properties in the frontmatter of a document; none if it is not YAML."""
     if not head.strip("\ufeff"):
         return {}
     try:
@@ -217,30 +216,30 @@ def _properties(head: str) -> dict[str, object]:
 
 
 def _with_properties(source: Source, properties: Mapping[str, object], *, is_known: bool) -> Source:
-    """Return a source with the properties that are no fields of Engram's: names, the author, and all others as keys."""
+    """Return a source with the properties that are not Engram's fields: names, the author, and all others as keys."""
     aliases = _texts(properties.get("aliases") or properties.get("alias"))
     names = [PurePosixPath(source.where).stem, properties.get("title"), *aliases]
     author = properties.get("author") or properties.get("authors")
-    taken = ("title", "aliases", "alias", "date", "created", *(KEYS if is_known else ("tags",)))
-    rest = {name: value for name, value in properties.items() if name not in taken}
-    who = ", ".join(_texts(author))[:200]
-    if who:
+    used = ("title", "aliases", "alias", "date", "created", *(KEYS if is_known else ("tags",)))
+    rest = {name: value for name, value in properties.items() if name not in used}
+    author_names = ", ".join(_texts(author))[:200]
+    if author_names:
         rest.pop("author", None)
         rest.pop("authors", None)
-    keys = as_keys(rest, (*KEYS, "origin", "session", "parent", "participants"))
-    left = [LeftOut(source.where, f"the property `{name}`", AS_PROPERTY) for name in keys]
-    keys |= {"aliases": tuple(one for one in aliases if one)} if any(aliases) else {}
+    keys = to_keys(rest, (*KEYS, "origin", "session", "parent", "participants"))
+    left_out = [LeftOut(source.where, f"the property `{name}`", AS_PROPERTY) for name in keys]
+    keys |= {"aliases": tuple(filter(None, aliases))} if any(aliases) else {}
     tags = source.draft.tags if is_known else (*source.draft.tags, *_texts(properties.get("tags")))
     draft = source.draft._replace(tags=tuple(dict.fromkeys(tags)))
-    created = source.created or time_of(properties.get("date")) or time_of(properties.get("created"))
-    called = tuple(dict.fromkeys(name for name in names if isinstance(name, str) and name))
+    created = source.created or parse_time(properties.get("date")) or parse_time(properties.get("created"))
+    texts = tuple(dict.fromkeys(name for name in names if isinstance(name, str) and name))
     return source._replace(
-        keys=keys, author=who, names=called, left=tuple(left), draft=draft, created=created
+        keys=keys, author=author_names, names=texts, left_out=tuple(left_out), draft=draft, created=created
     )
 
 
 def _fields(head: str, relative: str, modified: datetime, categories: Categories) -> LoreFile | None:
-    """Return what a document's frontmatter says in Engram's terms; None where there is none or it speaks another language."""
+    """Parse a document's frontmatter as Engram's own; None if there is none or it is another tool's."""
     if not head.strip("\ufeff"):
         return None
     try:
@@ -250,20 +249,22 @@ def _fields(head: str, relative: str, modified: datetime, categories: Categories
 
 
 def _foreign(relative: str, parts: Sequence[str], known: Lore | None, head: str) -> Source:
-    """Return a document that Engram did not write: tags from its folders, the category guessed."""
+    """Return the source for a document that Engram did not write: with tags from its folders and a guessed category."""
     tags = tags_from_folders(relative)
-    said = known.tags if known else ()
-    explicit = known is not None and "\ncategory:" in "\n" + head
+    own_tags = known.tags if known else ()
+    has_category = known is not None and "\ncategory:" in "\n" + head
     guessed = guess_category(title_of(parts[0]), "\n\n".join(parts), tags)
     draft = Draft(
         content="",
-        category=known.category if known is not None and explicit else guessed,
+        category=known.category if known is not None and has_category else guessed,
         context=(f"Imported from {relative}",) if known is None or not known.context else known.context,
-        tags=tuple(dict.fromkeys([*tags, *said])),
+        tags=tuple(dict.fromkeys([*tags, *own_tags])),
     )
-    dated = known is not None and any(f"\n{key}:" in "\n" + head for key in ("date", "created", "created_at"))
+    has_date = known is not None and any(
+        f"\n{key}:" in "\n" + head for key in ("date", "created", "created_at")
+    )
     return Source(
-        relative, draft, tuple(parts), created=known.created_at if known is not None and dated else None
+        relative, draft, tuple(parts), created=known.created_at if known is not None and has_date else None
     )
 
 
@@ -300,36 +301,37 @@ def _row(fields: Mapping[str, object], where: str, categories: Categories) -> So
         agent=str(fields.get("agent") or ""),
         importance=_number(fields.get("importance"), None),
         pinned=bool(fields.get("pinned")),
-        expires_at=time_of(fields.get("expires_at")),
+        expires_at=parse_time(fields.get("expires_at")),
         when=_texts(fields.get("when")),
     )
     validations = fields.get("validation_count")
     given = fields.get("properties")
-    past = {**(given if isinstance(given, dict) else {}), **(_past_elsewhere(fields) if own is None else {})}
-    past |= {"category": named} if not known else {}
-    keys = as_keys(past, (*KEYS, "origin", "aliases"))
+    properties = given if isinstance(given, dict) else {}
+    properties = {**properties, **(_foreign_past(fields) if own is None else {})}
+    properties |= {"category": named} if not known else {}
+    keys = to_keys(properties, (*KEYS, "origin", "aliases"))
     return Source(
         where,
         draft,
         parts,
         own_id(str(fields.get("id", ""))),
-        time_of(fields.get("created_at")),
+        parse_time(fields.get("created_at")),
         own,
         validations if isinstance(validations, int) else 0,
         keys=keys,
         author=str(fields.get("author") or "") if own is None and fields.get("agent") else "",
-        left=tuple([LeftOut(where, f"`{name}`", AS_PROPERTY) for name in keys]),
+        left_out=tuple([LeftOut(where, f"`{name}`", AS_PROPERTY) for name in keys]),
     )
 
 
-def _past_elsewhere(fields: Mapping[str, object]) -> dict[str, object]:
-    """Return the fields of another tool's row that say what it was there, where an entry has its own: kept as properties."""
+def _foreign_past(fields: Mapping[str, object]) -> dict[str, object]:
+    """Return the fields of another tool's row that an entry has its own values for; they are kept as properties."""
     names = ("id",) if not own_id(str(fields.get("id", ""))) else ()
-    said = {name: fields[name] for name in (*names, *_OF_ENGRAM) if name in fields}
+    found = {name: fields[name] for name in (*names, *_ENGRAM_FIELDS) if name in fields}
     related = fields.get("relations")
     if isinstance(related, list) and len(_relations(related)) < len(related):
-        said["relations"] = related
-    return said
+        found["relations"] = related
+    return found
 
 
 def _texts(value: object) -> tuple[str, ...]:
@@ -348,12 +350,12 @@ def _relations(value: object) -> tuple[Relation, ...]:
 
 
 def own_id(text: str) -> str:
-    """Return the id of an entry that Engram wrote; "" for anything else, and for an id that was only provisional."""
+    """Return the id if it is one of an entry that Engram wrote; "" for anything else, and for a provisional id."""
     return text if ulid.is_valid(text) and not text.startswith(_NO_TIME) else ""
 
 
 def lore_of_row(fields: Mapping[str, object], content: str, category: str) -> Lore | None:
-    """Return the past of an entry from a row of Engram's JSON (`fields` as `read_rows` gives them); None for other rows."""
+    """Return the past of an entry from a row of Engram's JSON (`fields` as `read_rows` returns them); None for other rows."""
     lore_id = own_id(str(fields.get("id", "")))
     if not lore_id or not ({"source_id", "votes"} & set(fields)):
         return None
@@ -362,40 +364,42 @@ def lore_of_row(fields: Mapping[str, object], content: str, category: str) -> Lo
     shown = fields.get("confidence")
     shown = round(shown * 1000) if isinstance(shown, float | int) else confidence.DEFAULT_PRIOR
     if "stated" in fields:
-        # Judgements stay with the store that has their ledgers: what they had come to is stated, as it was before decay.
+        # Judgements stay with the store that has their ledgers; the stated confidence is their sum, before decay.
         shown = confidence.clamp(shown + votes.get(DECAY, Vote()).down)
         votes = {}
-    created = time_of(fields.get("created_at")) or times.whole_seconds(ulid.moment(lore_id))
+    created = parse_time(fields.get("created_at")) or times.whole_seconds(ulid.moment(lore_id))
     return Lore(
         id=lore_id,
         content=content,
         category=category,
         created_at=created,
-        updated_at=time_of(fields.get("updated_at")) or created,
+        updated_at=parse_time(fields.get("updated_at")) or created,
         prior=confidence.prior_for(shown, votes, len(merged)) if votes else shown,
         votes=votes,
-        last_validated=time_of(fields.get("last_validated")) if votes else None,
+        last_validated=parse_time(fields.get("last_validated")) if votes else None,
         merged_from=merged,
         agent=str(fields.get("agent", "")),
         author=str(fields.get("author", "")),
         source_id=str(fields.get("source_id", "")),
         sources=_texts(fields.get("sources")),
-        conflicts=tuple([Conflict(*said) for said in _records(fields.get("conflicts"), CONFLICT_KEYS)]),
-        settled=tuple([Settlement(*said) for said in _records(fields.get("settled"), Settlement._fields)]),
+        conflicts=tuple([Conflict(*record) for record in _records(fields.get("conflicts"), CONFLICT_KEYS)]),
+        settled=tuple(
+            [Settlement(*record) for record in _records(fields.get("settled"), Settlement._fields)]
+        ),
     )
 
 
 def with_past(lore: Lore, own: Lore, *, confidence_given: bool) -> Lore:
-    """Return an entry about to be imported with the past of `own`; what the importer asked for stays."""
+    """Return an entry about to be imported with the past of `own`; the options of the import take precedence."""
     prior = own.prior
     if confidence_given:
         prior = confidence.prior_for(lore.prior, own.votes, len(own.merged_from)) if own.votes else lore.prior
-    past = {name: getattr(own, name) for name in _PAST}
+    past = {name: getattr(own, name) for name in _PAST_FIELDS}
     return lore._replace(prior=prior, agent=lore.agent if own.agent else "", **past)
 
 
-def time_of(value: object) -> datetime | None:
-    """Return the time that a text says, or None."""
+def parse_time(value: object) -> datetime | None:
+    """Parse a time; None if it is invalid."""
     try:
         return times.parse(str(value)) if value else None
     except (ValueError, OverflowError):
@@ -403,12 +407,12 @@ def time_of(value: object) -> datetime | None:
 
 
 def _votes(value: object) -> dict[str, Vote]:
-    """Votes by clone, from what `read_rows` has checked."""
+    """Return votes by clone, from a value that `read_rows` has checked."""
     found = value if isinstance(value, dict) else {}
     return {str(clone): Vote(vote["up"], vote["down"], vote["n"]) for clone, vote in found.items()}
 
 
 def _records(value: object, keys: Sequence[str]) -> list[list[str]]:
-    """Return what each object of a list has under these keys; "" for what it has not."""
+    """Return the values of these keys of each object in a list; "" for missing ones."""
     items = value if isinstance(value, list) else []
     return [[str(item.get(key, "")) for key in keys] for item in items if isinstance(item, dict)]
