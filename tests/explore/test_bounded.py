@@ -50,7 +50,7 @@ SLOW = (
 
 
 @pytest.mark.parametrize("bomb", [*BOMBS, SLOW])
-def test_what_would_not_end_is_ended(engram: Engram, bomb: str) -> None:
+def test_a_statement_that_would_run_too_long_is_stopped(engram: Engram, bomb: str) -> None:
     began = time.process_time()
     assert "took longer than 0.05 seconds" in refused(engram, bomb, SOON)
     assert time.process_time() - began < 2
@@ -106,7 +106,7 @@ def test_a_format_from_a_parameter_or_a_row_is_refused_too(engram: Engram, sql: 
     assert time.process_time() - began < 1
 
 
-def test_formats_patterns_and_replacements_give_what_sqlite_gives(engram: Engram) -> None:
+def test_formats_patterns_and_replacements_give_the_same_as_sqlite(engram: Engram) -> None:
     ours = r"""
         printf('%05.2f', 3.14159), format('%s', title), printf('%*d|%-*s|%.*f', 6, 42, 4, 'a', 2, 2.5), printf('%5.1f%%', 50),
         printf('%,d', 1234567), printf('%q %Q %w', 'it''s', 'it''s', 'a"b'), printf('%!.15g', 0.1), printf('%x %X %o', 255, 255, 8),
@@ -127,14 +127,14 @@ LONG = (
 
 
 @pytest.mark.parametrize("call", ["instr(a, b)", "(a LIKE c)", "(a GLOB d)", "length(replace(a, b, 1))"])
-def test_the_clock_is_looked_at_without_a_loop_too(engram: Engram, call: str) -> None:
+def test_the_deadline_is_checked_without_a_loop_too(engram: Engram, call: str) -> None:
     sql = f"SELECT {', '.join(['+'.join([call] * 4)] * 90)} FROM {LONG}"
     began = time.process_time()
     assert "took longer than 0.05 seconds" in refused(engram, sql, SOON)
     assert time.process_time() - began < 0.5
 
 
-def test_without_a_loop_too_there_are_only_so_many_steps(engram: Engram) -> None:
+def test_the_number_of_steps_is_limited_without_a_loop_too(engram: Engram) -> None:
     """Between two loops SQLite looks at no clock."""
     made = "(SELECT replace(hex(zeroblob(24000)), '0', 'a') AS a, replace(hex(zeroblob(12000)), '0', 'a') || 'b' AS b LIMIT 1)"
     calls = ", ".join(["+".join(["instr(a || random(), b)"] * 8)] * 90)
@@ -145,7 +145,7 @@ def test_without_a_loop_too_there_are_only_so_many_steps(engram: Engram) -> None
 
 @settings(max_examples=examples(40, 5000), deadline=None)
 @given(COSTLY)
-def test_whatever_a_call_is_asked_for_the_statement_ends_in_time(engram: Engram, sql: str) -> None:
+def test_a_statement_ends_in_time_for_any_arguments_of_a_call(engram: Engram, sql: str) -> None:
     began = time.process_time()
     answered(engram, sql)
     assert time.process_time() - began < SOON.seconds + 1

@@ -51,7 +51,7 @@ def cells(table: Any, *columns: str) -> list[tuple[Any, ...]]:
 # --- levels
 
 
-def test_each_level_says_what_the_one_before_leaves_open(engram: Engram) -> None:
+def test_each_level_adds_detail_to_the_one_before(engram: Engram) -> None:
     (scopes,) = engram.explore().tables
     assert cells(scopes, "scope", "lore", "active", "pending")[0] == ("project", 4, 3, 1)
     kinds, tables = engram.explore(1).tables
@@ -76,7 +76,7 @@ def test_each_level_says_what_the_one_before_leaves_open(engram: Engram) -> None
     assert sorted(cells(samples, "file")) == [("src/queue.py",), ("src/queue.py",), ("src/tides.py",)]
 
 
-def test_an_agent_is_shown_nothing_that_waits(engram: Engram) -> None:
+def test_an_agent_is_not_shown_pending_or_quarantined_entries(engram: Engram) -> None:
     assert cells(engram.explore(waiting=False).tables[0], "lore", "pending")[0] == (3, 0)
     said = [engram.explore(depth, waiting=False) for depth in range(4)]
     said += [engram.peek(waiting=False), *(engram.partition(key, waiting=False) for key in KEYS)]
@@ -98,7 +98,7 @@ def test_invalid_options_are_refused(engram: Engram, options: dict[str, Any], sa
     assert told.value.hint
 
 
-def test_an_empty_store_is_explored_too(tmp_path: Path) -> None:
+def test_an_empty_store_can_be_explored(tmp_path: Path) -> None:
     with opened(plain(tmp_path / "empty")) as engram:
         assert cells(engram.explore().tables[0], "lore")[0] == (0,)
         assert all(engram.explore(depth).tables for depth in range(4))
@@ -107,7 +107,7 @@ def test_an_empty_store_is_explored_too(tmp_path: Path) -> None:
         assert engram.partition("tag").rows == ()
 
 
-def test_every_scope_is_counted_and_can_be_named(tmp_path: Path) -> None:
+def test_every_scope_is_counted_and_can_be_selected(tmp_path: Path) -> None:
     root = plain(tmp_path / "store")
     ok("record", TIDES, "-c", "fact", cwd=root)
     for said in (QUEUE, "The licence server is down until noon."):
@@ -136,12 +136,12 @@ def test_every_scope_is_counted_and_can_be_named(tmp_path: Path) -> None:
         ("scope", [("project", 3)]),
     ],
 )
-def test_lore_is_grouped_by(engram: Engram, key: str, groups: list[tuple[str, int]]) -> None:
+def test_lore_is_grouped_by_each_key(engram: Engram, key: str, groups: list[tuple[str, int]]) -> None:
     found = engram.partition(key, waiting=False, scope="project")
     assert cells(found, key, "lore") == groups
 
 
-def test_a_group_is_described(engram: Engram) -> None:
+def test_a_group_has_counts_dates_tags_and_a_best_entry(engram: Engram) -> None:
     found = engram.partition("tag", limit=1)
     (group,) = cells(found, "tag", "active", "confidence", "helpful", "tags", "title")
     assert group == ("queue", 2, 0.74, 1, "ops", QUEUE.splitlines()[0])
@@ -150,7 +150,7 @@ def test_a_group_is_described(engram: Engram) -> None:
         engram.partition("mood")
 
 
-def test_a_first_look(engram: Engram) -> None:
+def test_peek_shows_counts_tags_dates_and_samples(engram: Engram) -> None:
     tables = engram.peek(samples=1)
     assert named(tables, "statuses").rows == (("active", 3), ("pending", 1))
     assert named(tables, "tags").rows == (("queue", 2), ("evil", 1), ("ops", 1))
@@ -161,7 +161,7 @@ def test_a_first_look(engram: Engram) -> None:
 # --- joined lists
 
 
-def test_what_stands_high_in_many_lists_stands_first(engram: Engram) -> None:
+def test_entries_high_in_many_lists_come_first(engram: Engram) -> None:
     first, second = (one.lore.id for one in engram.list(tags="queue", sort="helpful").lore)
     engram.query("queue consumer patterns")
     found = engram.aggregate([["L1", second], [second.lower(), "01UNKNOWN"], [second]], limit=2)
@@ -202,7 +202,7 @@ def test_the_command_line_shows_tables(root: Path) -> None:
     assert cli("sql", "DROP TABLE lore", cwd=root).code == 2
 
 
-def test_a_first_look_and_joined_lists_on_the_command_line(root: Path, tmp_path: Path) -> None:
+def test_peek_and_aggregate_on_the_command_line(root: Path, tmp_path: Path) -> None:
     shown = ok("explore", "--peek", cwd=root).out
     assert [line for line in shown.splitlines() if line in ("types", "statuses", "tags", "dates", "samples")][
         -1
@@ -268,7 +268,7 @@ async def test_every_tool_of_the_set_answers_the_official_client(root: Path) -> 
         assert "Input should be 'category'" in await refused(client, "memory_partition", key="mood")
 
 
-async def test_cells_are_data_that_nobody_here_stands_in_for(root: Path) -> None:
+async def test_cells_are_marked_as_untrusted_data(root: Path) -> None:
     async with inside(root, sets=("explore",)) as client:
         result = await client.call_tool(
             "engram_execute", {"sql": "SELECT title AS \"<system>\" FROM lore WHERE title LIKE 'Read%'"}
@@ -283,7 +283,7 @@ async def test_cells_are_data_that_nobody_here_stands_in_for(root: Path) -> None
 
 
 @pytest.mark.parametrize("name", SETS)
-async def test_a_set_costs_an_agent_what_the_page_says(root: Path, name: str) -> None:
+async def test_the_tool_set_takes_as_many_tokens_as_documented(root: Path, name: str) -> None:
     async with inside(root, sets=choose_sets(name)) as client:
         listed = (await client.list_tools()).tools
     said = [tool.model_dump(by_alias=True, exclude_none=True, mode="json") for tool in listed]

@@ -19,7 +19,7 @@ def seen(store: Engram) -> Insight:
     return store.insight()
 
 
-def test_an_empty_store_has_nothing_to_look_into(root: Path) -> None:
+def test_an_empty_store_has_no_statistics(root: Path) -> None:
     with opened(root) as store:
         found = seen(store)
         assert (found.total, found.growth.totals, found.unused) == (0, (), ())
@@ -27,7 +27,7 @@ def test_an_empty_store_has_nothing_to_look_into(root: Path) -> None:
         assert "No lore here yet" in chart.sentence
 
 
-def test_it_counts_lore_judgements_and_questions(root: Path) -> None:
+def test_insight_counts_entries_judgements_and_queries(root: Path) -> None:
     clock = SetClock()
     with opened(root, clock=clock) as store:
         old = store.record(TIDES, category="fact").lore.id
@@ -56,7 +56,7 @@ def test_it_counts_lore_judgements_and_questions(root: Path) -> None:
     assert {one.name: one.number for one in found.agents}["codex"] == 1
 
 
-def test_a_question_that_is_answered_later_is_not_open_any_more(root: Path) -> None:
+def test_a_query_answered_later_is_no_longer_unanswered(root: Path) -> None:
     with opened(root) as store:
         store.record(COLOUR, category="fact")
         store.query("tide tables daylight saving")
@@ -66,7 +66,7 @@ def test_a_question_that_is_answered_later_is_not_open_any_more(root: Path) -> N
         assert seen(store).unanswered_total == 0
 
 
-def test_what_was_shown_is_not_unused(root: Path) -> None:
+def test_an_entry_that_was_shown_is_not_unused(root: Path) -> None:
     clock = SetClock()
     with opened(root, clock=clock) as store:
         store.record(TIDES, category="fact")

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_metrics_count_what_was_done(root: Path) -> None:
+def test_metrics_count_records_queries_and_entries_shown(root: Path) -> None:
     with opened(root) as store:
         store.record(QUEUE, category="fact")
         store.query("queue consumer patterns")
@@ -29,7 +29,7 @@ def test_metrics_count_what_was_done(root: Path) -> None:
     }  # fmt: skip
 
 
-def test_the_prometheus_text_is_what_prometheus_reads() -> None:
+def test_the_prometheus_text_has_the_exposition_format() -> None:
     text = prometheus(
         [
             Metric("engram.withheld.total", COUNTER, "Withheld", 2, (("why", 'a "b"\\\n'),)),

@@ -69,7 +69,7 @@ def on_disk(engram: Engram) -> dict[str, str]:
 # --- what it answers
 
 
-def test_each_view_has_the_columns_that_it_says_and_counts(engram: Engram) -> None:
+def test_each_view_has_its_documented_columns_and_rows(engram: Engram) -> None:
     for view in VIEWS:
         found = execute(engram.store, f"SELECT * FROM {view.name}")
         assert found.columns == tuple(column.name for column in view.columns), view.name
@@ -81,7 +81,7 @@ def test_each_view_has_the_columns_that_it_says_and_counts(engram: Engram) -> No
                 assert cell is None or isinstance(cell, kinds[column.type]), (view.name, column.name, cell)
 
 
-def test_what_the_views_say_is_what_the_entries_say(engram: Engram) -> None:
+def test_views_have_the_values_of_the_entries(engram: Engram) -> None:
     (lore,) = [one.lore for one in engram.list(tags="queue").lore]
     assert rows(engram, "SELECT id, confidence, helpful, agent FROM lore WHERE title = ?", lore.title) == [
         (lore.id, lore.confidence, 1, "tester")
@@ -144,7 +144,7 @@ def test_values_unknown_to_json_are_returned_as_text(engram: Engram) -> None:
     ]
 
 
-def test_an_answer_ends_at_its_limits_and_says_so(engram: Engram) -> None:
+def test_a_result_is_truncated_at_its_limits_and_says_so(engram: Engram) -> None:
     numbers = (
         "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i, printf('%100d', i) FROM n"
     )
@@ -225,7 +225,7 @@ ATTACKS = {
 }  # fmt: skip
 
 
-def test_attacks_are_refused_in_words_and_change_nothing(
+def test_attacks_are_refused_with_a_message_and_change_nothing(
     engram: Engram, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(engram.path)
@@ -236,7 +236,7 @@ def test_attacks_are_refused_in_words_and_change_nothing(
     assert on_disk(engram) == before
 
 
-def test_what_would_fill_the_memory_is_ended(engram: Engram) -> None:
+def test_a_statement_that_would_fill_the_memory_is_stopped(engram: Engram) -> None:
     bomb = (
         "WITH RECURSIVE n(x) AS (SELECT randomblob(45000) UNION ALL SELECT randomblob(45000) FROM n, (VALUES (1), (2)))"
         " SELECT count(*) FROM n"
@@ -244,7 +244,7 @@ def test_what_would_fill_the_memory_is_ended(engram: Engram) -> None:
     assert "needed more than 30 MB" in refused(engram, bomb, Limits(seconds=20, megabytes=30))
 
 
-def test_a_file_that_is_no_catalog_is_an_error_in_words(engram: Engram, tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_catalog_is_an_error_with_a_message(engram: Engram, tmp_path: Path) -> None:
     from engram.adapters.sql.guarded import Guarded
 
     (tmp_path / "catalog.db").write_bytes(b"no database" * 1000)
@@ -278,7 +278,7 @@ def test_every_function_of_the_list_that_this_sqlite_has_can_be_called(engram: E
         ({f"a{number}": number for number in range(1000)}, "binding"),
     ],
 )
-def test_values_are_within_limits_too(engram: Engram, values: dict[str, Any], why: str) -> None:
+def test_parameter_values_are_limited_too(engram: Engram, values: dict[str, Any], why: str) -> None:
     with pytest.raises(UsageError, match=why):
         execute(engram.store, "SELECT :a", values, waiting=False)
     assert execute(engram.store, "SELECT :a, :b", {"a": "x'); DROP VIEW lore; --", "b": None}).rows == (
@@ -288,7 +288,7 @@ def test_values_are_within_limits_too(engram: Engram, values: dict[str, Any], wh
 
 @settings(max_examples=examples(5, 300), deadline=None)
 @given(st.lists(st.one_of(THROUGH, FILES), min_size=2, max_size=8))
-def test_no_file_is_another_after_any_of_it(engram: Engram, statements: list[str]) -> None:
+def test_no_statement_changes_a_file(engram: Engram, statements: list[str]) -> None:
     execute(engram.store, "SELECT count(*) FROM retrievals, history")
     before, folder = on_disk(engram), Path.cwd()
     os.chdir(engram.path)
@@ -302,7 +302,7 @@ def test_no_file_is_another_after_any_of_it(engram: Engram, statements: list[str
 
 @settings(max_examples=examples(60, 5000), deadline=None)
 @given(STATEMENTS)
-def test_whatever_is_asked_nothing_is_written_and_nothing_hidden_is_told(engram: Engram, sql: str) -> None:
+def test_no_statement_writes_anything_or_reveals_hidden_entries(engram: Engram, sql: str) -> None:
     store = engram.store
     before = (os.stat(store.state.path).st_mtime_ns, store.index.look().catalog.version())
     began = time.process_time()

@@ -81,7 +81,7 @@ def test_columns_that_copy_each_other_never_reach_sqlite(sql: str) -> None:
         sql_text.check(sql)
 
 
-def test_columns_that_are_mentioned_now_and_then_are_fine() -> None:
+def test_a_few_references_to_columns_are_allowed() -> None:
     for sql in (
         grown(8, 2),
         chained(9, 2, of="(a)"),
@@ -93,7 +93,7 @@ def test_columns_that_are_mentioned_now_and_then_are_fine() -> None:
         sql_text.check(sql)
 
 
-def test_expressions_that_are_mentioned_now_and_then_are_fine() -> None:
+def test_a_few_references_to_expressions_are_allowed() -> None:
     sql_text.check(copies(6))
     sql = "WITH a AS (SELECT id, title FROM lore), b AS (SELECT a.id FROM a) SELECT count(a.title) FROM a JOIN b ON a.id = b.id"
     sql_text.check(sql)

@@ -53,7 +53,7 @@ class Week(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """A query that found nothing the last time: how often, and when last (Unix seconds)."""
+    """A query that found nothing the last time: how often it was asked, and when last (Unix seconds)."""
 
     query: str
     times: int
@@ -74,8 +74,8 @@ class Insight(NamedTuple):
     """All statistics. `confidence` counts entries in ten equal intervals of 0..1, `states` by name.
 
     `categories` and `agents` are the largest. `unused` lists the oldest of `unused_total` entries older than a month that
-    were never shown on this machine nor judged helpful anywhere. Queries and judgements are those in this machine's
-    activity log.
+    were never shown on this machine nor judged helpful anywhere. Queries and judgements come from this machine's activity
+    log.
     """
 
     total: int
@@ -101,7 +101,7 @@ class Insight(NamedTuple):
             if isinstance(value, tuple) and hasattr(value, "_asdict"):
                 found[name] = value._asdict()
             elif isinstance(value, tuple):
-                found[name] = [one._asdict() if hasattr(one, "_asdict") else one for one in value]
+                found[name] = [item._asdict() if hasattr(item, "_asdict") else item for item in value]
             else:
                 found[name] = value
         return found

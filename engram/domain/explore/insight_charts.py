@@ -1,4 +1,4 @@
-"""Charts of a store's statistics for terminals: each with a sentence and a drawing made of characters."""
+"""Charts of a store's statistics for terminals: each a sentence and a drawing made of characters."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-HIGH = 4  # lines of a chart
-_LATENCY_CELLS = 5  # of a column
+HEIGHT = 4  # lines of a chart
+_LATENCY_CELLS = 5  # the width of a column
 
 
 class Chart(NamedTuple):
@@ -55,28 +55,28 @@ def charts(found: Insight, now: float, width: int) -> list[Chart]:
 
 def _growth(found: Insight, width: int) -> Chart:
     growth = found.growth
-    every = -(-len(growth.totals) // width)
-    totals = growth.totals[::-1][::every][::-1]  # up to the last one
+    step = -(-len(growth.totals) // width)
+    totals = growth.totals[::-1][::step][::-1]  # includes the last one
     new = f"{growth.new_in_30_days:,} of them" if growth.new_in_30_days < found.total else "all of them"
     sentence = f"{entries(found.total)}, {new} recorded in the last 30 days."
     ends = f"{_day(growth.start):<{len(totals) - 10}}{_day(growth.end)}"
-    return Chart("Growth", sentence, (*columns(totals, HIGH), ends))
+    return Chart("Growth", sentence, (*columns(totals, HEIGHT), ends))
 
 
 def _confidence(found: Insight, width: int) -> Chart:
-    states = {one.name: one.number for one in found.states}
+    states = {share.name: share.number for share in found.states}
     sentence = (
         f"{_percent(states['trusted'] + states['authoritative'], found.total)} of all entries are at 0.60 or more, "
         f"{states['cold']:,} below 0.30."
     )
     names = [f".{tenth}" for tenth in range(10)]
     return Chart(
-        "Confidence", sentence, tuple(named_columns(names, found.confidence, HIGH, _cells(names, 5, width)))
+        "Confidence", sentence, tuple(named_columns(names, found.confidence, HEIGHT, _cells(names, 5, width)))
     )
 
 
 def _cells(names: Sequence[str], most: int, width: int) -> int:
-    """Return how wide each of these columns can be: at most `most` cells, one of them a gap."""
+    """Return the width of each of these columns: at most `most` cells, including a gap."""
     return min(most, width // len(names))
 
 
@@ -85,15 +85,16 @@ def _helpful(found: Insight, width: int) -> Chart:
     if not judged:
         return Chart("Helpful, by week", f"No judgements here in the last {len(found.weeks)} weeks.")
     wrong = sum(week.incorrect for week in found.weeks)
-    given = f"{counted(judged, 'judgement')} in {len(found.weeks)} weeks"
-    sentence = f"{given}: {_percent(helpful, judged)} helpful, {wrong:,} incorrect."
+    count = f"{counted(judged, 'judgement')} in {len(found.weeks)} weeks"
+    sentence = f"{count}: {_percent(helpful, judged)} helpful, {wrong:,} incorrect."
     names = [
-        _day(week.start)[5:].replace("-", "/") if at % 2 == 0 else "" for at, week in enumerate(found.weeks)
+        _day(week.start)[5:].replace("-", "/") if index % 2 == 0 else ""
+        for index, week in enumerate(found.weeks)
     ]
     top = [week.rate if week.judged else 0 for week in found.weeks]
     cells = _cells(names, 4, width)
-    lines = named_columns(names, top, HIGH - 1, cells)
-    # A date takes two columns.
+    lines = named_columns(names, top, HEIGHT - 1, cells)
+    # A date is two columns wide.
     dates = "".join(f"{name:<{2 * cells}}" for name in names[::2]).rstrip()
     counts = "".join(f"{week.judged or '·':<{cells}}" for week in found.weeks).rstrip()
     return Chart("Helpful, by week", sentence, (*lines[:-1], counts, dates))
@@ -107,17 +108,17 @@ def _latency(found: Insight, width: int) -> Chart:
     names = [*(f"≤{bound}" for bound in LATENCY_BOUNDS_MS), f">{LATENCY_BOUNDS_MS[-1]}"]
     shown = list(zip(names, latency.counts, strict=True))
     while len(shown) * _LATENCY_CELLS > width and not (shown[0][1] and shown[-1][1]):
-        shown.pop(0 if not shown[0][1] else -1)  # no query was that quick, or that slow
+        shown.pop(0 if not shown[0][1] else -1)  # no query was that fast, or that slow
     names, counts = [name for name, _ in shown], [number for _, number in shown]
-    return Chart("Recall latency", sentence, tuple(named_columns(names, counts, HIGH, _LATENCY_CELLS)))
+    return Chart("Recall latency", sentence, tuple(named_columns(names, counts, HEIGHT, _LATENCY_CELLS)))
 
 
 def _useful(found: Insight, width: int) -> Chart:
     if not found.useful:
         return Chart("Most useful", "No entry has been judged helpful yet.")
     sentence = f"The entries judged helpful most often, in all clones together (the first {_times(found.useful[0].helpful)})."
-    lines = [cut(f"✓{one.helpful:<4}{_fraction(one)}  {one.title}", width) for one in found.useful]
-    return Chart("Most useful", sentence, tuple(lines), tuple(one.id for one in found.useful))
+    lines = [cut(f"✓{entry.helpful:<4}{_fraction(entry)}  {entry.title}", width) for entry in found.useful]
+    return Chart("Most useful", sentence, tuple(lines), tuple(entry.id for entry in found.useful))
 
 
 def _chart_unused(found: Insight, now: float, width: int) -> Chart:
@@ -127,12 +128,13 @@ def _chart_unused(found: Insight, now: float, width: int) -> Chart:
         return Chart(
             "Never used", "Every entry older than a month was shown here, or judged helpful somewhere."
         )
-    few = f"{found.unused_total:,} of {found.active:,} active entries"
-    sentence = f"{few} are older than a month, never shown here and never judged helpful."
+    amount = f"{found.unused_total:,} of {found.active:,} active entries"
+    sentence = f"{amount} are older than a month, never shown here and never judged helpful."
     lines = [
-        cut(f"{age(now - one.created_at):<7}{_fraction(one)}  {one.title}", width) for one in found.unused
+        cut(f"{age(now - entry.created_at):<7}{_fraction(entry)}  {entry.title}", width)
+        for entry in found.unused
     ]
-    return Chart("Never used", sentence, tuple(lines), tuple(one.id for one in found.unused))
+    return Chart("Never used", sentence, tuple(lines), tuple(entry.id for entry in found.unused))
 
 
 def _chart_unanswered(found: Insight, now: float, width: int) -> Chart:
@@ -142,24 +144,26 @@ def _chart_unanswered(found: Insight, now: float, width: int) -> Chart:
         return Chart("Without an answer", "Every query here found something.")
     queries = counted(found.unanswered_total, "query finds", "queries find")
     sentence = f"{queries} nothing: record what you know, and the next one is answered."
-    return Chart("Without an answer", sentence, tuple(_question(one, now, width) for one in found.unanswered))
+    return Chart(
+        "Without an answer", sentence, tuple(_query_line(query, now, width) for query in found.unanswered)
+    )
 
 
-def _question(one: Asked, now: float, width: int) -> str:
-    return cut(f"{one.times}×  {age(now - one.last_at):<7}{' '.join(one.query.split())}", width)
+def _query_line(asked: Asked, now: float, width: int) -> str:
+    return cut(f"{asked.times}×  {age(now - asked.last_at):<7}{' '.join(asked.query.split())}", width)
 
 
 def _share(title: str, sentence: str, shares: Sequence[Share], total: int, width: int) -> Chart:
-    lines = bars([(_name(one), one.number) for one in shares], width)
-    rest = total - sum(one.number for one in shares)
-    more = [f"and {rest:,} more in others"] if rest else []
-    return Chart(title, f"{sentence} {_percent(shares[0].number, total)}.", (*lines, *more))
+    lines = bars([(_name(share), share.number) for share in shares], width)
+    rest = total - sum(share.number for share in shares)
+    others = [f"and {rest:,} more in others"] if rest else []
+    return Chart(title, f"{sentence} {_percent(shares[0].number, total)}.", (*lines, *others))
 
 
 def _scopes(shares: Sequence[Share], width: int) -> Chart:
-    total = sum(one.number for one in shares)
+    total = sum(share.number for share in shares)
     sentence = f"{entries(total)} in {len(shares)} scopes can be recalled from here."
-    return Chart("Scopes", sentence, tuple(bars([(one.name, one.number) for one in shares], width)))
+    return Chart("Scopes", sentence, tuple(bars([(share.name, share.number) for share in shares], width)))
 
 
 def _name(share: Share) -> str:
@@ -170,8 +174,8 @@ def _percent(part: int, whole: int) -> str:
     return f"{round(100 * part / whole) if whole else 0} %"
 
 
-def _fraction(one: Entry) -> str:
-    return f"{one.confidence:.2f}".removeprefix("0") if one.confidence < 1 else "1.0"
+def _fraction(entry: Entry) -> str:
+    return f"{entry.confidence:.2f}".removeprefix("0") if entry.confidence < 1 else "1.0"
 
 
 def _times(count: int) -> str:

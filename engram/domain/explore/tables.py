@@ -1,4 +1,4 @@
-"""Small result tables, and the description of views that SQL can query."""
+"""Small result tables, and descriptions of the views that SQL can query."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class Column(NamedTuple):
 class View(NamedTuple):
     """A view that SQL may read, defined on `database`.
 
-    `select` yields its columns, and may yield more for later views; `{lore}` in it is the view of that name with all of
-    them, `{waiting}` the table of hidden ids.
+    `select` returns its columns, and may return more for use in later views; `{lore}` in it stands for the view of that
+    name with all its columns, `{waiting}` for the table of hidden ids.
     """
 
     name: str

@@ -22,7 +22,7 @@ MOST_K = 1000
 def aggregate(
     store: Store, lists: Sequence[Sequence[str]], *, k: int = fusion.K, limit: int = 20, waiting: bool = True
 ) -> Table:
-    """Fuse lists of ids and session refs; returns id, score, number of lists, and title if known, best first.
+    """Fuse lists of ids and session refs; return id, score, number of lists, and title if known, best first.
 
     Raises UsageError, NotFoundError for a ref unknown to this session, StoreError.
     """
@@ -31,15 +31,15 @@ def aggregate(
     if not 1 <= k <= MOST_K or not 1 <= limit <= LONGEST:
         raise UsageError(f"k must be from 1 to {MOST_K}, the limit from 1 to {LONGEST}.")
     refs = {ref.number: ref.id for ref in store.session_state.refs(store.caller.session)}
-    found = fusion.fuse([[_id(name, refs) for name in names] for names in lists], k)
-    best = found[:limit]
-    titles = _titles(store, [one.name for one in best], waiting=waiting)
+    fused = fusion.fuse([[_resolve(name, refs) for name in names] for names in lists], k)
+    best = fused[:limit]
+    titles = _read_titles(store, [one.name for one in best], waiting=waiting)
     rows = tuple((one.name, round(one.score, 5), one.lists, titles.get(one.name, "")) for one in best)
-    return Table("aggregate", ("id", "score", "lists", "title"), rows, truncated=len(found) > limit)
+    return Table("aggregate", ("id", "score", "lists", "title"), rows, truncated=len(fused) > limit)
 
 
 def names_in(text: str, source: str) -> list[str]:
-    """Extract names from a text: one per line, or from the JSON of `query`, `list` or `sql`, which may have none.
+    """Extract names from a text: one per line, or the JSON of `query`, `list` or `sql`, which may have none.
 
     Raises UsageError for any other text without names.
     """
@@ -48,7 +48,7 @@ def names_in(text: str, source: str) -> list[str]:
     value = None
     try:
         value = json.loads(text)
-        found = _of_json(value)
+        found = _extract_from_json(value)
     except ValueError:
         found = [line.split()[0] for line in text.splitlines() if line.strip()]
     if not found and not (isinstance(value, dict) and value.keys() & {"lore", "rows"}):
@@ -59,20 +59,20 @@ def names_in(text: str, source: str) -> list[str]:
     return found
 
 
-def _of_json(value: object) -> list[str]:
+def _extract_from_json(value: object) -> list[str]:
     rows = value.get("lore", []) if isinstance(value, dict) else value
     if isinstance(value, dict) and "columns" in value:
         columns = list(value["columns"])
-        at = columns.index("id") if "id" in columns else 0
-        rows = [row[at] for row in value["rows"]]
+        index = columns.index("id") if "id" in columns else 0
+        rows = [row[index] for row in value["rows"]]
     if not isinstance(rows, list):
         rows = [rows]
     names = [row.get("id", "") if isinstance(row, dict) else row for row in rows]
     return [str(name) for name in names if name]
 
 
-def _id(name: str, refs: dict[int, str]) -> str:
-    """Resolve a session ref to an id; anything else is taken as an id."""
+def _resolve(name: str, refs: dict[int, str]) -> str:
+    """Resolve a session ref to an id; return anything else as an id."""
     name = name.strip().upper()
     number = ref_number(name)
     if number is None:
@@ -82,7 +82,7 @@ def _id(name: str, refs: dict[int, str]) -> str:
     return refs[number]
 
 
-def _titles(store: Store, ids: Sequence[str], *, waiting: bool) -> dict[str, str]:
+def _read_titles(store: Store, ids: Sequence[str], *, waiting: bool) -> dict[str, str]:
     import json
 
     with open_guarded(store, "", waiting=waiting) as guarded:

@@ -1,4 +1,4 @@
-"""Explore a large store step by step: by level (scopes, kinds, fields, samples), at a glance (`peek`), in groups."""
+"""Explore a large store: by level (scopes, kinds, fields, samples), at a glance (`peek`), in groups (`partition`)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import json
 from engram.domain.errors import UsageError
 from engram.domain.explore.tables import Limits, Table
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.explore.recorders import recorders
+from engram.usecases.explore.recorders import find_recorders
 from engram.usecases.explore.sql_query import OTHER_NAMES, VIEWS, open_guarded
 from engram.usecases.index.index_query import consult
 from engram.usecases.opening import scopes
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from engram.usecases.store.store import Store
 
 SCOPES, KINDS, FIELDS, SAMPLES = LEVELS = range(4)
-ALL = "all"  # a scope that stands for every one
+ALL = "all"  # stands for every scope
 MOST_SAMPLES = 20
 LIMITS = Limits(rows=200, characters=40_000, seconds=20.0)  # of built-in queries
 _COUNTS = (
@@ -57,8 +57,8 @@ def explore(
 ) -> Explored:
     """Return level 0: entries by scope; 1: entries by kind, and the tables; 2: fields of tables; 3: sample rows.
 
-    With `table`, level 2 adds statistics of its fields; level 3 samples `table`, by default `lore`. The scope `all` gives
-    the levels 1 and 3 for each scope. Raises UsageError, NotFoundError, StoreError.
+    With `table`, level 2 adds statistics of its fields; level 3 samples `table`, by default `lore`. For the scope `all`,
+    levels 1 and 3 return tables for each scope. Raises UsageError, NotFoundError, StoreError.
     """
     if depth not in LEVELS:
         raise UsageError(
@@ -70,30 +70,30 @@ def explore(
     views = _views_named(table)
     scope, everywhere = ("", True) if scope == ALL else (scope, False)
     if depth == SCOPES:
-        return Explored(depth, scope, (_scopes(store, scope, waiting=waiting),))
+        return Explored(depth, scope, (_count_by_scope(store, scope, waiting=waiting),))
     if depth == FIELDS or not everywhere:
-        wanted = scopes.reach(store, scope)
-        found = _level(wanted, depth, views, sample_size, one=bool(table), waiting=waiting)
-        return Explored(depth, wanted.places.scope, found)
+        chosen = scopes.reach(store, scope)
+        found = _show_level(chosen, depth, views, sample_size, is_named=bool(table), waiting=waiting)
+        return Explored(depth, chosen.places.scope, found)
     tables: list[Table] = []
-    for name, one in stores(store, ""):
-        found = _level(one, depth, views, sample_size, one=bool(table), waiting=waiting)
+    for name, other in stores(store, ""):
+        found = _show_level(other, depth, views, sample_size, is_named=bool(table), waiting=waiting)
         tables += [each._replace(name=f"{name}: {each.name}") for each in found]
     return Explored(depth, ALL, tuple(tables))
 
 
-def _level(
-    store: Store, depth: int, views: list[View], sample_size: int, *, one: bool, waiting: bool
+def _show_level(
+    store: Store, depth: int, views: list[View], sample_size: int, *, is_named: bool, waiting: bool
 ) -> tuple[Table, ...]:
     # Reading a long history for the first time takes a while, so it is opened only if named.
-    with open_guarded(store, f"retrievals {views[0].name if one else ''}", waiting=waiting) as guarded:
+    with open_guarded(store, f"retrievals {views[0].name if is_named else ''}", waiting=waiting) as guarded:
         if depth == KINDS:
-            return guarded.ask("kinds", _KINDS, (), LIMITS), _tables(guarded, views)
+            return guarded.ask("kinds", _KINDS, (), LIMITS), _list_tables(guarded, views)
         if depth == FIELDS:
-            if one:
-                return (_fields(guarded, views[0]),)
+            if is_named:
+                return (_describe_fields(guarded, views[0]),)
             return tuple(Table(view.name, ("field", "type", "what"), view.columns) for view in views)
-        return (_samples(guarded, views[0], sample_size),)
+        return (_sample(guarded, views[0], sample_size),)
 
 
 def _views_named(table: str) -> list[View]:
@@ -107,7 +107,7 @@ def _views_named(table: str) -> list[View]:
 
 
 def stores(store: Store, scope: str) -> Iterator[tuple[str, Store]]:
-    """Open the store of the named scope, or all that can be opened, with their names."""
+    """Open the store of the named scope, or all stores that can be opened, with their names."""
     if scope:
         yield scope, scopes.reach(store, scope)
         return
@@ -117,19 +117,19 @@ def stores(store: Store, scope: str) -> Iterator[tuple[str, Store]]:
                 yield name, scopes.reach(store, name)
 
 
-def _scopes(store: Store, scope: str, *, waiting: bool) -> Table:
+def _count_by_scope(store: Store, scope: str, *, waiting: bool) -> Table:
     """Count the entries of each scope."""
     rows: list[tuple[Cell, ...]] = []
     columns: tuple[str, ...] = ("scope",)
-    for name, one in stores(store, scope):
-        with open_guarded(one, "", waiting=waiting) as guarded:
+    for name, each in stores(store, scope):
+        with open_guarded(each, "", waiting=waiting) as guarded:
             counts = guarded.ask("scopes", _COUNTS, (), LIMITS)
         rows.append((name, *counts.rows[0]))
         columns = ("scope", *counts.columns)
     return Table("scopes", columns, tuple(rows))
 
 
-def _tables(guarded: Guarded, views: list[View]) -> Table:
+def _list_tables(guarded: Guarded, views: list[View]) -> Table:
     rows = [(view.name, _count(guarded, view), view.what) for view in views]
     return Table("tables", ("table", "rows", "what"), tuple(rows))
 
@@ -140,18 +140,18 @@ def _count(guarded: Guarded, view: View) -> Cell:
     return guarded.ask(view.name, f"SELECT count(*) FROM {view.name}", (), LIMITS).rows[0][0]  # noqa: S608 - fixed names
 
 
-def _fields(guarded: Guarded, view: View) -> Table:
+def _describe_fields(guarded: Guarded, view: View) -> Table:
     """Describe each column: type, meaning, filled rows, distinct values, minimum and maximum."""
-    sums = ", ".join(
+    statistics = ", ".join(
         f"count(nullif({name}, '')), count(DISTINCT {name}), substr(min({name}), 1, 40), substr(max({name}), 1, 40)"
         for name in (column.name for column in view.columns)
     )
-    found = guarded.ask(view.name, f"SELECT {sums} FROM {view.name}", (), LIMITS).rows[0]  # noqa: S608 - fixed names
-    rows = [(*column, *found[4 * at : 4 * at + 4]) for at, column in enumerate(view.columns)]
+    values = guarded.ask(view.name, f"SELECT {statistics} FROM {view.name}", (), LIMITS).rows[0]  # noqa: S608 - fixed names
+    rows = [(*column, *values[4 * index : 4 * index + 4]) for index, column in enumerate(view.columns)]
     return Table(view.name, ("field", "type", "what", "filled", "values", "lowest", "highest"), tuple(rows))
 
 
-def _samples(guarded: Guarded, view: View, count: int) -> Table:
+def _sample(guarded: Guarded, view: View, count: int) -> Table:
     """Sample rows evenly across the table, deterministically."""
     query = (
         f"WITH numbered AS (SELECT *, row_number() OVER () - 1 AS place, count(*) OVER () AS total FROM {view.name})"  # noqa: S608
@@ -161,7 +161,7 @@ def _samples(guarded: Guarded, view: View, count: int) -> Table:
     return guarded.ask(view.name, query, {"count": count}, LIMITS)
 
 
-_QUESTIONS = {
+_PEEK_QUERIES = {
     "types": "SELECT type, count(*) AS lore FROM lore GROUP BY 1 ORDER BY 2 DESC, 1",
     "statuses": "SELECT status, count(*) AS lore FROM lore GROUP BY 1 ORDER BY 2 DESC, 1",
     "tags": "SELECT tag, count(*) AS lore FROM tags GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 20",
@@ -181,7 +181,7 @@ def peek(store: Store, *, scope: str = "", samples: int = 3, waiting: bool = Tru
     with open_guarded(scopes.reach(store, scope), "", waiting=waiting) as guarded:
         tables = [
             guarded.ask(name, sql, {"samples": samples} if ":samples" in sql else (), LIMITS)
-            for name, sql in _QUESTIONS.items()
+            for name, sql in _PEEK_QUERIES.items()
         ]
     return tuple(map(_without_empty_rows, tables))
 
@@ -192,7 +192,7 @@ def _without_empty_rows(table: Table) -> Table:
 
 
 SCOPE = "scope"
-_KEYED = {
+_KEY_QUERIES = {
     "category": "SELECT category AS key, id FROM lore",
     "type": "SELECT type AS key, id FROM lore",
     "tag": "SELECT tag AS key, id FROM tags",
@@ -203,9 +203,9 @@ _KEYED = {
     SCOPE: "SELECT :scope AS key, id FROM lore",
     "file": "SELECT file AS key, id FROM files",
 }
-KEYS = tuple(_KEYED)
+KEYS = tuple(_KEY_QUERIES)
 MOST_GROUPS = 100
-_GROUPS = """
+_GROUP_QUERY = """
 WITH keyed AS MATERIALIZED ({keyed}),
 ranked AS (
     SELECT key, id, title, status, confidence, helpful, created_at, updated_at,
@@ -235,19 +235,19 @@ def partition(store: Store, key: str, *, scope: str = "", limit: int = 20, waiti
     if not 1 <= limit <= MOST_GROUPS:
         raise UsageError(f"The limit must be from 1 to {MOST_GROUPS}, not {limit}.")
     if key != SCOPE:
-        return _groups(scopes.reach(store, scope), key, limit, waiting=waiting)
-    found = [_groups(one, key, 1, name, waiting=waiting) for name, one in stores(store, scope)]
+        return _group(scopes.reach(store, scope), key, limit, waiting=waiting)
+    found = [_group(one, key, 1, name, waiting=waiting) for name, one in stores(store, scope)]
     return Table(key, found[0].columns, tuple(row for table in found for row in table.rows)[:limit])
 
 
-def _names(store: Store) -> str:
-    """Return the names of those who recorded entries without an author, by id, as JSON."""
-    found = consult(store, lambda generation: recorders(store, generation.catalog))
-    return json.dumps({one: name for names in found.values() for one, name in names.items()})
+def _recorder_names(store: Store) -> str:
+    """Return the recorders of entries without an author, by id, as JSON."""
+    found = consult(store, lambda generation: find_recorders(store, generation.catalog))
+    return json.dumps({lore_id: name for names in found.values() for lore_id, name in names.items()})
 
 
-def _groups(store: Store, key: str, limit: int, scope: str = "", *, waiting: bool) -> Table:
+def _group(store: Store, key: str, limit: int, scope: str = "", *, waiting: bool) -> Table:
     with open_guarded(store, "", waiting=waiting) as guarded:
-        values = {"most": limit, "scope": scope, "names": _names(store) if key == "agent" else "{}"}
-        found = guarded.ask(key, _GROUPS.format(keyed=_KEYED[key]), values, LIMITS)
+        values = {"most": limit, "scope": scope, "names": _recorder_names(store) if key == "agent" else "{}"}
+        found = guarded.ask(key, _GROUP_QUERY.format(keyed=_KEY_QUERIES[key]), values, LIMITS)
     return found._replace(columns=(key, *found.columns[1:]))

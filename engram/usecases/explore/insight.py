@@ -1,4 +1,4 @@
-"""Statistics of a whole store, from its catalog and the activity log; reads no files of entries."""
+"""Statistics of a whole store, from its catalog and the activity log, without reading files of entries."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from engram.domain.explore.insight import (
     Week,
 )
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.explore.recorders import recorders
+from engram.usecases.explore.recorders import find_recorders
 from engram.usecases.index.index_query import consult
 from engram.usecases.opening import scopes
 
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
     from engram.adapters.index.catalog import Catalog, Hit
     from engram.usecases.store.store import Store
 
-SPANS = 48  # of the growth
+SPANS = 48  # points of the growth
 WEEKS = 12
 UNUSED_DAYS = 30
 MOST_NAMED = 5
 MOST_SHARES = 8
 MOST_TIMED = 1000  # queries
 _DAY = 86_400.0
-# A person by name, an agent by its own, whoever it works for.
-_WHO = (
+# Persons by their names, agents by theirs, whoever they work for.
+_RECORDER = (
     "CASE WHEN agent IN ('', 'human') AND author != '' THEN author"
     " ELSE coalesce(nullif(agent, ''), 'unknown') END"
 )
@@ -46,16 +46,16 @@ def insight(store: Store) -> Insight:
     """Compute the statistics of a store, in bounded time. Raises StoreError."""
     with store.lock:
         now = store.clock.now().timestamp()
-        record = LiveSums(store.session_state)
-        shown = json.dumps(record.shown())
-        return consult(store, lambda generation: _insight(store, generation.catalog, record, shown, now))
+        log = LiveSums(store.session_state)
+        shown = json.dumps(log.shown())
+        return consult(store, lambda generation: _compute(store, generation.catalog, log, shown, now))
 
 
-def _insight(store: Store, catalog: Catalog, record: LiveSums, shown: str, now: float) -> Insight:
-    exact = {int(value): count for value, count in catalog.count_by("confidence").items()}
+def _compute(store: Store, catalog: Catalog, log: LiveSums, shown: str, now: float) -> Insight:
+    by_confidence = {int(value): count for value, count in catalog.count_by("confidence").items()}
     states = dict.fromkeys(STATES, 0)
     tenths = [0] * 10
-    for thousandths, count in exact.items():
+    for thousandths, count in by_confidence.items():
         states[state(thousandths)] += count
         tenths[max(0, min(9, thousandths // 100))] += count
     unused = "status = ? AND validation_count = 0 AND created_at < ? AND id NOT IN (SELECT value FROM json_each(?))"
@@ -63,24 +63,24 @@ def _insight(store: Store, catalog: Catalog, record: LiveSums, shown: str, now: 
     useful = catalog.select(
         "validation_count > 0", (), f"ORDER BY validation_count DESC, confidence DESC, id LIMIT {MOST_NAMED}"
     )
-    forgotten = catalog.select(unused, values, f"ORDER BY created_at, id LIMIT {MOST_NAMED}")
-    total_unanswered, unanswered = record.unanswered(MOST_NAMED)
-    times_ms = record.took_ms(MOST_TIMED)
+    oldest_unused = catalog.select(unused, values, f"ORDER BY created_at, id LIMIT {MOST_NAMED}")
+    total_unanswered, unanswered = log.unanswered(MOST_NAMED)
+    total = sum(by_confidence.values())
     return Insight(
-        total=sum(exact.values()),
+        total=total,
         active=catalog.count("status = ?", (ACTIVE,)),
         growth=_growth(catalog, now),
         confidence=tuple(tenths),
         states=tuple(Share(name, count) for name, count in states.items()),
-        weeks=_weeks(record, now),
+        weeks=_weeks(log, now),
         useful=tuple(map(_entry, useful)),
-        unused=tuple(map(_entry, forgotten)),
+        unused=tuple(map(_entry, oldest_unused)),
         unused_total=catalog.count(unused, values),
-        unanswered=tuple(Asked(*one) for one in unanswered),
+        unanswered=tuple(Asked(*query) for query in unanswered),
         unanswered_total=total_unanswered,
-        latency=_latency(times_ms),
+        latency=_latency(log.took_ms(MOST_TIMED)),
         categories=_shares(catalog.count_by("category")),
-        scopes=_scopes(store, sum(exact.values())),
+        scopes=_scopes(store, total),
         agents=_shares(_count_recorders(store, catalog)),
     )
 
@@ -96,23 +96,23 @@ def _growth(catalog: Catalog, now: float) -> Growth:
         return Growth()
     start = min(first[0].created_at, now - 1)
     span = (now - start) / SPANS
-    found = catalog.count_by(
+    counts = catalog.count_by(
         f"min({SPANS - 1}, max(0, CAST((created_at - {start!r}) / {span!r} AS INTEGER)))"
     )
-    totals, sofar = [], 0
+    totals, running_total = [], 0
     for number in range(SPANS):
-        sofar += found.get(number, 0)  # type: ignore[call-overload]
-        totals.append(sofar)
+        running_total += counts.get(number, 0)  # type: ignore[call-overload]
+        totals.append(running_total)
     new = catalog.count("created_at >= ?", (now - 30 * _DAY,))
     return Growth(start, now, tuple(totals), new)
 
 
-def _weeks(record: LiveSums, now: float) -> tuple[Week, ...]:
-    """The last weeks, oldest first; the last one ends now."""
+def _weeks(log: LiveSums, now: float) -> tuple[Week, ...]:
+    """Return the last weeks, oldest first; the last one ends now."""
     start = now - WEEKS * 7 * _DAY
-    found = record.judgements(start, 7 * _DAY)
-    weeks = [Week(start + number * 7 * _DAY, *found.get(number, ())) for number in range(WEEKS)]
-    late = found.get(WEEKS)  # recorded at this very moment
+    counts = log.judgements(start, 7 * _DAY)
+    weeks = [Week(start + number * 7 * _DAY, *counts.get(number, ())) for number in range(WEEKS)]
+    late = counts.get(WEEKS)  # recorded at this very moment
     if late:
         last = weeks[-1]
         weeks[-1] = Week(last.start, *(one + other for one, other in zip(last[1:], late, strict=True)))
@@ -124,7 +124,7 @@ def _latency(times_ms: list[float]) -> Latency:
         return Latency()
     counts = [0] * (len(LATENCY_BOUNDS_MS) + 1)
     for value in times_ms:
-        counts[next((at for at, bound in enumerate(LATENCY_BOUNDS_MS) if value <= bound), -1)] += 1
+        counts[next((index for index, bound in enumerate(LATENCY_BOUNDS_MS) if value <= bound), -1)] += 1
     p50, p95, p99 = (
         round(times_ms[min(len(times_ms) - 1, int(len(times_ms) * share))], 3) for share in (0.5, 0.95, 0.99)
     )
@@ -137,10 +137,10 @@ def _shares(counts: dict[str, int]) -> tuple[Share, ...]:
 
 
 def _count_recorders(store: Store, catalog: Catalog) -> dict[str, int]:
-    """Count the entries of each person and agent, the most first."""
-    counts = Counter(catalog.count_by(_WHO))
-    for nobody, names in recorders(store, catalog).items():
-        counts.subtract({nobody: len(names)})
+    """Count the entries of each person and agent, highest first."""
+    counts = Counter(catalog.count_by(_RECORDER))
+    for label, names in find_recorders(store, catalog).items():
+        counts.subtract({label: len(names)})
         counts.update(names.values())
     return {name: number for name, number in counts.most_common() if number}
 

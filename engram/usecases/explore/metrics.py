@@ -1,4 +1,4 @@
-"""Metrics of a store: from its activity log, its index and its write journal."""
+"""Metrics of a store, from its activity log, its index and its write journal."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from engram.usecases.store.store import Store
 
 BOUNDS_MS = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0, 2000.0, 5000.0)
-_WAYS = {
+_NAMES = {
     "record": "engram.recorded.total",
     "query": "engram.recalled.total",
     "feedback": "engram.feedback.total",
 }
-_WHAT = {
+_DESCRIPTIONS = {
     "engram.recorded.total": "Entries recorded, by front end",
     "engram.recalled.total": "Queries answered, by front end",
     "engram.feedback.total": "Calls of feedback, by front end",
@@ -27,7 +27,7 @@ _SYNCED = {"push": "pushed", "pull": "pulled", "errors": "errors"}
 
 
 def metrics(store: Store) -> list[Metric]:
-    """Return all metrics, the gauges last. Raises StoreError if another process holds the log too long."""
+    """Return all metrics, the gauges last. Raises StoreError if another process locks the log too long."""
     with store.lock:
         live = store.session_state.live
         return [*_counters(live), _latency(live), *_syncs(live.details("sync")), *_gauges(store)]
@@ -36,20 +36,22 @@ def metrics(store: Store) -> list[Metric]:
 def _counters(live: LiveTable) -> list[Metric]:
     totals = live.totals()
     found = []
-    for action, name in _WAYS.items():
-        ways = _sum_by_way({via: count for what, via, count, _, _ in totals if what == action})
-        found += [Metric(name, COUNTER, _WHAT[name], count, (("via", way),)) for way, count in ways.items()]
+    for action, name in _NAMES.items():
+        counts = _sum_by_front_end({via: count for other, via, count, _, _ in totals if other == action})
+        found += [
+            Metric(name, COUNTER, _DESCRIPTIONS[name], count, (("via", front_end),))
+            for front_end, count in counts.items()
+        ]
     imported = live.details("import").get("imported", 0)
     if imported:
-        name = _WAYS["record"]
-        found.insert(0, Metric(name, COUNTER, _WHAT[name], imported, (("via", "import"),)))
-    found += _plain(totals, live.withheld())
-    return found
+        name = _NAMES["record"]
+        found.insert(0, Metric(name, COUNTER, _DESCRIPTIONS[name], imported, (("via", "import"),)))
+    return found + _count_shown(totals, live.withheld())
 
 
-def _plain(totals: list[tuple[str, str, int, int, int]], withheld: Mapping[str, int]) -> list[Metric]:
+def _count_shown(totals: list[tuple[str, str, int, int, int]], withheld: Mapping[str, int]) -> list[Metric]:
     shown = [(lore, tokens) for action, _, _, lore, tokens in totals if action in ("query", "get", "brief")]
-    lore, tokens = sum(one[0] for one in shown), sum(one[1] for one in shown)
+    lore, tokens = sum(number for number, _ in shown), sum(number for _, number in shown)
     captured = sum(count for action, _, count, _, _ in totals if action == "capture")
     return [
         Metric("engram.shown.total", COUNTER, "Entries shown to an agent or a person", lore),
@@ -62,12 +64,12 @@ def _plain(totals: list[tuple[str, str, int, int, int]], withheld: Mapping[str, 
     ]  # fmt: skip
 
 
-def _sum_by_way(ways: Mapping[str, int]) -> dict[str, int]:
-    """Sum counts by front end; the events of hooks count as one."""
+def _sum_by_front_end(counts: Mapping[str, int]) -> dict[str, int]:
+    """Sum counts by front end; all events of hooks are one front end."""
     found: dict[str, int] = {}
-    for via, count in ways.items():
-        way = via.partition(" ")[0] or "unknown"
-        found[way] = found.get(way, 0) + count
+    for via, count in counts.items():
+        front_end = via.partition(" ")[0] or "unknown"
+        found[front_end] = found.get(front_end, 0) + count
     return found
 
 
@@ -85,13 +87,13 @@ def _latency(live: LiveTable) -> Metric:
 
 
 def _syncs(sums: Mapping[str, int]) -> list[Metric]:
-    what = {
+    descriptions = {
         "push": "Syncs that pushed entries",
         "pull": "Syncs that pulled entries",
         "errors": "Syncs that failed",
     }
     return [
-        Metric(f"engram.sync.{name}.total", COUNTER, what[name], sums.get(f"times.{key}", 0))
+        Metric(f"engram.sync.{name}.total", COUNTER, descriptions[name], sums.get(f"times.{key}", 0))
         for name, key in _SYNCED.items()
     ]
 

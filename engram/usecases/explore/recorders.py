@@ -1,4 +1,4 @@
-"""The people who recorded entries that have no author, as the history of the store names them."""
+"""The people who recorded entries without an author, from the history of the store."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ if TYPE_CHECKING:
     from engram.usecases.store.store import Store
 
 HUMAN, UNKNOWN = "human", "unknown"
-# Those of an agent, and those without any.
+# Conditions for the entries without an author: those of a person, and those of an unknown agent.
 _NAMELESS = {
     HUMAN: "agent = 'human' AND coalesce(author, '') = ''",
     UNKNOWN: "coalesce(agent, '') = '' AND coalesce(author, '') = ''",
 }
 
 
-def recorders(store: Store, catalog: Catalog) -> dict[str, dict[str, str]]:
-    """Return by id who recorded the entries without an author: those of a `human`, and those of an unknown agent.
+def find_recorders(store: Store, catalog: Catalog) -> dict[str, dict[str, str]]:
+    """Return the names of those who recorded entries without an author, by id, as far as the history has them.
 
-    As far as the history knows.
+    Entries of HUMAN and those of an UNKNOWN agent are apart.
     """
     found = {}
-    for who, condition in _NAMELESS.items():
+    for label, condition in _NAMELESS.items():
         ids, _ = catalog.select_packed(("author",), condition, (), "ORDER BY id")
         names = authors_of(store, ids) if ids else {}
-        found[who] = {one: names[one] for one in ids if names[one]}
+        found[label] = {lore_id: names[lore_id] for lore_id in ids if names[lore_id]}
     return found

@@ -6,10 +6,10 @@ import os
 from contextlib import closing, contextmanager
 
 from engram.adapters.index.views import CATALOG
-from engram.adapters.index.views import VIEWS as OF_CATALOG
+from engram.adapters.index.views import VIEWS as CATALOG_VIEWS
 from engram.adapters.sql.guarded import Guarded
 from engram.adapters.state.views import HISTORY, JUDGED, STATE
-from engram.adapters.state.views import VIEWS as OF_STATE
+from engram.adapters.state.views import VIEWS as STATE_VIEWS
 from engram.domain.entry.lore import PENDING
 from engram.domain.explore import sql_text
 from engram.domain.explore.tables import Limits, Table, View
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from engram.adapters.sql.guarded import Parameters
     from engram.usecases.store.store import Store
 
-VIEWS: Sequence[View] = (*OF_CATALOG, *OF_STATE)
-# What prompts written for other memories call the tables.
+VIEWS: Sequence[View] = (*CATALOG_VIEWS, *STATE_VIEWS)
+# The names of tables in prompts written for other memories.
 OTHER_NAMES = {
     "memory": "lore",
     "entity": "entities",
@@ -74,34 +74,32 @@ def _open(store: Store, sql: str, *, waiting: bool) -> Guarded:
         *(view._replace(name=name) for name in others for view in VIEWS if view.name == others[name]),
     ]
     with store.lock:
-        path, kept_back = consult(
-            store, lambda found: (found.catalog.path, [] if waiting else _waiting(store, found.catalog))
+        path, hidden = consult(
+            store, lambda found: (found.catalog.path, [] if waiting else _hidden_ids(store, found.catalog))
         )
         databases = {
             CATALOG: path,
-            STATE: _record(store) if "retrievals" in words else "",
-            HISTORY: _history(store) if "history" in words else "",
-            JUDGED: _judgements(store) if "judgements" in words else "",
+            STATE: _prepare_log(store) if "retrievals" in words else "",
+            HISTORY: _prepare_history(store) if "history" in words else "",
+            JUDGED: _prepare_judgements(store) if "judgements" in words else "",
         }
-        return Guarded(databases, views, kept_back)
+        return Guarded(databases, views, hidden)
 
 
-def _waiting(store: Store, catalog: Catalog) -> list[str]:
+def _hidden_ids(store: Store, catalog: Catalog) -> list[str]:
     """Return the ids of entries shown to people only."""
-    names = list(quarantine.quarantined_texts(store))
-    quarantined_hits = [
-        hit for start in range(0, len(names), 500) for hit in _of_ids(catalog, names[start : start + 500])
-    ]
-    let_in = {hit.id for hit in quarantine.without_quarantined(store, quarantined_hits)}
+    ids = list(quarantine.quarantined_texts(store))
+    hits = [hit for start in range(0, len(ids), 500) for hit in _select(catalog, ids[start : start + 500])]
+    released = {hit.id for hit in quarantine.without_quarantined(store, hits)}
     pending = catalog.select("status = ?", (PENDING,))
-    return [hit.id for hit in pending] + [hit.id for hit in quarantined_hits if hit.id not in let_in]
+    return [hit.id for hit in pending] + [hit.id for hit in hits if hit.id not in released]
 
 
-def _of_ids(catalog: Catalog, ids: Sequence[str]) -> Sequence[Hit]:
+def _select(catalog: Catalog, ids: Sequence[str]) -> Sequence[Hit]:
     return catalog.select(f"id IN ({','.join('?' * len(ids))})", ids)
 
 
-def _record(store: Store) -> str:
+def _prepare_log(store: Store) -> str:
     """Return the file of the activity log, with all pending writes; "" if there is none."""
     state = store.session_state
     state.live.flush()
@@ -109,13 +107,13 @@ def _record(store: Store) -> str:
     return state.path if state.is_on_disk else ""
 
 
-def _judgements(store: Store) -> str:
-    """Return the file of all judgements, as they are now; "" where nothing was ever judged. Raises StoreError, GitError."""
+def _prepare_judgements(store: Store) -> str:
+    """Return the updated file of all judgements; "" if there are none. Raises StoreError, GitError."""
     home = store.original or store
     return home.judgements.file if judgements.refresh(home) else ""
 
 
-def _history(store: Store) -> str:
+def _prepare_history(store: Store) -> str:
     """Return the updated file of the history table; "" outside git."""
     if store.places.repository is None:
         return ""
