@@ -1,4 +1,4 @@
-"""Documents of any text, as properties of splitting try them."""
+"""Random documents for the property tests of splitting."""
 
 from __future__ import annotations
 
@@ -31,5 +31,5 @@ LIMITS = st.one_of(st.integers(40, 300), st.integers(300, 4000))
 
 
 def told(text: str) -> str:
-    """All of a text but its blank space."""
+    """Return a text without blank space."""
     return "".join(text.split())

@@ -1,4 +1,4 @@
-"""What imports are tried on: an example of each kind of memory, and a row of another tool."""
+"""Input for tests of imports: an example of each kind of memory, and a row of another tool."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PLACES = {
 
 
 def row(value: object) -> dict[str, object]:
-    """The fields that are read of one row."""
+    """Return the fields read from one row."""
     _, rows, problems = read_rows(json.dumps([value]).encode(), "a.json")
     assert not problems
     return rows[0].fields

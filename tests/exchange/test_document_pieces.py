@@ -1,4 +1,4 @@
-"""Pieces of a long text tile it exactly and hold it verbatim."""
+"""Pieces of a long text tile it exactly and contain it verbatim."""
 
 from __future__ import annotations
 

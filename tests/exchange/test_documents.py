@@ -1,4 +1,4 @@
-"""Splitting documents: what stays whole, where long ones are cut, what each part is called."""
+"""Splitting documents: short ones stay whole, long ones are cut at the right places, parts have titles."""
 
 from __future__ import annotations
 

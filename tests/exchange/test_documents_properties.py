@@ -1,4 +1,4 @@
-"""Splitting documents, for any text: nothing is lost, everything fits, every part can be named."""
+"""Splitting documents, for any text: nothing is lost, everything fits, every part has a title."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a store has already of what is imported: the same in other words, or an earlier version of a section."""
+"""Imports of texts that a store already has in other words, or in an earlier version of a section."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fields of what others export: under other names, one level deeper, in other forms, or left out and told."""
+"""Fields in exports of other tools: under other names, one level deeper, in other formats, or reported as unusable."""
 
 from __future__ import annotations
 

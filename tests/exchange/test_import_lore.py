@@ -1,4 +1,4 @@
-"""Import and export: markdown, JSON, JSON Lines, Engram's own round trip; twice is once, and nothing is lost in silence."""
+"""Import and export: markdown, JSON, JSON Lines, round trips. Importing again changes nothing, and nothing is lost silently."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def notes(tmp_path: Path) -> Path:
-    """A folder of markdown as people keep it."""
+    """Make a typical folder of markdown."""
     folder = tmp_path / "notes"
     for path, text in {
         "short.md": "# Retry\n\nRetry twice, then give up.",
@@ -234,7 +234,7 @@ def test_a_row_without_a_title_keeps_its_text_unchanged(store: Engram, tmp_path:
 
 
 def grown(root: Path) -> Engram:
-    """A store whose lore has a past: judgements, times, relations, a pin, a custom category, several statuses."""
+    """Make a store whose lore has a past: judgements, times, relations, a pin, a custom category, several statuses."""
     clock = SetClock()
     store = opened(root, clock=clock, settings='[store.categories]\nRECIPE = "procedural"\n')
     first = store.record(

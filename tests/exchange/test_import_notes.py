@@ -1,4 +1,4 @@
-"""Importing what agents and other memory tools keep: told by itself, with where it is from, once, without secrets."""
+"""Importing memories of agents and other tools: the kind is detected, the origin noted, nothing imported twice, no secrets."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_every_kind_of_memory_has_an_example_here() -> None:
 
 @pytest.fixture(scope="module")
 def everything(tmp_path_factory: pytest.TempPathFactory) -> tuple[Engram, dict[str, Imported]]:
-    """One store with all of them."""
+    """Make one store with all of them."""
     store = opened(tmp_path_factory.mktemp("memories") / "store")
     return store, {kind: imported(store, path) for kind, path in PLACES.items()}
 

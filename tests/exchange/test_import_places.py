@@ -1,4 +1,4 @@
-"""Where memories are, and of which kind those at a path are."""
+"""Finding memories, and detecting the kind of those at a path."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON in and out: what Engram writes it reads back; what others write becomes lore fields or a problem."""
+"""JSON import and export: Engram reads its own export back; rows of other tools become fields of entries or problems."""
 
 from __future__ import annotations
 

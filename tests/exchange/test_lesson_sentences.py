@@ -1,4 +1,4 @@
-"""Sentences that state a lesson: by a label or by how they are built; plans, questions and remarks state none."""
+"""Sentences that state a lesson, by a label or by their structure; plans, questions and remarks state none."""
 
 from __future__ import annotations
 

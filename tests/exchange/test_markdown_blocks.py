@@ -1,4 +1,4 @@
-"""Blocks of markdown, for any text: they hold all but blank space, and no line of code becomes a title."""
+"""Blocks of markdown, for any text: they contain everything but blank space, and no line of code becomes a title."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Notes of other tools are read whatever they hold."""
+"""Notes of other tools are read whatever they contain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of other memory tools: all that they say is in the entry, in a field or as a property, and what is none is named."""
+"""Rows of other memory tools: every value becomes a field or a property of the entry, or is reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keys that no field takes stay in the entry and are named."""
+"""Unmapped keys stay in the entry and are reported."""
 
 from __future__ import annotations
 

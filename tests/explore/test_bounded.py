@@ -1,4 +1,4 @@
-"""SQL ends in time, whatever it calls and however much it asks for. Real SQLite, CPU time."""
+"""SQL ends in time, whatever functions it calls with whatever arguments. Real SQLite, CPU time."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ HALF = Limits(seconds=0.5)
 
 @pytest.fixture(scope="module")
 def engram(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engram]:
-    """A store with three entries and a retrieval."""
+    """Make a store with three entries and a retrieval."""
     with opened(plain(tmp_path_factory.mktemp("sql") / "store")) as engram:
         for text in (QUEUE, TIDES, COLOUR):
             engram.record(text, category="fact")
@@ -135,7 +135,7 @@ def test_the_deadline_is_checked_without_a_loop_too(engram: Engram, call: str) -
 
 
 def test_the_number_of_steps_is_limited_without_a_loop_too(engram: Engram) -> None:
-    """Between two loops SQLite looks at no clock."""
+    """SQLite checks the deadline only in loops."""
     made = "(SELECT replace(hex(zeroblob(24000)), '0', 'a') AS a, replace(hex(zeroblob(12000)), '0', 'a') || 'b' AS b LIMIT 1)"
     calls = ", ".join(["+".join(["instr(a || random(), b)"] * 8)] * 90)
     began = time.process_time()

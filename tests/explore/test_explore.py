@@ -1,4 +1,4 @@
-"""Finding one's way in a memory: levels, groups, joined lists; from Python, the command line and the official MCP client."""
+"""Exploring a memory: levels, groups, fused lists; from Python, the command line and the official MCP client."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs/mcp.md"
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store that the tests below only read."""
+    """Make a store that the tests below only read."""
     root = plain(tmp_path_factory.mktemp("explore") / "store")
     with opened(root) as engram:
         queue = engram.record(QUEUE, category="pattern", tags=["queue", "ops"], files=["src/queue.py"])
@@ -43,7 +43,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def cells(table: Any, *columns: str) -> list[tuple[Any, ...]]:
-    """These columns of a table."""
+    """Return these columns of a table."""
     places = [table.columns.index(column) for column in columns]
     return [tuple(row[place] for place in places) for row in table.rows]
 

@@ -1,4 +1,4 @@
-"""Insight: what the catalog and the activity log add up to, and the charts of it."""
+"""Insight: statistics of the catalog and the activity log, and their charts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Charts of findings fit a small terminal."""
+"""Charts fit a small terminal."""
 
 from __future__ import annotations
 

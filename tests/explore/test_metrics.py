@@ -1,4 +1,4 @@
-"""Metrics of a store: what they count, as Prometheus reads them."""
+"""Metrics of a store: their counts, and their text for Prometheus."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SQL of strangers: it reads the documented views and nothing else, writes nothing, and ends soon. Real SQLite, real files."""
+"""Untrusted SQL reads the documented views and nothing else, writes nothing, and ends soon. Real SQLite, real files."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ HIDDEN = "hiddeninthestate"
 
 @pytest.fixture(scope="module")
 def engram(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engram]:
-    """A store with what each view shows, with entries that wait, and with what no view shows."""
+    """Make a store with rows for each view, with pending and quarantined entries, and with data that no view shows."""
     with opened(dedicated(tmp_path_factory.mktemp("sql") / "store")) as engram:
         first = engram.record(
             QUEUE, category="fact", tags=["queue", "ops"], files=["a.py", 'b\\n "c".py'], entities="Kafka"
@@ -56,7 +56,7 @@ def engram(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engram]:
 
 
 def on_disk(engram: Engram) -> dict[str, str]:
-    """Digests of all files but those in which SQLite notes who reads."""
+    """Return digests of all files except those in which SQLite records readers."""
     found = {}
     for folder, _, names in os.walk(engram.path):
         for name in names:

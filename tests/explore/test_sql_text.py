@@ -1,4 +1,4 @@
-"""SQL whose clauses and columns would copy each other without end is refused by a look at its text."""
+"""SQL whose clauses and columns would copy each other endlessly is refused by its text."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FLAT = "SELECT count(*) FROM lore a, lore b WHERE " + " AND ".join(
 
 
 def copies(levels: int, *, names: str = "a{}", of: str = "") -> str:
-    """A statement whose expressions mention the one before twice, each."""
+    """Return a statement each of whose expressions refers to the one before twice."""
     parts = [f"{names.format(0)} AS (SELECT 1 AS i)"]
     parts += [
         f"{names.format(n)}{of} AS (SELECT 1 AS i FROM {names.format(n - 1)} x, {names.format(n - 1)} y)"
@@ -49,7 +49,7 @@ def test_expressions_that_copy_each_other_never_reach_sqlite(sql: str) -> None:
 
 
 def grown(levels: int, width: int, *, form: str = "FROM ({})") -> str:
-    """A statement each of whose SELECTs adds a column of the one within so many times."""
+    """Return a statement each of whose SELECTs adds up a column of the inner one this many times."""
     found = "SELECT length AS a FROM lore"
     for _ in range(levels):
         found = f"SELECT {'+'.join('a' * width)} AS a {form.format(found)}"

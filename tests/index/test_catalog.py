@@ -1,4 +1,4 @@
-"""The catalog returns what was stored, and notices what others changed in its file.
+"""The catalog returns stored entries, and detects changes by others in its file.
 
 Mutants that make no difference: a catalog or an index that is closed when nothing refers to it any more instead of
 before; how long a lock of SQLite is waited for, and how much of CURRENT is read, give or take a little; the number of the
@@ -148,7 +148,7 @@ def test_only_a_catalog_in_use_is_synced_to_disk(tmp_path: Path) -> None:
 
 
 def full() -> Entry:
-    """An entry of which every field says something."""
+    """Return an entry with a value in every field."""
     some = entry(4, "a")
     assert some.lore is not None
     lore = some.lore._replace(
@@ -272,7 +272,7 @@ def test_metadata_of_the_index_are_stored_and_replaced(catalog: Catalog) -> None
 
 
 def twins() -> list[Entry]:
-    """Two files that claim one id, and a third with its own."""
+    """Two files with the same id, and a third with its own."""
     one, other = entry(1, "a"), entry(2, "a", "b")
     assert one.lore is not None
     assert other.lore is not None

@@ -1,9 +1,9 @@
-"""Each file of an index is damaged in every way: no answer is ever wrong, and `doctor` repairs what no query notices.
+"""Every file of an index is damaged in every way: no answer is ever wrong, and `doctor` repairs damage that no query notices.
 
-What SQLite, tantivy and the system raise tells damage from a full disk and from bugs.
+The exceptions of SQLite, tantivy and the system distinguish damage from a full disk and from bugs.
 
 Damage that could kill a process (a mapped file cut short, a corrupted posting list) is done in a process of
-its own, which tells step by step what it does.
+its own, which reports each step.
 """
 
 from __future__ import annotations
@@ -240,7 +240,7 @@ def say(**values: Any) -> None:
 
 
 def good_or_scanned(engram: Engram, expected: list[object]) -> str:
-    """Ask; "" where every answer is right or a noted scan, else what is wrong."""
+    """Run queries; return "" if every answer is right or a reported scan, else the problem."""
     for number, (text, options) in enumerate(QUERIES):
         answer = engram.query(text, keep=False, **options)
         if answer.strategy == "scan":
@@ -254,7 +254,7 @@ def good_or_scanned(engram: Engram, expected: list[object]) -> str:
 
 
 def child(root: str, name: str, while_open: str, flips: str) -> None:
-    """Damage one file of the index in every way and report what the store makes of it."""
+    """Damage one file of the index in every way and report how the store copes."""
     clock = SteadyClock()
     engram = opened(Path(root), clock)
     engram.refresh()
@@ -282,7 +282,7 @@ def attempt(
     expected: list[object],
     clock: SteadyClock,
 ) -> None:
-    """Damage the file, ask three times, let `doctor` mend, ask again."""
+    """Damage the file, query three times, let `doctor` repair it, query again."""
     shutil.rmtree(index_of(root))
     shutil.copytree(saved, index_of(root))
     say(step=f"{way.__name__} {name} ({while_open})")
@@ -347,7 +347,7 @@ def forking() -> Iterator[subprocess.Popen[bytes]]:
 
 
 def forked(process: subprocess.Popen[bytes], *arguments: str) -> tuple[list[dict[str, Any]], int]:
-    """What `child` said in a process of its own, and how that ended."""
+    """Run `child` in its own process; return its output and exit status."""
     assert process.stdin is not None
     assert process.stdout is not None
     process.stdin.write(json.dumps(arguments).encode() + b"\n")

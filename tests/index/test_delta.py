@@ -1,4 +1,4 @@
-"""Texts that wait beside the word index: found like those in it, with the same scores, and folded into it in the end.
+"""Texts that wait beside the word index are found like those in it, with the same scores, and are folded into it later.
 
 Mutants that make no difference: how many texts wait, give or take one; how far scores may be off, by half, or just as far;
 the row before the first and the mean length of no texts; a length that is rounded to itself either way; the format in which
@@ -67,7 +67,7 @@ def removed(generation: Generation, *rows: int) -> None:
 
 
 def made(folder: Path, added: Iterable[NewText] = (), *, most: int | None = None) -> Generation:
-    """A new index of these texts; `most` may wait."""
+    """Make a new index of these texts; `most` may wait."""
     with pytest.MonkeyPatch.context() as patch:
         if most is not None:
             patch.setattr(delta, "MOST", most)

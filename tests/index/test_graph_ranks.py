@@ -1,4 +1,4 @@
-"""The importance of nodes is stored with the graph it is of, and kept where it cannot be."""
+"""The importance of nodes is stored with its graph, and kept if it cannot be replaced."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A damaged index heals: the next query answers right, or by a scan that says so, and nothing crashes.
+"""A damaged index heals: the next answer is right, or a scan that says so, and nothing crashes.
 
 Mutants that make no difference: a tenth of a second more to wait for a lock; `uri` where SQLite takes any name for one.
 """
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def ask(engram: Engram) -> list[str]:
-    """What a query finds first, by content."""
+    """Return the content of the first result of a query."""
     return [hit.lore.content for hit in engram.query("idempotent queue consumer", k=1, keep=False).lore]
 
 
@@ -155,7 +155,7 @@ def test_damage_seen_by_one_process_does_not_discard_a_newer_index(tmp_path: Pat
 
 @pytest.fixture
 def open_folder() -> Iterator[Path]:
-    """A folder that every user may enter, unlike pytest's own."""
+    """Make a folder that every user may enter, unlike pytest's own."""
     with tempfile.TemporaryDirectory() as name:
         Path(name).chmod(0o755)
         yield Path(name)
@@ -165,7 +165,7 @@ def open_folder() -> Iterator[Path]:
 def test_without_permission_to_write_its_state_a_store_still_answers(
     open_folder: Path, read_only: str
 ) -> None:
-    """In a process that is not root, for root may write anywhere."""
+    """Runs in a process that is not root, since root may write anywhere."""
     root = open_folder / "store"
     filled(root, SteadyClock()).close()
     state = root / ".git" / "engram"
@@ -248,7 +248,7 @@ def index_in(folder: Path) -> Index:
 
 
 def built(index: Index, token: str, *said: NewText, folders: dict[str, int] | None = None) -> Generation:
-    """A new generation with these texts, which is the current one from now on."""
+    """Make a new generation with these texts the current one."""
     generation = index.create(token)
     writer = GenerationWriter(generation, bulk=True)
     writer.add(said, None, [1] * len(said))

@@ -1,4 +1,4 @@
-"""Pairs of texts near each other, as the definitions say: by the cosines of their vectors, and by the rare words they share.
+"""Pairs of texts near each other, as defined: by the cosines of their vectors, and by shared rare words.
 
 Mutants that make no difference: how many pairs are considered in all, and in one block; what stands for a cosine that does
 not count; a text with just as many near as count; leaving out words that join none sooner or later; a weight that is just

@@ -1,4 +1,4 @@
-"""The cosines of all rows with one query, without numpy: as defined, and which rows are the nearest.
+"""The cosines of all rows with one query, and the nearest rows, without numpy.
 
 Mutants that make no difference: how many vectors are looked at before there are enough rows.
 """

@@ -1,4 +1,4 @@
-"""What an index keeps of an entry to follow its links.
+"""The details of an entry in the index: its names, links and tokens.
 
 Mutants that make no difference: how many rows are asked for at once.
 """

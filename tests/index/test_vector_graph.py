@@ -1,4 +1,4 @@
-"""A graph over many vectors finds the rows that looking at all finds, whatever was added, deleted or damaged since.
+"""A graph over many vectors finds the same rows as comparing all, whatever was added, deleted or damaged since.
 
 What is enough was measured, so it makes no difference if a mutant takes one vector, sample, neighbour, hit or thread more; nor
 does reading a graph in larger parts or instead of mapping it, or `None` for 0.
@@ -43,7 +43,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def clustered(count: int, seed: int) -> np.ndarray:
-    """Unit vectors around 60 centres, as texts about 60 subjects have."""
+    """Make unit vectors around 60 centres, like texts about 60 subjects."""
     centres = np.random.default_rng(0).normal(size=(60, WIDTH))
     random = np.random.default_rng(seed)
     around = centres[random.integers(0, 60, count)] + 0.5 * random.normal(size=(count, WIDTH))
@@ -67,7 +67,7 @@ def with_graph(file: VectorFile, rows: int, slots: int, before: GraphFile | None
 
 
 def share_found(file: VectorFile, rows: int, slots: int, wanted: int = 10) -> float:
-    """The share of the nearest rows by looking at all that the graph finds, too."""
+    """Return the share of the nearest rows that the graph finds."""
     found = 0
     for query in clustered(40, 77):
         exact = file.cosines(query, rows, slots, exact=True).of(np.arange(rows))
@@ -296,7 +296,7 @@ def test_a_graph_cut_after_it_was_opened_is_no_longer_searched(tmp_path: Path) -
 
 @pytest.fixture
 def opened_graphs(monkeypatch: pytest.MonkeyPatch) -> list[GraphFile]:
-    """The graphs that were opened, or could not be."""
+    """Return the graphs that were opened, or failed to open."""
     found: list[GraphFile] = []
     graph = vector_graph.VectorGraph
 

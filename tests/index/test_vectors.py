@@ -1,4 +1,4 @@
-"""The vector file finds each row's best vector, and its checks notice every change.
+"""The vector file finds each row's best vector, and its checks detect every change.
 
 Mutants that make no difference: how many queries, vectors or groups of vectors are looked at at once or first, and whether
 all are looked at rather than few.
@@ -249,7 +249,7 @@ def test_files_that_are_too_short_are_an_error(tmp_path: Path) -> None:
 def test_vectors_are_synced_to_disk_before_they_are_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Zeros after a power cut would be vectors like any other: the sizes tell nothing."""
+    """Zeros after a power cut would look like any other vectors, of the right size."""
     file = VectorFile(str(tmp_path), WIDTH)
     synced: list[tuple[str, bytes]] = []
     fsync = os.fsync

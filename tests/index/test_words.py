@@ -1,4 +1,4 @@
-"""The word index: which texts the words of a query find.
+"""The word index: the texts that the words of a query find.
 
 Mutants that make no difference: from how many texts on common words are ignored, how long a word may be, how many a
 query may have and how many are remembered or tried, give or take one; a tenth more of a figure that was fitted; the memory
@@ -42,7 +42,7 @@ _RUSSIAN = json.loads((SETS / "russian.json").read_text("utf-8"))["docs"]["ru00"
 
 @pytest.fixture
 def words(tmp_path: Path) -> Words:
-    """Twelve texts: all say "queue", each a word of its own, one "parseHeader"."""
+    """Make an index of twelve texts: all have "queue", each a word of its own, one "parseHeader"."""
     index = Words(str(tmp_path / "words"), create=True)
     index.begin(bulk=False)
     for row in range(12):

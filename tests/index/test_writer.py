@@ -1,4 +1,4 @@
-"""Changing a generation: what counts after a commit, what does not after an abandoned change, and what is noticed.
+"""Changing a generation: committed changes take effect, abandoned ones do not, and damage is detected.
 
 Mutants that make no difference: the check numbers of vectors in an index that has none; a longer random mark; counting the
 texts that wait though none does; folding texts when they are added or only at the commit; forgetting what a new catalog does
@@ -54,7 +54,7 @@ def make(tmp_path: Path, *, dimensions: int = WIDTH) -> Generation:
 
 
 def fill(generation: Generation, *, bulk: bool = True) -> None:
-    """Three texts: one, two and one vectors."""
+    """Add three texts, with one, two and one vectors."""
     writer = GenerationWriter(generation, bulk=bulk)
     texts = [text(0, "retry the broker"), text(1, "cache the parser"), text(2, "lock the index")]
     writer.add(texts, units(4), [1, 2, 1], tokens=[b"one", b"two", b"three"])
@@ -81,7 +81,7 @@ def best(generation: Generation, axis: int) -> int:
 
 
 def state(generation: Generation) -> list[object]:
-    """All that a generation says of itself, and what is in its files."""
+    """Return the metadata of a generation and the contents of its files."""
     fields = ("next_row", "next_slot", "dead", "waiting", "head", "swept_ns", "rules", "folders")
     stored = Path(generation.folder, "vectors.i8").read_bytes()[: generation.next_slot * WIDTH]
     return [

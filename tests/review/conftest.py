@@ -1,4 +1,4 @@
-"""The store that tests of the review queue begin with."""
+"""The store for tests of the review queue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The review queue of a store, as tests look at it."""
+"""Helpers for tests of the review queue."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 
 def queue(store: Engram, *kinds: str) -> list[tuple[str, str]]:
-    """What waits, of these kinds or all: kind and title."""
+    """Return kind and title of the items of these kinds (none: all)."""
     return [(item.kind, item.title) for item in review(store.store, kinds=kinds).items]
 
 
 def only(store: Engram, kind: str) -> Item:
-    """The one item of a kind."""
+    """Return the only item of a kind."""
     found = review(store.store, kinds=[kind]).items
     assert len(found) == 1
     return found[0]

@@ -1,4 +1,4 @@
-"""What a text names of code and of packages."""
+"""Names of code and versions of packages in a text."""
 
 from __future__ import annotations
 

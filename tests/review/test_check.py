@@ -1,4 +1,4 @@
-"""`engram check`: what it finds in a checkout, that it leaves nothing behind, and that no text can forge an annotation."""
+"""`engram check` finds problems in a checkout, leaves nothing behind, and no text can forge an annotation."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def git(folder: Path, *words: str) -> str:
 
 
 def _make(folder: Path) -> None:
-    """A checkout of code with lore in it that nobody has opened: two entries, committed."""
+    """Make a checkout of code with two committed entries, not opened yet."""
     source = folder.parent / f"{folder.name}-source"
     source.mkdir()
     git(source, "init", "-q")

@@ -1,4 +1,4 @@
-"""Decisions with a text of one's own, by agent, and taken back where they changed no file."""
+"""Decisions with an edited text, by agent, and their reopening if they changed no file."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def store(tmp_path: Path) -> Engram:
 
 
 def pair(store: Engram) -> Item:
-    """Two entries that may be merged."""
+    """Make two entries that may be merged."""
     shown = [
         store.get(store.record(text, category="FACT", tags=[tag]).lore.id)
         for text, tag in ((QUEUE, "one"), (TIDES, "two"))

@@ -1,4 +1,4 @@
-"""What waits for a person: stale, unreadable, junk, duplicates, contradictions."""
+"""Items of the review queue: stale and unreadable entries, junk, duplicates, contradictions."""
 
 from __future__ import annotations
 

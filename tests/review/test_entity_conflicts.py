@@ -1,4 +1,4 @@
-"""Entities in which a merge left two versions of something wait in the review queue, and either version can stand."""
+"""Entities with two versions from a merge are in the review queue, and either version can be kept."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def item_of(store: Engram) -> Item:
 
 
 def write(clones: Clones, name: str, slug: str, text: str) -> None:
-    """A person writes an entity's file."""
+    """Write an entity's file as a person would."""
     clones.clock.advance(seconds=1)
     path = clones.root(name) / "lore" / "entities" / f"{slug}.md"
     path.parent.mkdir(exist_ok=True)
@@ -53,7 +53,7 @@ def write(clones: Clones, name: str, slug: str, text: str) -> None:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Engram:
-    """A store with an entity in which two versions of its name are."""
+    """Make a store with an entity that has two versions of its name."""
     store = opened(plain(tmp_path), clock=SetClock())
     store.link_entity("Queue", type="tool", aliases=["mq"], text="It is drained at six.")
     path = tmp_path / "lore" / "entities" / "queue.md"

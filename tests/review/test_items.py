@@ -1,4 +1,4 @@
-"""The order and the number of what waits: by worth times certainty, made when looked at, and counted alike everywhere."""
+"""Review items are ordered by worth times certainty, made when read, and counted the same everywhere."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def aged(store: Engram, clock: SetClock) -> None:
-    """Two entries that nobody used for 200 days, one of them important, and one that is pending."""
+    """Add two entries unused for 200 days, one of them important, and a pending one."""
     store.record(QUEUE, category="FACT")
     store.record(TIDES, category="FACT", importance=0.9)
     clock.advance(days=200)

@@ -1,4 +1,4 @@
-"""Versions of dependencies: read from every manifest and lock file, and nothing of one that is broken."""
+"""Versions of dependencies are read from every kind of manifest and lock file; broken ones are ignored."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ def world(tmp_path: Path) -> World:
 
 
 def authors(folder: Path) -> dict[str, str]:
-    """Who made the commit that added each entry, by its id."""
+    """Return the author of the commit that added each entry, by its id."""
     log = git(folder, "log", "--format=@%an", "--diff-filter=A", "--name-only", "HEAD").splitlines()
     found, name = {}, ""
     for line in log:

@@ -1,4 +1,4 @@
-"""The review queue: what waits is found with its reason, and each decision does what it says, once, undoably."""
+"""The review queue lists items with their reasons, and each decision has its effect, once, and can be undone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Entries whose code has changed come up with the exact difference, once confirmed not again until the next change."""
+"""Entries whose code changed are listed with the exact difference; once confirmed, not again until the next change."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ PYPROJECT = '[project]\nname = "x"\nrequires-python = ">={}"\ndependencies = ["h
 
 
 def code(root: Path, commits: Iterable[tuple[float, Mapping[str, str | None], str]]) -> Path:
-    """A repository at `root` with these commits: days after `START`, files (None: deleted), subject."""
+    """Make a repository at `root` with these commits: days after `START`, files (None: deleted), subject."""
     root.mkdir(parents=True, exist_ok=True)
     if not (root / ".git").exists():
         git(root, "init", "-q", "-b", "main")
@@ -48,7 +48,7 @@ def code(root: Path, commits: Iterable[tuple[float, Mapping[str, str | None], st
 
 
 def add(root: Path, commits: Iterable[tuple[float, Mapping[str, str | None], str]]) -> None:
-    """More commits upon the branch that is checked out; the work tree follows."""
+    """Add commits to the checked out branch; the work tree follows."""
     branch = git(root, "symbolic-ref", "HEAD")
     tip = git(root, "rev-parse", "--verify", "-q", "HEAD", check=False)
     parts = [_commit(branch, tip if not n else "", *one) for n, one in enumerate(commits)]
@@ -58,7 +58,7 @@ def add(root: Path, commits: Iterable[tuple[float, Mapping[str, str | None], str
 
 
 def day(after: float) -> datetime:
-    """A moment so many days after `START`."""
+    """Return the time this many days after `START`."""
     return START + timedelta(days=after)
 
 

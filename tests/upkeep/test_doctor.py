@@ -1,4 +1,4 @@
-"""What `engram doctor` names and mends."""
+"""Problems that `engram doctor` reports and repairs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What means harm stands in its frame in every way into an agent's context, and what waits is in none of them."""
+"""Harmful text stays in its frame on every way into an agent's context, and quarantined text is in none of them."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_the_command_fails_if_anything_leaks(tmp_path: Path, monkeypatch: pytest
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """A store with the corpus, in which what is foreign is held."""
+    """Make a store with the corpus that quarantines foreign entries."""
     root = plain(tmp_path / "store")
     ok("config", "trust.hold", "foreign", "--user", cwd=root)
     with opened(root, clock=Clock()) as engram:
@@ -111,7 +111,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def hidden() -> list[str]:
-    """The words that no agent may see."""
+    """Return the words that no agent may see."""
     rows = injection_test.corpus()
     return [
         injection_test.word(n)

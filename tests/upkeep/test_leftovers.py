@@ -1,4 +1,4 @@
-"""What killed processes left in the private folder goes after a day; what is in use, young or of a person stays."""
+"""Leftovers of killed processes in the private folder are removed after a day; used, recent and other files stay."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ FACTS = (
 
 
 def work(clones: Clones, chance: random.Random, known: list[str]) -> None:
-    """One agent does one thing in its clone."""
+    """Let an agent do one thing in its clone."""
     name = chance.choice(sorted(AGENTS))
     engram = clones[AGENTS[name]]
     clones.clock.advance(seconds=chance.choice((1, 40, 3000)))
@@ -79,7 +79,7 @@ def test_four_agents_on_two_clones_end_in_the_same_state(tmp_path: Path) -> None
 
 
 def _assert_same(a: Engram, b: Engram) -> None:
-    """Both clones tell their agents the same."""
+    """Check that both clones show their agents the same."""
     assert [one.lore for one in a.handoffs()] == [one.lore for one in b.handoffs()]
     assert [one[1:] for one in a.conversations(50)] == [one[1:] for one in b.conversations(50)]
     registered = [{one.profile for one in each.team() if one.registered} for each in (a, b)]
@@ -113,7 +113,7 @@ def test_a_handoff_taken_over_in_one_clone_is_not_offered_in_another(tmp_path: P
 
 
 def aged(root: Path) -> SetClock:
-    """A store with what a year leaves: summaries, a handoff that was taken and one that was not, archived lore."""
+    """Make a store as after a year: with summaries, a handoff taken over and one not, archived lore."""
     clock = SetClock(prepared.copy("aged", root, _age))
     clock._last = 50
     return clock

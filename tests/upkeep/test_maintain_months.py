@@ -1,4 +1,4 @@
-"""Two years of a store, month by month by a set clock: what fades, what stays, what is archived and what goes."""
+"""Two years of a store, month by month with a set clock: decay, retention, archiving and deletion."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ KINDS = ("unused", "helped", "helped once", "pinned", "procedure", "summary")
 
 
 class Month(NamedTuple):
-    """At the end of a month: which entries a query recalls, and the confidence of each that is there."""
+    """The state at the end of a month: the entries that a query recalls, and the confidence of each existing entry."""
 
     recalled: set[str]
     confidence: dict[str, float]
@@ -36,7 +36,7 @@ class Month(NamedTuple):
 
 @pytest.fixture
 def two_years(home: Path, tmp_path: Path) -> Iterator[tuple[Engram, dict[str, str], list[Month]]]:
-    """A store and its months; one entry is found helpful every quarter, one only in the tenth month."""
+    """Make a store and its months; one entry is found helpful every quarter, one only in the tenth month."""
     config = home / ".config/engram/config.toml"
     config.parent.mkdir(parents=True)
     config.write_text(SETTINGS, "utf-8")

@@ -1,4 +1,4 @@
-"""How a store stands, and what to do."""
+"""The status of a store, and what to do."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def auto(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Automatic syncs as they are outside tests: half a minute after the last change."""
+    """Enable automatic syncs as outside tests: half a minute after the last change."""
     monkeypatch.delenv("ENGRAM_SYNC_SECONDS")
 
 
 def lines(store: Store | Engram, word: str) -> list[str]:
-    """The part of `engram status` that begins with this word."""
+    """Return the part of `engram status` that begins with this word."""
     found = ok("status", cwd=store.path if isinstance(store, Engram) else store.places.root).out.splitlines()
     at = next(number for number, line in enumerate(found) if line.startswith(f"{word:<11}"))
     end = next(number for number, line in enumerate(found) if number > at and not line.startswith(" " * 11))

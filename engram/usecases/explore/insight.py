@@ -60,9 +60,8 @@ def _compute(store: Store, catalog: Catalog, log: LiveSums, shown: str, now: flo
         tenths[max(0, min(9, thousandths // 100))] += count
     unused = "status = ? AND validation_count = 0 AND created_at < ? AND id NOT IN (SELECT value FROM json_each(?))"
     values = (ACTIVE, now - UNUSED_DAYS * _DAY, shown)
-    useful = catalog.select(
-        "validation_count > 0", (), f"ORDER BY validation_count DESC, confidence DESC, id LIMIT {MOST_NAMED}"
-    )
+    order = f"ORDER BY validation_count DESC, confidence DESC, id LIMIT {MOST_NAMED}"
+    useful = catalog.select("validation_count > 0", (), order)
     oldest_unused = catalog.select(unused, values, f"ORDER BY created_at, id LIMIT {MOST_NAMED}")
     total_unanswered, unanswered = log.unanswered(MOST_NAMED)
     total = sum(by_confidence.values())

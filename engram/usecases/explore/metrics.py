@@ -76,14 +76,8 @@ def _sum_by_front_end(counts: Mapping[str, int]) -> dict[str, int]:
 def _latency(live: LiveTable) -> Metric:
     counts, total, count = live.latencies(BOUNDS_MS)
     buckets = (*zip(BOUNDS_MS, counts, strict=True), (float("inf"), count))
-    return Metric(
-        "engram.recall.latency_ms",
-        HISTOGRAM,
-        "Latency of queries in milliseconds",
-        round(total, 3),
-        (),
-        buckets,
-    )
+    what = "Latency of queries in milliseconds"
+    return Metric("engram.recall.latency_ms", HISTOGRAM, what, round(total, 3), (), buckets)
 
 
 def _syncs(sums: Mapping[str, int]) -> list[Metric]:

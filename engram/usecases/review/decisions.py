@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from engram.adapters.state.trust_tables import QuarantinedText
     from engram.domain.graph.entity import Entity
 
+    _Files = dict[str, tuple[str, LoreFile]]  # path and file of each entry, by id
+    _Entries = dict[str, Lore | None]  # the entries to write, by id; None: to forget
+
 SNOOZE_DAYS = 7.0
 _DAY = 86_400.0
 NOTHING: Mapping[str, Entity | None] = MappingProxyType({})
@@ -130,8 +133,8 @@ def reopen(store: Store, done: Decided) -> None:
             store.state.put_aside(done.item.id, done.item.mark, store.clock.now().timestamp())
 
 
-def _load_files(store: Store, item: Item) -> dict[str, tuple[str, LoreFile]]:
-    """Load the files of the item: id → path and file. Raises ConflictError if one now holds another entry."""
+def _load_files(store: Store, item: Item) -> _Files:
+    """Load the files of the item. Raises ConflictError if one now holds another entry."""
     found = {}
     for lore_id, path in zip(item.lore, item.paths, strict=False):
         file = entry_writer.load(store, path)
@@ -148,9 +151,7 @@ def _is_about_trust(item: Item, decision: str) -> bool:
     return item.kind == review.FOREIGN and decision == review.ACCEPT
 
 
-def _decide_trust(
-    store: Store, item: Item, decision: str, files: Mapping[str, tuple[str, LoreFile]]
-) -> Decided:
+def _decide_trust(store: Store, item: Item, decision: str, files: _Files) -> Decided:
     """Release an entry from quarantine, or accept claims about one, or set those aside for good."""
     quarantined: tuple[QuarantinedText, ...] = ()
     if decision == review.REJECT:
@@ -167,8 +168,8 @@ def _write(
     store: Store,
     item: Item,
     decision: str,
-    files: dict[str, tuple[str, LoreFile]],
-    wanted: dict[str, Lore | None],
+    files: _Files,
+    wanted: _Entries,
 ) -> None:
     changes = []
     for lore_id, lore in wanted.items():
@@ -190,9 +191,7 @@ def _write(
         judgements.confirm_own(store, [lore for lore in wanted.values() if lore is not None])
 
 
-def _confirm(
-    store: Store, item: Item, files: dict[str, tuple[str, LoreFile]], wanted: dict[str, Lore | None]
-) -> None:
+def _confirm(store: Store, item: Item, files: _Files, wanted: _Entries) -> None:
     """Note that an entry is still valid, and rewrite its file if it had expired or its text was edited."""
     ((lore_id, lore),) = wanted.items()
     assert lore is not None
@@ -212,7 +211,7 @@ def _confirm(
         store.deed = deed
 
 
-def _accept(store: Store, item: Item, files: dict[str, tuple[str, LoreFile]]) -> dict[str, Lore | None]:
+def _accept(store: Store, item: Item, files: _Files) -> _Entries:
     lore = files[item.lore[0]][1].lore if item.lore else None
     if lore is None:
         return {}
@@ -225,16 +224,16 @@ def _accept(store: Store, item: Item, files: dict[str, tuple[str, LoreFile]]) ->
     return {}
 
 
-def _reject(_store: Store, item: Item, _files: dict[str, tuple[str, LoreFile]]) -> dict[str, Lore | None]:
+def _reject(_store: Store, item: Item, _files: _Files) -> _Entries:
     """Forget the entry, or the newest of several."""
     return {item.lore[-1]: None}
 
 
-def _archive(_store: Store, item: Item, files: dict[str, tuple[str, LoreFile]]) -> dict[str, Lore | None]:
+def _archive(_store: Store, item: Item, files: _Files) -> _Entries:
     return {lore_id: files[lore_id][1].lore._replace(status=ARCHIVED) for lore_id in item.lore}
 
 
-def _supersede(_store: Store, item: Item, files: dict[str, tuple[str, LoreFile]]) -> dict[str, Lore | None]:
+def _supersede(_store: Store, item: Item, files: _Files) -> _Entries:
     """Let the newest supersede the others."""
     *older, newest = (files[lore_id][1].lore for lore_id in item.lore)
     links = [Relation("supersedes", lore.id) for lore in older]
@@ -243,7 +242,7 @@ def _supersede(_store: Store, item: Item, files: dict[str, tuple[str, LoreFile]]
     return {**superseded, newest.id: newest._replace(relations=relations)}
 
 
-def _merge(_store: Store, item: Item, files: dict[str, tuple[str, LoreFile]]) -> dict[str, Lore | None]:
+def _merge(_store: Store, item: Item, files: _Files) -> _Entries:
     """Fold the others into the oldest."""
     entries = [files[lore_id][1].lore for lore_id in item.lore]
     merged: Lore | None = entries[0]
@@ -257,21 +256,19 @@ def _merge(_store: Store, item: Item, files: dict[str, tuple[str, LoreFile]]) ->
     return {entries[0].id: merged, **{other.id: None for other in entries[1:]}}
 
 
-def _take(store: Store, item: Item, files: dict[str, tuple[str, LoreFile]]) -> dict[str, Lore | None]:
+def _take(store: Store, item: Item, files: _Files) -> _Entries:
     lore = files[item.lore[0]][1].lore
     other = take_version(lore, store.categories)
     return {lore.id: other and settle_conflicts(store, lore, other, OTHER)}
 
 
-def _choose(
-    store: Store, item: Item, files: dict[str, tuple[str, LoreFile]], *, mine: bool
-) -> dict[str, Lore | None]:
+def _choose(store: Store, item: Item, files: _Files, *, mine: bool) -> _Entries:
     """Keep one's own version of a conflict, or that of the others."""
     side = choose_side(store, files[item.lore[0]][1].lore, mine=mine)
     return (_accept if side == KEPT else _take)(store, item, files)
 
 
-def _join(store: Store, item: Item, files: dict[str, tuple[str, LoreFile]]) -> dict[str, Lore | None]:
+def _join(store: Store, item: Item, files: _Files) -> _Entries:
     lore = files[item.lore[0]][1].lore
     return {lore.id: settle_conflicts(store, lore, join_versions(lore), BOTH)}
 
@@ -279,10 +276,10 @@ def _join(store: Store, item: Item, files: dict[str, tuple[str, LoreFile]]) -> d
 def _settle_edited(
     store: Store,
     item: Item,
-    files: dict[str, tuple[str, LoreFile]],
-    wanted: dict[str, Lore | None],
-    edited: dict[str, Lore | None],
-) -> dict[str, Lore | None]:
+    files: _Files,
+    wanted: _Entries,
+    edited: _Entries,
+) -> _Entries:
     """Return the entry to write for a conflict whose text a person edited: the settlement names that text."""
     (lore_id,) = item.lore
     planned, after = wanted[lore_id], edited[lore_id]
@@ -294,7 +291,7 @@ def _settle_edited(
     }
 
 
-_RULES: dict[str, Callable[[Store, Item, dict[str, tuple[str, LoreFile]]], dict[str, Lore | None]]] = {
+_RULES: dict[str, Callable[[Store, Item, _Files], _Entries]] = {
     review.ACCEPT: _accept,
     review.REJECT: _reject,
     review.ARCHIVE: _archive,

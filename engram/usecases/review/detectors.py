@@ -267,9 +267,8 @@ def find_common_moments(store: Store, generation: Generation) -> list[Item]:
     if not common:
         return []
     items = []
-    for hit in generation.catalog.select(
-        "status = 'active' AND \"when\" != ''", (), "ORDER BY created_at DESC, id"
-    ):
+    condition = "status = 'active' AND \"when\" != ''"
+    for hit in generation.catalog.select(condition, (), "ORDER BY created_at DESC, id"):
         found = [common[line] for line in hit.when.split("\n") if line in common]
         if found:
             worst = max(found, key=lambda one: one.fitted / one.events)
@@ -285,9 +284,8 @@ def find_junk(store: Store, generation: Generation) -> list[Item]:
     """Find unconfirmed entries that look like junk."""
     condition = "status = 'active' AND pinned = 0 AND validation_count = 0 AND (length < ? OR length > ?)"
     items = []
-    for hit in generation.catalog.select(
-        condition, [_SHORT, _LONG], f"ORDER BY created_at DESC, id LIMIT {_MOST_LISTED}"
-    ):
+    order = f"ORDER BY created_at DESC, id LIMIT {_MOST_LISTED}"
+    for hit in generation.catalog.select(condition, [_SHORT, _LONG], order):
         lore = _load(store, hit)
         why = why_junk(lore.content, DOUBTFUL_LETTERS) if lore else ""
         if why:
@@ -333,7 +331,7 @@ def _find_claims(store: Store, generation: Generation) -> list[Item]:
 
 
 def find_duplicates(store: Store, generation: Generation) -> list[Item]:
-    """Find groups of entries that say the same, largest first."""
+    """Find groups of duplicate entries, largest first."""
     found = [pair for pair in pairs(store) if pair.kind != CONTRADICTION]
     grouped = sorted(groups(found), key=lambda group: (-len(group), group))
     hits = hits_of(generation, [lore_id for group in grouped for lore_id in group])

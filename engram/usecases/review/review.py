@@ -132,15 +132,15 @@ def _find_items(store: Store, kinds: Sequence[str], *, code: bool = True, first:
 
 def _with_authors(store: Store, found: Sequence[Item | PackedItem]) -> list[Item | PackedItem]:
     """Return the items with the author of the newest entry of each, as far as the history names one."""
-    missing = [one.lore[-1] for one in found if one.lore and not one.author]
+    missing = [item.lore[-1] for item in found if item.lore and not item.author]
     if not missing:
         return list(found)
     names = authors_of(store, missing)
     return [
-        one._replace(author=names[one.lore[-1]])
-        if one.lore and not one.author and names[one.lore[-1]]
-        else one
-        for one in found
+        item._replace(author=names[item.lore[-1]])
+        if item.lore and not item.author and names[item.lore[-1]]
+        else item
+        for item in found
     ]
 
 

@@ -61,9 +61,9 @@ def count_quarantined(store: Store) -> int:
 def accept(store: Store, names: Sequence[str], *, everything: bool = False) -> list[QuarantinedEntry]:
     """Release entries with their present text. Raises NotFoundError for one that is not in quarantine."""
     chosen = _select_entries(store, names, everything)
-    store.state.trust.release((one.lore.id, text_digest(searchable(one.lore))) for one in chosen)
-    for one in chosen:
-        credit.confirm(store, one.lore)
+    store.state.trust.release((entry.lore.id, text_digest(searchable(entry.lore))) for entry in chosen)
+    for entry in chosen:
+        credit.confirm(store, entry.lore)
     return chosen
 
 
@@ -73,10 +73,10 @@ def reject(
     """Archive or delete quarantined entries; the next sync does so for everyone. Raises as `accept`, and StoreError."""
     chosen = _select_entries(store, names, everything)
     if delete:
-        forget(store, [one.lore.id for one in chosen])
+        forget(store, [entry.lore.id for entry in chosen])
         return chosen
-    for one in chosen:
-        edit(store, one.lore.id, Edit(status="archived"))
+    for entry in chosen:
+        edit(store, entry.lore.id, Edit(status="archived"))
     return chosen
 
 

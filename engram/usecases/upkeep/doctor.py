@@ -100,25 +100,15 @@ def _check_excluded(store: Store) -> list[Finding]:
     """Find files here that are not sent, and files of the branch that are not written here."""
     from engram.usecases.store import excluded_files
 
-    not_sent = [
-        Finding(
-            "stays",
-            excluded_files.display_path(path),
-            f"it is not sent to others: it {why}",
-            "Mend or rename it; the next sync takes it.",
-        )
-        for path, why in sorted(excluded_files.stays(store).items())
-    ]
-    not_written = [
-        Finding(
-            "left out",
-            excluded_files.display_path(path),
-            f"it is in the branch and not written here: it {why}",
-            "Whoever added it can rename it; then it comes in.",
-        )
-        for path, why in sorted(excluded_files.read_left_out(store.places.state).items())
-    ]
-    return not_sent + not_written
+    display, found = excluded_files.display_path, list[Finding]()
+    for path, why in sorted(excluded_files.stays(store).items()):
+        message = f"it is not sent to others: it {why}"
+        found.append(Finding("stays", display(path), message, "Mend or rename it; the next sync takes it."))
+    for path, why in sorted(excluded_files.read_left_out(store.places.state).items()):
+        message = f"it is in the branch and not written here: it {why}"
+        hint = "Whoever added it can rename it; then it comes in."
+        found.append(Finding("left out", display(path), message, hint))
+    return found
 
 
 def _check_hooks(store: Store) -> list[Finding]:
@@ -134,13 +124,9 @@ def _check_hooks(store: Store) -> list[Finding]:
         hook = f"{event.via}, {event.agent}" if event.agent else event.via
         by_hook.setdefault(hook, []).append(event.query)
     hint = "`engram live` shows when; with ENGRAM_TRACEBACK=1 the hook itself says where."
+    message = "failed {} in the last day, the last by {}"
     return [
-        Finding(
-            HOOK,
-            hook,
-            f"failed {counted(len(errors), 'time')} in the last day, the last by {errors[0]}",
-            hint,
-        )
+        Finding(HOOK, hook, message.format(counted(len(errors), "time"), errors[0]), hint)
         for hook, errors in by_hook.items()
     ]
 
@@ -384,16 +370,8 @@ def _check_leftovers(store: Store, fix: bool) -> list[Finding]:
     for path in old:
         if fix:
             atomic.discard(path)
-    return [
-        Finding(
-            "leftover",
-            path,
-            "a killed process left this temporary file",
-            "`engram doctor --fix` removes it.",
-            fix,
-        )
-        for path in old
-    ]
+    message, hint = "a killed process left this temporary file", "`engram doctor --fix` removes it."
+    return [Finding("leftover", path, message, hint, fix) for path in old]
 
 
 def _check_journal(store: Store, fix: bool) -> list[Finding]:
