@@ -58,7 +58,7 @@ class Terminal:
         return SEQUENCE.sub("", self.raw)
 
     def lines(self) -> list[str]:
-        """Return what stands on the screen now, as a terminal would have it that knows places, text and a new line."""
+        """Return the screen as it is now, drawn by an emulator that knows positions, text and new lines."""
         cells = [[" "] * COLUMNS for _ in range(LINES)]
         line = column = at = 0
         while at < len(self.raw):

@@ -1,4 +1,4 @@
-"""The browse screen, driven by keys, on a real store: what one sees and what is written."""
+"""The browse screen, driven by keys, on a real store: what it shows and what it writes."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ async def test_a_key_held_down_reads_one_entry_at_its_end_and_a_short_list_is_re
         assert len(seen) < 6  # one for each key is what must not be; a busy machine may pause between two
 
 
-async def test_narrow_shows_one_pane_and_keys_lead_in_and_out(store: engram.Engram) -> None:
+async def test_a_narrow_terminal_shows_one_pane_and_keys_switch_between_them(store: engram.Engram) -> None:
     async with using(store, NARROW) as user:
         await user.sees_text("▆▆▆▁ .70")
         assert "broker" not in user.screen()
@@ -72,7 +72,7 @@ async def test_narrow_shows_one_pane_and_keys_lead_in_and_out(store: engram.Engr
         assert user.browse.entry_list.cursor == 1
 
 
-async def test_a_list_without_lines_wraps_what_it_says(tmp_path: Path) -> None:
+async def test_an_empty_list_wraps_its_placeholder(tmp_path: Path) -> None:
     with engram.open(tmp_path / "empty") as store:
         async with using(store, (40, 12)) as user:
             await user.sees_text(
@@ -91,7 +91,7 @@ async def test_the_footer_shows_what_fits_and_always_help_and_quit(
         assert ("e edit" in keys) == (size == WIDE)
 
 
-async def test_search_filters_as_one_types_and_leaves_no_trace(store: engram.Engram) -> None:
+async def test_search_filters_while_typing_and_leaves_no_trace(store: engram.Engram) -> None:
     async with using(store) as user:
         await user.searches("idempotent consumers")
         assert user.titles()[0] == "Queue consumers must be idempotent"
@@ -121,7 +121,7 @@ async def test_a_search_without_result_says_so(store: engram.Engram) -> None:
         await user.sees_text("Nothing here answers “zzqx vwvw”.", "0 of 4 · none")
 
 
-async def test_saying_it_twice_changes_nothing_and_says_so(store: engram.Engram) -> None:
+async def test_judging_an_entry_twice_changes_nothing_and_says_so(store: engram.Engram) -> None:
     async with using(store, NARROW) as user:
         await user.press("h")
         await user.told("Helpful", "helpful 1×")
@@ -143,7 +143,7 @@ async def test_sorting_goes_through_the_orders_and_searches_have_one_more(store:
         assert sorted(user.titles()) == sorted(found)
 
 
-async def test_what_others_write_shows_by_itself_and_the_place_stays(store: engram.Engram) -> None:
+async def test_changes_by_others_appear_and_the_cursor_keeps_its_place(store: engram.Engram) -> None:
     async with using(store) as user:
         await user.press("space", "G")
         with engram.open(store.path, session="another") as other:
@@ -176,7 +176,7 @@ async def test_an_empty_store_shows_how_to_fill_it(tmp_path: Path) -> None:
             assert user.app.clipboard == "engram import FOLDER"
 
 
-async def test_an_entry_that_vanished_is_one_line_and_no_traceback(store: engram.Engram) -> None:
+async def test_a_vanished_entry_is_reported_in_one_line_without_a_traceback(store: engram.Engram) -> None:
     async with using(store) as user:
         for file in files(store):
             file.unlink()
@@ -190,7 +190,7 @@ async def test_an_entry_that_vanished_is_one_line_and_no_traceback(store: engram
         assert user.text("error") == ""
 
 
-async def test_a_store_that_cannot_be_read_is_one_line(
+async def test_an_unreadable_store_is_reported_in_one_line(
     store: engram.Engram, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with using(store) as user:
@@ -242,7 +242,7 @@ async def test_quitting_ends_the_app_with_success(store: engram.Engram) -> None:
     assert app.return_code == 0
 
 
-async def test_columns_have_headings_and_what_arrives_is_marked_until_one_was_on_it(
+async def test_columns_have_headings_and_new_entries_are_marked_until_visited(
     store: engram.Engram,
 ) -> None:
     async with using(store, NARROW) as user:
@@ -258,7 +258,7 @@ async def test_columns_have_headings_and_what_arrives_is_marked_until_one_was_on
 
 
 @pytest.mark.parametrize("key", ["1", "2"], ids=["browse", "inbox"])
-async def test_ages_go_on_while_nothing_happens(
+async def test_ages_are_redrawn_while_nothing_else_happens(
     store: engram.Engram, monkeypatch: pytest.MonkeyPatch, key: str
 ) -> None:
     monkeypatch.setattr(mark_screen, "AGES_INTERVAL", 0.05)

@@ -44,7 +44,7 @@ def texts(store: engram.Engram) -> list[str]:
     return [one.lore.content for one in store.list(limit=None, status="active").lore]
 
 
-async def test_an_accepted_one_becomes_an_entry(store: engram.Engram) -> None:
+async def test_an_accepted_captured_text_becomes_an_entry(store: engram.Engram) -> None:
     async with using(store, WIDE) as user:
         await at_it(user)
         await user.press("e")  # there is no file to edit yet
@@ -53,7 +53,7 @@ async def test_an_accepted_one_becomes_an_entry(store: engram.Engram) -> None:
         assert captured.list_captured(store.store) == []
 
 
-async def test_a_rejected_one_leaves_the_queue_and_comes_back_when_that_is_undone(
+async def test_a_rejected_captured_text_leaves_the_queue_and_undo_brings_it_back(
     store: engram.Engram,
 ) -> None:
     async with using(store, WIDE) as user:

@@ -1,4 +1,4 @@
-"""The command log: what was done, with git's commands folded away, and nothing twice in a row."""
+"""The command log: git commands are folded, and repetitions are one line."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def without_clock(log: CommandLog, *, folded: bool) -> list[str]:
     return [re.sub(r"\d\d:\d\d:\d\d", "", line).strip() for line in log.text(folded=folded).splitlines()]
 
 
-def test_commands_that_went_well_are_a_number_and_failures_stand() -> None:
+def test_git_commands_that_succeed_are_counted_and_failures_are_listed() -> None:
     assert without_clock(filled(), folded=True) == [
         "4 git commands  70 ms",
         "git push  500 ms  → 1",

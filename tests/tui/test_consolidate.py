@@ -1,4 +1,4 @@
-"""The consolidate screen: what is ticked is rehearsed, applied as one commit after a yes, and undone."""
+"""The consolidate screen: selected steps are rehearsed, applied as one commit, and undone."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ async def test_a_plan_is_applied_as_one_commit_and_undone(
         await user.sees(lambda: len(found.choices.steps) == 5)
 
 
-async def test_what_is_left_out_is_rehearsed_and_not_done(store: engram.Engram) -> None:
+async def test_deselected_steps_are_not_applied_and_the_rest_is_rehearsed(store: engram.Engram) -> None:
     async with using(store) as user:
         found, before = await planned(user), state(store)
         await user.press("space")  # on the kind: all of merge
@@ -97,7 +97,7 @@ async def test_what_is_left_out_is_rehearsed_and_not_done(store: engram.Engram) 
 
 
 @SIZES
-async def test_both_titles_and_the_reason_stand_whole_beside_or_below(
+async def test_both_titles_and_the_reason_are_shown_in_full(
     store: engram.Engram, size: tuple[int, int]
 ) -> None:
     titles = [
@@ -120,7 +120,9 @@ async def test_both_titles_and_the_reason_stand_whole_beside_or_below(
 
 
 @SIZES
-async def test_the_result_is_shown_before_it_happens(store: engram.Engram, size: tuple[int, int]) -> None:
+async def test_the_result_of_a_step_is_shown_before_it_is_applied(
+    store: engram.Engram, size: tuple[int, int]
+) -> None:
     async with using(store, size) as user:
         found = await planned(user)
         await user.press("j", "enter")
@@ -140,7 +142,7 @@ async def test_the_result_is_shown_before_it_happens(store: engram.Engram, size:
 
 
 @pytest.mark.slow
-async def test_a_large_store_is_planned_apart_and_a_group_is_merged_by_hand(
+async def test_a_large_store_is_planned_in_the_background_and_a_group_is_merged_by_hand(
     store: engram.Engram, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pair_search, "LARGE", 1)
@@ -158,7 +160,7 @@ async def test_a_large_store_is_planned_apart_and_a_group_is_merged_by_hand(
         await user.sees(lambda: len(found.choices.steps) == 5)
 
 
-async def test_what_others_change_is_planned_anew(store: engram.Engram) -> None:
+async def test_changes_by_others_lead_to_a_new_plan(store: engram.Engram) -> None:
     async with using(store, NARROW) as user:
         found = await planned(user)
         await user.press("space")

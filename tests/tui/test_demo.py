@@ -1,4 +1,4 @@
-"""The demonstration: a team's lore with everything that waits, settled with the keys of the last line alone."""
+"""The demonstration: every kind of item that waits in a team's lore is settled with keys of the footer alone."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ async def first(user: User, kind: str) -> None:
     await user.sees(lambda: found.item is not None and found.item.kind == kind)
 
 
-async def test_the_last_line_has_the_keys_that_work_and_a_dispute_the_names_of_both(
+async def test_the_footer_has_the_keys_that_work_and_a_dispute_has_both_names(
     store: engram.Engram,
 ) -> None:
     async with using(store, WIDE) as user:
@@ -68,7 +68,7 @@ async def test_the_last_line_has_the_keys_that_work_and_a_dispute_the_names_of_b
 
 
 @SIZES
-async def test_a_dispute_a_duplicate_and_a_proposal_are_settled_by_the_footer(
+async def test_a_dispute_a_duplicate_and_a_proposal_are_settled_with_keys_of_the_footer(
     store: engram.Engram, size: tuple[int, int]
 ) -> None:
     assert store.review().by_kind == WAITS

@@ -1,4 +1,4 @@
-"""The demonstration in a real terminal of 80x24: keys are pressed only where the last line shows them."""
+"""The demonstration in a real terminal of 80x24: only keys that the footer shows are pressed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ COMMAND = (sys.executable, "-m", "engram", "demo")
 
 
 @pytest.mark.slow
-def test_a_newcomer_settles_a_dispute_a_proposal_and_a_duplicate_by_the_footer_and_takes_each_back() -> None:
+def test_a_newcomer_settles_a_dispute_a_proposal_and_a_duplicate_and_undoes_each() -> None:
     with Terminal(COMMAND) as terminal:
 
         def press(key: str, title: str) -> None:
@@ -51,7 +51,7 @@ def test_a_newcomer_settles_a_dispute_a_proposal_and_a_duplicate_by_the_footer_a
         assert "Traceback" not in terminal.shown
 
 
-def test_where_the_app_cannot_draw_no_demonstration_is_made_first() -> None:
+def test_no_demonstration_is_made_if_the_app_cannot_draw() -> None:
     with Terminal(COMMAND, TERM="dumb") as terminal:
         assert terminal.exit_code() == 2
     assert "TERM is dumb" in terminal.shown

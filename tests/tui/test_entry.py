@@ -1,4 +1,4 @@
-"""The screen of one entry: its parts, its links both ways, its versions side by side, why it was shown; every key of it."""
+"""The screen of one entry: its parts, its links both ways, its versions side by side, its queries, and its keys."""
 
 from __future__ import annotations
 
@@ -49,7 +49,9 @@ async def test_the_line_of_parts_loses_its_numbers_before_a_name_is_cut(store: e
 
 
 @SIZES
-async def test_every_part_is_there_and_tab_goes_round(store: engram.Engram, size: tuple[int, int]) -> None:
+async def test_every_part_is_shown_and_tab_cycles_through_them(
+    store: engram.Engram, size: tuple[int, int]
+) -> None:
     async with using(store, size) as user:
         one = await reads(user, QUEUE)
         await user.sees(lambda: one.links and one.queries)
@@ -85,7 +87,7 @@ async def test_every_part_is_there_and_tab_goes_round(store: engram.Engram, size
 
 
 @SIZES
-async def test_links_lead_there_and_esc_back_the_way_one_came(
+async def test_links_open_entries_and_escape_goes_back_the_same_way(
     store: engram.Engram, size: tuple[int, int]
 ) -> None:
     async with using(store, size) as user:
@@ -136,7 +138,9 @@ async def test_versions_are_shown_side_by_side(store: engram.Engram, size: tuple
         await user.sees(lambda: one.marked_version == one.versions[-1].commit)
 
 
-async def test_it_is_left_for_another_screen_and_follows_changes_of_others(store: engram.Engram) -> None:
+async def test_an_entry_is_left_for_another_screen_and_follows_changes_by_others(
+    store: engram.Engram,
+) -> None:
     async with using(store) as user:
         one = await reads(user, RETRY)
         with engram.open(store.path, session="another") as other:
@@ -161,7 +165,7 @@ async def test_every_action_runs_a_method_and_no_key_means_two_things(store: eng
                 assert taken.setdefault(key, action) is action, key
 
 
-def test_a_sparkline_shows_first_and_last_in_the_cells_there_are(store: engram.Engram) -> None:
+def test_a_sparkline_shows_first_and_last_value_in_the_given_cells(store: engram.Engram) -> None:
     events = store.history(lore(store, QUEUE).id)
     assert sparkline(events, 24) == ".70 ▁▇▇▇ .78"
     assert sparkline(list(events) * 30, 12).count("▁") + sparkline(list(events) * 30, 12).count("▇") == 12

@@ -1,4 +1,4 @@
-"""What is done to entries in the app is written in the store, reported, undone, redone and repeated."""
+"""Changes of entries in the app are written to the store, reported, undone, redone and repeated."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ async def test_marked_entries_are_archived_at_once_undone_at_once_and_repeated(s
         assert statuses(store)[MONEY] == "archived"
 
 
-async def test_undo_takes_back_what_the_app_did_not_what_others_did_since(store: engram.Engram) -> None:
+async def test_undo_reverts_changes_of_the_app_and_not_later_ones_by_others(store: engram.Engram) -> None:
     async with using(store) as user:
         await user.press("p")
         await user.told("Pin", "is pinned")
@@ -58,7 +58,9 @@ async def test_undo_takes_back_what_the_app_did_not_what_others_did_since(store:
         assert lore(store, "Outcome since.").category == "FACT"
 
 
-async def test_judged_and_undone_twice_leaves_nothing_and_a_redo_leaves_one(store: engram.Engram) -> None:
+async def test_judging_and_undoing_twice_leaves_nothing_and_a_redo_leaves_one_judgement(
+    store: engram.Engram,
+) -> None:
     async with using(store) as user:
         for key, left in (*[("h", (780, 1)), ("u", (700, 0))] * 2, ("ctrl+r", (780, 1))):
             await user.press(key)
@@ -69,7 +71,7 @@ async def test_judged_and_undone_twice_leaves_nothing_and_a_redo_leaves_one(stor
             )
 
 
-async def test_where_undo_cannot_help_forgetting_is_asked_for(tmp_path: Path) -> None:
+async def test_forgetting_asks_first_if_it_cannot_be_undone(tmp_path: Path) -> None:
     with engram.open(tmp_path / "owned", session="t") as store:
         store.record("One.", category="FACT")
         async with using(store, NARROW) as user:
@@ -106,7 +108,7 @@ async def test_a_text_that_is_no_entry_changes_nothing_and_is_kept(
         assert name in user.text("error")
 
 
-async def test_what_ran_is_in_the_command_log(store: engram.Engram) -> None:
+async def test_commands_that_ran_are_in_the_command_log(store: engram.Engram) -> None:
     async with using(store) as user:
         await user.press("p")
         await user.told("Pin")

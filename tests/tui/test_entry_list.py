@@ -1,4 +1,4 @@
-"""The list draws what is visible and nothing else, whatever its length."""
+"""The list draws only visible rows, whatever its length."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class ListApp(App[None]):
         self.highlighted.append(message.row.id if message.row else "")
 
 
-async def test_of_100_000_rows_only_the_visible_ones_are_drawn() -> None:
+async def test_only_the_visible_ones_of_100_000_rows_are_drawn() -> None:
     app = ListApp()
     async with app.run_test(size=(80, 24)) as pilot:
         app.list.show([row(number) for number in range(MANY)])
@@ -66,7 +66,7 @@ async def test_of_100_000_rows_only_the_visible_ones_are_drawn() -> None:
         assert app.highlighted[-1] == f"id{MANY - 1}"
 
 
-async def test_what_scrolling_shows_again_is_not_drawn_anew_but_another_look_is() -> None:
+async def test_rows_that_scroll_back_are_not_drawn_again_unless_they_look_different() -> None:
     app = ListApp()
     async with app.run_test(size=(80, 24)) as pilot:
         app.list.show([row(number) for number in range(100)])
@@ -107,7 +107,7 @@ async def test_moving(keys: str, cursor: int) -> None:
         assert 0 <= cursor - app.list.scroll_offset.y < 24
 
 
-async def test_other_rows_keep_the_cursor_on_its_entry_or_go_to_the_top() -> None:
+async def test_new_rows_keep_the_cursor_on_its_entry_or_move_it_to_the_top() -> None:
     app = ListApp()
     async with app.run_test(size=(80, 24)) as pilot:
         app.list.show([row(number) for number in range(100)])

@@ -1,4 +1,4 @@
-"""What may go wrong around the app while it is open: it says so, lives on, and nothing is lost."""
+"""Failures around the open app: it reports them and goes on, and nothing is lost."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     import pytest
 
 
-async def test_a_full_disk_is_said_and_the_same_key_works_once_there_is_room(store: engram.Engram) -> None:
+async def test_a_full_disk_is_reported_and_the_same_key_works_once_there_is_room(
+    store: engram.Engram,
+) -> None:
     async with using(store) as user:
         with disk_full_after():
             await user.press("h")
@@ -32,7 +34,7 @@ async def test_a_full_disk_is_said_and_the_same_key_works_once_there_is_room(sto
         assert lore(store, QUEUE).validation_count == 1
 
 
-async def test_a_lock_of_another_git_keeps_nobody_from_judging_and_the_commit_follows(
+async def test_judging_works_while_another_git_holds_the_lock_and_the_commit_follows(
     store: engram.Engram,
 ) -> None:
     lock = os.path.join(store.path, ".git", "index.lock")
@@ -48,7 +50,7 @@ async def test_a_lock_of_another_git_keeps_nobody_from_judging_and_the_commit_fo
         assert "feedback" in again.log()[0].subject
 
 
-async def test_links_that_take_long_hold_up_neither_reading_nor_judging(
+async def test_slow_links_delay_neither_reading_nor_judging(
     store: engram.Engram, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     over = threading.Event()

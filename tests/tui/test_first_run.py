@@ -1,4 +1,4 @@
-"""The first run: a store of one's own, one that is joined, a demonstration; then the app opens on it."""
+"""The first run: create a store, join one, or look at a demonstration; then the app opens it."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ async def test_a_small_terminal_shows_all_choices(folder: Path) -> None:
 
 
 @SIZES
-async def test_three_choices_with_a_line_each_and_leaving_makes_nothing(
+async def test_there_are_three_choices_and_leaving_creates_nothing(
     folder: Path, size: tuple[int, int]
 ) -> None:
     app = FirstRun(str(folder))
@@ -74,7 +74,7 @@ async def test_three_choices_with_a_line_each_and_leaving_makes_nothing(
 
 
 @pytest.mark.parametrize("where", ["everywhere", "here"])
-async def test_a_store_of_ones_own(folder: Path, where: str) -> None:
+async def test_a_store_is_created_in_the_place_that_was_picked(folder: Path, where: str) -> None:
     app = FirstRun(str(folder))
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("enter", *(["j"] if where == "here" else []), "enter")
@@ -85,7 +85,9 @@ async def test_a_store_of_ones_own(folder: Path, where: str) -> None:
         assert store.list().total == 0
 
 
-async def test_joining_one_by_its_address_and_a_wrong_one_may_be_mended(folder: Path, tmp_path: Path) -> None:
+async def test_a_store_is_joined_by_its_address_and_a_wrong_address_can_be_corrected(
+    folder: Path, tmp_path: Path
+) -> None:
     with engram.open(tmp_path / "team", session="t") as team:
         team.record("Known to all.", category="FACT")
     app = FirstRun(str(folder))
@@ -109,7 +111,7 @@ async def test_joining_one_by_its_address_and_a_wrong_one_may_be_mended(folder: 
 
 
 @pytest.mark.slow
-async def test_the_demonstration_is_a_store_and_goes_away(folder: Path) -> None:
+async def test_the_demonstration_is_a_store_that_is_deleted_afterwards(folder: Path) -> None:
     app = FirstRun(str(folder))
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("j", "j", "enter")
@@ -120,7 +122,9 @@ async def test_the_demonstration_is_a_store_and_goes_away(folder: Path) -> None:
     assert not Path(path).exists()  # noqa: ASYNC240
 
 
-def test_who_has_a_store_or_names_one_is_not_asked(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_asked_if_a_store_exists_or_is_named(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from engram.cli.commands.interfaces import tui
 
     call = SimpleNamespace(arguments=SimpleNamespace(store=None), scope="")

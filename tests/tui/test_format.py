@@ -37,12 +37,12 @@ def test_ages_are_written_in_their_largest_unit(seconds: float, words: str) -> N
     assert elapsed(seconds) == words
 
 
-def test_a_category_of_the_store_s_own_is_readable_too() -> None:
+def test_a_category_that_a_store_defines_is_readable_too() -> None:
     assert short_category("EDGE_CASE_DISCOVERY") == "EDGE CASE"
     assert short_category("HOUSE_RULE") == "HOUSE RULE"
 
 
-def test_an_entry_that_took_in_another_is_confirmed_though_it_never_helped() -> None:
+def test_an_entry_that_absorbed_another_is_confirmed_though_it_never_helped() -> None:
     moment = datetime(2026, 3, 4, 12, tzinfo=UTC)
     lore = Lore("ID", "Retry.", "FACT", moment, moment)
     now = moment.timestamp() + 7_200

@@ -44,7 +44,7 @@ async def goes_to(user: User, name: str, letters: str) -> None:
 
 
 @sampled(("size", "name"), [(NARROW, "80x24"), (WIDE, "120x40")], ids=["80x24", "120x40"])
-async def test_one_walks_from_entity_to_entity_reads_and_comes_back(
+async def test_walking_from_entity_to_entity_reading_and_going_back(
     store: engram.Engram, size: tuple[int, int], name: str
 ) -> None:
     async with using(store, size) as user:
@@ -81,7 +81,7 @@ async def test_a_store_without_entities_says_how_to_begin(tmp_path: Path) -> Non
             assert not user.app.current.can_read()
 
 
-async def test_an_entity_that_goes_leaves_the_whole(tmp_path: Path) -> None:
+async def test_without_its_entity_the_graph_shows_all_entities(tmp_path: Path) -> None:
     root = fill(tmp_path / "store")
     with engram.open(root, session="t") as store:
         async with using(store, NARROW) as user:

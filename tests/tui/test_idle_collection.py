@@ -1,4 +1,4 @@
-"""Garbage is collected while no key is pressed, and left to Python once the app has ended."""
+"""Garbage is collected while no key is pressed; after the app, collection is left to Python."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ if TYPE_CHECKING:
 
 
 class Node:
-    """What only a collection frees: it names itself."""
+    """An object that only a collection frees, as it refers to itself."""
 
     def __init__(self) -> None:
         self.own = self
 
 
 def make_garbage() -> weakref.ref[Node]:
-    """Make what survives the looks at what is new, and is garbage then."""
+    """Make garbage that has survived collections of the youngest generation."""
     node = Node()
     for _ in range(WORTH_IT + 1):
         gc.collect(1)
     return weakref.ref(node)
 
 
-def test_all_is_collected_only_once_the_keys_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_collection_waits_until_no_key_is_pressed(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 100.0
     monkeypatch.setattr(idle_collection.time, "monotonic", lambda: now)
     before = gc.get_threshold()

@@ -1,4 +1,4 @@
-"""The Inbox and its merge editor: what a person decides is in the store, told, undone and brought back."""
+"""The Inbox and its merge editor: decisions are written to the store, reported, undone and redone."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def screen(user: User) -> InboxScreen:
 
 
 async def reviewing(user: User, kind: str = "") -> InboxScreen:
-    """The screen with everything found, at the first item of a kind, open where there is room for one pane only."""
+    """The screen once everything is read, at the first item of a kind, opened if there is room for one pane only."""
     await user.press("2")
     await user.sees(lambda: isinstance(user.app.screen, InboxScreen) and not screen(user)._looking)
     found = screen(user)
@@ -67,7 +67,7 @@ def commits(store: engram.Engram) -> int:
 
 
 @SIZES
-async def test_the_list_says_what_waits_by_whom_and_what_is_proposed_and_an_item_why(
+async def test_the_list_has_author_and_proposal_of_each_item_and_the_pane_has_the_reason(
     store: engram.Engram, size: tuple[int, int]
 ) -> None:
     async with using(store, size) as user:
@@ -92,7 +92,7 @@ async def test_the_list_says_what_waits_by_whom_and_what_is_proposed_and_an_item
         assert {one.lore.id: one.lore for one in store.list(limit=None).lore} == before
 
 
-async def test_on_the_smallest_screen_an_item_has_its_texts_its_decisions_and_the_way_to_all_keys(
+async def test_the_smallest_screen_shows_texts_and_decisions_of_an_item_and_the_help_key(
     store: engram.Engram,
 ) -> None:
     async with using(store, (40, 12)) as user:
@@ -102,7 +102,7 @@ async def test_on_the_smallest_screen_an_item_has_its_texts_its_decisions_and_th
         await user.sees_text("y keep this", "t take other", "b both", "m merge …", "esc back", "? keys")
 
 
-async def test_what_the_list_calls_a_dispute_is_what_one_filters_by(store: engram.Engram) -> None:
+async def test_a_dispute_has_the_same_name_in_the_list_and_in_filters(store: engram.Engram) -> None:
     async with using(store, NARROW) as user:
         await reviewing(user)
         user.types("/dispute\n")
@@ -113,7 +113,7 @@ async def test_what_the_list_calls_a_dispute_is_what_one_filters_by(store: engra
         await user.sees_text("1 of 1 dispute, of 9")
 
 
-async def test_words_a_kind_and_an_agent_filter_and_orders_change(store: engram.Engram) -> None:
+async def test_words_kind_and_agent_filter_the_list_and_the_order_changes(store: engram.Engram) -> None:
     async with using(store, NARROW) as user:
         found = await reviewing(user)
         shown = lambda: [item.title for item in found.item_list.rows]  # noqa: E731
@@ -196,7 +196,7 @@ async def test_accepting_moves_on_at_once_is_undone_and_redone(
         assert lore(store, title).status == "active"
 
 
-async def test_what_takes_long_in_a_large_store_holds_up_neither_the_items_nor_other_screens(
+async def test_slow_kinds_in_a_large_store_delay_neither_items_nor_other_screens(
     store: engram.Engram, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from engram.usecases.review import review as queue
@@ -248,7 +248,7 @@ async def test_a_burst_of_keys_decides_one_item_each_and_a_command_repeats(store
         await user.sees(lambda: third not in titles(store))
 
 
-async def test_many_are_decided_at_once_after_saying_how_many(store: engram.Engram) -> None:
+async def test_many_items_are_decided_at_once_after_their_number_is_shown(store: engram.Engram) -> None:
     async with using(store, NARROW) as user:
         found = await reviewing(user, "pending")
         while found.item and found.item.agent != "codex":
@@ -264,7 +264,7 @@ async def test_many_are_decided_at_once_after_saying_how_many(store: engram.Engr
         assert {ORDERS, QUESTION} <= set(titles(store))
 
 
-async def test_what_changes_no_file_is_undone_too(store: engram.Engram) -> None:
+async def test_decisions_that_change_no_file_are_undone_too(store: engram.Engram) -> None:
     async with using(store, NARROW) as user:
         found = await reviewing(user, "weak")
         before = commits(store)
@@ -282,7 +282,7 @@ async def test_what_changes_no_file_is_undone_too(store: engram.Engram) -> None:
         assert commits(store) == before
 
 
-async def test_archiving_superseding_and_what_cannot_be_decided(store: engram.Engram) -> None:
+async def test_archiving_superseding_and_decisions_that_are_not_possible(store: engram.Engram) -> None:
     async with using(store, NARROW) as user:
         found = await reviewing(user, "stale")
         await user.press("y")
@@ -304,7 +304,7 @@ async def test_archiving_superseding_and_what_cannot_be_decided(store: engram.En
         assert found.queue.by_kind["problem"] == 1
 
 
-async def test_that_an_entry_is_still_valid_is_undone_and_redone(store: engram.Engram) -> None:
+async def test_confirming_that_an_entry_is_still_valid_is_undone_and_redone(store: engram.Engram) -> None:
     async with using(store, NARROW) as user:
         await reviewing(user, "stale")
         await user.press("i")
@@ -319,7 +319,7 @@ async def test_that_an_entry_is_still_valid_is_undone_and_redone(store: engram.E
         assert lore(store, OLD).last_validated is not None
 
 
-async def test_a_file_that_nobody_can_read_is_mended(store: engram.Engram) -> None:
+async def test_an_unreadable_file_is_repaired_in_the_editor(store: engram.Engram) -> None:
     async with using(store, NARROW) as user:
         await reviewing(user, "problem")
         await user.press("e")
@@ -339,7 +339,7 @@ async def test_a_file_that_nobody_can_read_is_mended(store: engram.Engram) -> No
         ("b", "It takes 40 seconds.\nIt takes 90 seconds.", ("cache", "deploy")),
     ],
 )
-async def test_of_a_conflict_left_right_or_both_stay(
+async def test_resolving_a_conflict_keeps_left_right_or_both(
     store: engram.Engram, key: str, text: str, tags: tuple[str, ...]
 ) -> None:
     async with using(store, NARROW) as user:
@@ -417,7 +417,7 @@ async def test_keys_typed_before_the_editor_is_there_wait_for_it(
         assert not user.app.undo_stack.done
 
 
-async def test_the_result_is_typed_and_leaving_writes_nothing(store: engram.Engram) -> None:
+async def test_the_merge_result_can_be_edited_and_leaving_writes_nothing(store: engram.Engram) -> None:
     async with using(store, NARROW) as user:
         before = commits(store)
         editor = await editing(user, "conflict")
@@ -441,7 +441,7 @@ async def test_the_result_is_typed_and_leaving_writes_nothing(store: engram.Engr
         assert titled(store, CACHE).content.endswith("It takes 40 seconds.!")
 
 
-async def test_a_result_that_is_no_entry_brings_the_item_back(store: engram.Engram) -> None:
+async def test_an_invalid_merge_result_brings_the_item_back(store: engram.Engram) -> None:
     async with using(store, NARROW) as user:
         editor = await editing(user, "duplicate")
         editor.area.text = "x" * 5000
@@ -451,7 +451,7 @@ async def test_a_result_that_is_no_entry_brings_the_item_back(store: engram.Engr
         assert {RETRY, AGAIN} <= set(titles(store))
 
 
-async def test_what_others_do_shows_without_losing_the_item(store: engram.Engram) -> None:
+async def test_changes_by_others_appear_and_the_cursor_keeps_its_item(store: engram.Engram) -> None:
     async with using(store, NARROW) as user:
         found = await reviewing(user, "stale")
         with engram.open(store.path, session="other") as other:
@@ -501,7 +501,7 @@ async def test_a_group_is_compared_one_by_one(store: engram.Engram) -> None:
         await user.sees(lambda: found.other == 0)
 
 
-def test_two_titles_that_begin_alike_show_in_what_they_differ() -> None:
+def test_two_titles_with_a_common_start_show_where_they_differ() -> None:
     begin = "Sessions of the proxy expire after"
     titles = (f"{begin} 12 hours.", f"{begin} 30 minutes.")
     pair = Item("i", "contradiction", ("a", "b"), ("a.md", "b.md"), titles[0], "", "look", titles=titles)

@@ -32,7 +32,7 @@ async def opened(user: User) -> InsightScreen:
 
 
 @SIZES
-async def test_every_finding_is_there_and_moving_keys_scroll(
+async def test_every_chart_is_shown_and_moving_keys_scroll(
     store: engram.Engram, size: tuple[int, int]
 ) -> None:
     async with using(store, size) as user:
@@ -69,7 +69,7 @@ async def test_questions_stay_text_and_numbers_follow_the_store(store: engram.En
         await user.sees_text("5 entries, all of them")
 
 
-async def test_an_entry_that_is_named_is_read_there(store: engram.Engram) -> None:
+async def test_an_entry_that_a_chart_names_is_read_in_its_place(store: engram.Engram) -> None:
     async with using(store, NARROW) as user:
         screen = await opened(user)
         await user.press("enter")

@@ -1,4 +1,4 @@
-"""Every key of the screens that show entries, at both sizes: what it did is in the store, or on the screen."""
+"""Every key of the screens that show entries, at both sizes: its effect is in the store or on the screen."""
 
 from __future__ import annotations
 
@@ -228,7 +228,7 @@ async def test_letters_that_come_after_the_slash_wait_for_it(store: engram.Engra
 @pytest.mark.slow
 @SIZES
 @of("four")
-async def test_what_every_screen_has(store: engram.Engram, size: tuple[int, int]) -> None:
+async def test_keys_that_every_screen_has(store: engram.Engram, size: tuple[int, int]) -> None:
     async with using(store, size) as user:
         tour, app = Tour(user, store), user.app
         await tour.does("show_keys", lambda: user.browse.entry_list.cursor == 3, types="to the last\n")

@@ -64,7 +64,7 @@ async def test_queries_show_with_their_entries_and_what_was_withheld(
         assert live(user).line_list.has_focus
 
 
-async def test_it_follows_until_one_scrolls(store: engram.Engram) -> None:
+async def test_the_cursor_follows_new_events_until_the_user_scrolls(store: engram.Engram) -> None:
     async with using(store, NARROW) as user:
         screen = await opened(user)
         with engram.open(store.path, session="other", agent="codex") as other:
@@ -97,7 +97,7 @@ async def test_f_shows_only_what_was_recalled_then_only_where_something_was_miss
         await user.sees(lambda: user.text("about").startswith("everything"))
 
 
-async def test_an_entry_that_is_gone_is_said(store: engram.Engram) -> None:
+async def test_a_forgotten_entry_is_shown_as_such(store: engram.Engram) -> None:
     store.forget(lore(store, QUEUE).id)
     async with using(store) as user:
         await opened(user)

@@ -1,4 +1,4 @@
-"""Which markdown is light enough to render."""
+"""Only light markdown is rendered."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The mouse: it does what keys do, on tabs, footer, lists, filters and choices; and the third pane that it is good for."""
+"""The mouse does what keys do, on tabs, footer, lists, filters and choices; and the pane of filters, made for it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROOMY = (200, 50)
 
 
 @SIZES
-async def test_a_click_chooses_and_two_open_and_the_footer_acts(
+async def test_a_click_selects_a_double_click_opens_and_the_footer_acts(
     store: engram.Engram, size: tuple[int, int]
 ) -> None:
     async with using(store, size) as user:

@@ -87,7 +87,7 @@ async def test_a_dispute_has_both_names_in_the_list_of_each_clone(
 
 
 @sampled(("here", "them"), [("a", "Bob Kahn"), ("b", "Ada Lovelace")])
-async def test_of_two_people_each_sees_the_others_name_on_every_screen(
+async def test_each_of_two_people_sees_the_others_name_on_every_screen(
     two: Clones, here: str, them: str
 ) -> None:
     theirs = THEIRS["b" if here == "a" else "a"]

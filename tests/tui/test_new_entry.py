@@ -1,4 +1,4 @@
-"""The form for a new entry: what is known already shows while one types, and what is typed is never lost."""
+"""The form for a new entry: it shows similar entries during typing, and never loses what was typed."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ async def test_the_hints_of_its_fields_are_whole_in_a_small_terminal(store: engr
         assert len(textwrap.wrap(str(text.placeholder), text.content_size.width)) <= text.content_size.height
 
 
-async def test_near_twins_show_while_typing_and_a_refusal_keeps_the_text(store: engram.Engram) -> None:
+async def test_similar_entries_show_while_typing_and_a_refusal_keeps_the_text(store: engram.Engram) -> None:
     async with using(store, NARROW) as user:
         form = await opens(user)
         user.types(RETRY)

@@ -1,4 +1,4 @@
-"""A proposal in the Inbox: listed and counted everywhere alike, reviewed entry by entry, brought in at the end."""
+"""A proposal in the Inbox: counted alike everywhere, reviewed entry by entry, and brought in at the end."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ async def at(user: User, found: ProposalScreen, text: str) -> None:
 
 
 @SIZES
-async def test_its_entries_are_accepted_or_rejected_and_brought_in(
+async def test_entries_of_a_proposal_are_accepted_or_rejected_and_brought_in(
     world: Clones, size: tuple[int, int]
 ) -> None:
     async with using(world["a"], size) as user:
@@ -111,7 +111,7 @@ async def test_its_entries_are_accepted_or_rejected_and_brought_in(
     assert "Bob Kahn" in git(world.root("a"), "log", "--format=%an")
 
 
-async def test_it_counts_alike_in_the_header_the_status_and_the_command_line(world: Clones) -> None:
+async def test_header_status_and_command_line_count_a_proposal_alike(world: Clones) -> None:
     root = world.root("a")
     listed = ok("review", cwd=root)
     assert "3 entries: Uploads and queues" in listed.out
@@ -126,7 +126,7 @@ async def test_it_counts_alike_in_the_header_the_status_and_the_command_line(wor
 
 
 @pytest.mark.slow
-async def test_leaving_keeps_what_was_decided(world: Clones) -> None:
+async def test_leaving_a_proposal_keeps_the_decisions(world: Clones) -> None:
     async with using(world["a"], NARROW) as user:
         await opened(user)
         for key in ("enter", "d"):

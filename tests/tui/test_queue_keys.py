@@ -1,4 +1,4 @@
-"""Every key of the screens where one decides, at both sizes: the Inbox, consolidation, sync, settings, a new entry."""
+"""Every key of the screens for decisions, at both sizes: the Inbox, consolidation, sync, settings, a new entry."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ async def test_inbox(store: engram.Engram, size: tuple[int, int]) -> None:
 
         async def at(kind: str) -> str:
             def is_there() -> bool:
-                """Whether all is read, and the cursor is on one: reading moves it to what an undone decision brought back."""
+                """Whether all is read, and the cursor is on one: reading moves it to the item of an undone decision."""
                 if inbox._looking or not found(kind):
                     return False
                 rows.cursor = found(kind)[0]

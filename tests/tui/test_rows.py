@@ -28,7 +28,7 @@ def test_found_rows_sort_as_lists_do(order: str, ids: str) -> None:
     assert "".join(row.id for row in sort_rows(ROWS, order)) == ids
 
 
-def test_lines_of_a_long_list_are_what_the_catalog_says_and_change_in_place(tmp_path: Path) -> None:
+def test_rows_of_a_long_list_match_the_catalog_and_change_in_place(tmp_path: Path) -> None:
     with engram.open(tmp_path / "s", session="t") as store:
         for number in range(5):
             store.record(f"Lore number {number} of five.", category="FACT", agent=f"agent-{number}")

@@ -1,4 +1,4 @@
-"""Hostile text: nothing that acts on a terminal reaches it, in whatever widget it is, and no layout breaks."""
+"""Hostile text: whatever the widget, no control sequence reaches the terminal, and no layout breaks."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ BODIES = {
 
 
 class EveryWidget(App[None]):
-    """Textual's own widgets, given text that nobody looked at."""
+    """Textual's own widgets with unsanitized text."""
 
     def __init__(self) -> None:
         super().__init__()

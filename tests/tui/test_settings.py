@@ -1,4 +1,4 @@
-"""The settings screen: what is set, where it comes from, and changing it in one's own file; the API behind it."""
+"""The settings screen: values, where they come from, and changing them in the user's own file; the API behind it."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ async def test_a_theme_is_picked_used_and_unset(
         await user.sees(lambda: user.app.screen is user.browse)
 
 
-async def test_numbers_are_checked_and_yes_or_no_is_picked(store: engram.Engram, tmp_path: Path) -> None:
+async def test_numbers_are_checked_and_booleans_are_picked(store: engram.Engram, tmp_path: Path) -> None:
     async with using(store, NARROW) as user:
         screen = await opens(user, "recall.limit")
         for typed, said in (("1000", "must be from 1 to 100"), ("many", "must be a whole number")):
@@ -91,7 +91,7 @@ async def test_numbers_are_checked_and_yes_or_no_is_picked(store: engram.Engram,
         await user.sees(lambda: user.app.screen is user.browse)
 
 
-async def test_tables_are_left_to_the_file(store: engram.Engram) -> None:
+async def test_tables_can_only_be_edited_in_the_file(store: engram.Engram) -> None:
     async with using(store, WIDE) as user:
         screen = await opens(user, "app.keys")
         await user.sees_text("edit the file")

@@ -42,7 +42,7 @@ async def test_every_action_runs_a_method(store: engram.Engram) -> None:
             assert action.help
 
 
-async def test_a_choice_that_is_cut_stands_whole_below_the_list(store: engram.Engram) -> None:
+async def test_a_truncated_choice_is_shown_in_full_below_the_list(store: engram.Engram) -> None:
     async with using(store, NARROW) as user:
         await user.press("question_mark")
         user.types("archived one")
@@ -58,7 +58,7 @@ async def test_a_list_of_choices_is_as_wide_as_its_lines_where_there_is_room(sto
 
 
 def footer(table: str, room: int, *, disabled: str = "") -> list[str]:
-    """What the last line has of a table of actions in so many cells."""
+    """The titles that the footer shows for a table of actions in `room` cells."""
     own = [one for one in import_module(f"engram_tui.{table}.actions").ACTIONS if one.name != disabled]
     shown = fitting([(action, action.keys) for action in (*own, *actions.ACTIONS) if action.footer], room)
     assert sum(len(f"{key_label(keys)} {action.title}  ") for action, keys in shown) <= room + 2
@@ -82,7 +82,7 @@ def test_keys_are_written_as_people_write_them() -> None:
     ]
 
 
-async def test_bursts_land_where_a_person_means_them(store: engram.Engram) -> None:
+async def test_each_key_of_a_burst_goes_where_the_user_means_it(store: engram.Engram) -> None:
     async with using(store) as user:
         user.types("/merge")
         await user.sees(lambda: user.browse.search_line.value == "merge")
@@ -147,7 +147,7 @@ async def test_the_sort_and_the_theme_are_kept(store: engram.Engram) -> None:
         assert user.browse.order == "updated"
 
 
-async def test_keys_of_the_configuration_take_the_place_of_ours(
+async def test_configured_keys_replace_the_default_keys(
     store: engram.Engram, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from engram.domain.settings import Settings
@@ -165,7 +165,7 @@ async def test_keys_of_the_configuration_take_the_place_of_ours(
         await user.sees_text("P       pin")
 
 
-async def test_a_defect_of_ours_is_one_line_and_the_app_lives_on(store: engram.Engram) -> None:
+async def test_a_defect_is_reported_in_one_line_and_the_app_goes_on(store: engram.Engram) -> None:
     async with using(store) as user:
         user.browse.ask("defect", lambda _store: {}["missing"], lambda _found: None)
         await user.sees_text("A defect in Engram: KeyError: 'missing'. Please report it.")
@@ -175,7 +175,7 @@ async def test_a_defect_of_ours_is_one_line_and_the_app_lives_on(store: engram.E
         assert user.titles()[0] == MONEY
 
 
-async def test_a_store_that_vanishes_is_said_and_comes_back(store: engram.Engram) -> None:
+async def test_a_vanished_store_is_reported_and_may_come_back(store: engram.Engram) -> None:
     moved = f"{store.path}-gone"
     async with using(store) as user:
         os.rename(store.path, moved)

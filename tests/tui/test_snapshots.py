@@ -1,4 +1,4 @@
-"""How whole screens look, kept as text, and one with its colours: what no single assertion would notice."""
+"""Snapshots of whole screens as text, and of one with its colours."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SIZES = pytest.mark.parametrize(
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[engram.Engram]:
-    """Four entries, by a clock that stands still."""
+    """Four entries, recorded by a clock that stands still."""
     clock = SteadyClock(NOON)
     with engram.open(make_template(tmp_path, clock), session="t", clock=clock) as opened:
         yield opened

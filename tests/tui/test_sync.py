@@ -1,4 +1,4 @@
-"""The sync screen, driven by keys on real clones: what waits, what came in, and what a sync does to files and the remote."""
+"""The sync screen, driven by keys on real clones: what waits, what came in, and the effect on files and the remote."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ async def test_a_dry_run_lists_both_directions_and_a_sync_brings_both_together(c
         assert " push" in user.app.command_log.text(folded=False)
 
 
-async def test_what_a_sync_brings_is_marked_in_browse_and_the_first_line_follows(clones: Clones) -> None:
+async def test_entries_from_a_sync_are_marked_in_browse_and_the_first_line_follows(clones: Clones) -> None:
     store = clones["a"]
     async with using(store, WIDE) as user:
         await user.sees_text("5 entries", GONE)
@@ -124,7 +124,7 @@ async def test_pulling_sends_nothing_and_pushing_brings_in_nothing(clones: Clone
         assert "One more." in git(clones.hub, "grep", "-h", "One more", "main")
 
 
-async def test_a_sync_with_a_silent_server_is_ended_with_nothing_half_done(
+async def test_cancelling_a_sync_with_a_silent_server_leaves_nothing_half_done(
     clones: Clones, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     allow_loopback(monkeypatch)
@@ -152,7 +152,7 @@ async def test_a_sync_with_a_silent_server_is_ended_with_nothing_half_done(
     assert git(Path(store.path), "status", "--porcelain") == ""
 
 
-async def test_a_failure_says_what_to_do_and_stays_to_be_read(
+async def test_a_failure_says_what_to_do_and_stays_on_the_screen(
     clones: Clones, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     allow_loopback(monkeypatch)
@@ -167,7 +167,7 @@ async def test_a_failure_says_what_to_do_and_stays_to_be_read(
         assert " ".join(user.screen().split()).count(status["error"]["hint"][:20]) == 1, "said once"
 
 
-async def test_a_remote_is_added_its_first_sync_is_asked_for_and_it_is_forgotten(tmp_path: Path) -> None:
+async def test_a_remote_is_added_its_first_sync_is_confirmed_and_it_is_removed(tmp_path: Path) -> None:
     hub = bare(tmp_path / "hub.git")
     with engram.open(make_template(tmp_path), session="t") as store:
         async with using(store, NARROW) as user:
@@ -196,7 +196,7 @@ async def test_a_remote_is_added_its_first_sync_is_asked_for_and_it_is_forgotten
             assert store.remotes() == ()
 
 
-async def test_where_there_is_nothing_to_sync_it_says_why(tmp_path: Path) -> None:
+async def test_the_screen_says_why_there_is_nothing_to_sync(tmp_path: Path) -> None:
     (tmp_path / "p").mkdir()
     (tmp_path / "p/.engram.toml").write_text("")
     with engram.open(tmp_path / "p", session="t") as store:
@@ -218,7 +218,7 @@ async def test_lore_in_ones_own_repository_travels_with_ones_own_commits(tmp_pat
             assert not sync_screen(user).can_have_remotes()
 
 
-async def test_a_store_on_a_branch_goes_by_the_remotes_of_its_repository(tmp_path: Path) -> None:
+async def test_a_store_on_a_branch_uses_the_remotes_of_its_repository(tmp_path: Path) -> None:
     hub = bare(tmp_path / "hub.git")
     code = tmp_path / "code"
     git(tmp_path, "init", "-q", "-b", "main", "code")
@@ -235,7 +235,7 @@ async def test_a_store_on_a_branch_goes_by_the_remotes_of_its_repository(tmp_pat
             assert not screen.can_forget_remotes()
 
 
-async def test_who_leaves_does_not_wait_for_a_silent_server(
+async def test_leaving_does_not_wait_for_a_silent_server(
     clones: Clones, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     allow_loopback(monkeypatch)

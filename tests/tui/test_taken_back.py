@@ -1,4 +1,4 @@
-"""Nothing in the app writes without a deed that `u` takes back: every writing action of the tables of keys is done and undone."""
+"""Undo works for everything that the app writes: every writing action of the tables of keys is done and undone."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ TYPE = "add to the text"
 
 
 class Deed(NamedTuple):
-    """A writing action: on which screen, at an item of which kind, its keys, and what is typed then."""
+    """A writing action: its keys, the text to type then, its screen, and the kind of item that it needs."""
 
     action: str
     keys: tuple[str, ...]
@@ -90,7 +90,7 @@ def writing() -> set[str]:
 
 
 def state(store: engram.Engram) -> tuple[object, ...]:
-    """All entries but for when they were last changed and what was once folded in, which undo keeps; and what waits."""
+    """All entries, but for the time of change and the merged ids, which undo keeps; and the items that wait."""
     found = store.list(limit=None).lore
     entries = {
         one.lore.id: one.lore._replace(updated_at=one.lore.created_at, merged_from=()) for one in found
@@ -98,7 +98,7 @@ def state(store: engram.Engram) -> tuple[object, ...]:
     return entries, frozenset((item.id, item.kind) for item in store.review().items)
 
 
-def test_every_action_that_writes_is_taken_back_by_a_test() -> None:
+def test_the_undo_of_every_action_that_writes_is_tested() -> None:
     here = {deed.action for deed in DEEDS} | {"repeat"}
     assert writing() - WRITE_NOTHING <= here.union(*ELSEWHERE.values())
     for file, names in ELSEWHERE.items():
@@ -113,7 +113,7 @@ def test_every_action_that_writes_is_taken_back_by_a_test() -> None:
 
 
 async def ready(user: User, deed: Deed) -> None:
-    """Go to where the action is."""
+    """Go to the screen and the item of the action."""
     await user.press("escape", "escape", deed.screen)
     screen = user.app.screen
     if isinstance(screen, ConsolidateScreen):
@@ -131,7 +131,7 @@ async def ready(user: User, deed: Deed) -> None:
 
 
 @pytest.mark.slow
-async def test_what_a_key_wrote_is_gone_after_u(store: engram.Engram) -> None:
+async def test_undo_reverts_what_each_key_wrote(store: engram.Engram) -> None:
     async with using(store, NARROW) as user:
         await user.press("2", "1")
         before = state(store)

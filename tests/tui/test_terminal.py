@@ -45,7 +45,7 @@ def test_browse_search_read_and_leave(path: str) -> None:
 
 
 @pytest.mark.slow
-def test_bytes_that_come_at_once_land_where_a_person_means_them(path: str) -> None:
+def test_each_byte_of_a_burst_goes_where_the_user_means_it(path: str) -> None:
     with Terminal.of_code(START.format(path=path)) as terminal:
         terminal.shows("2 entries", "Money is stored")
         terminal.types("/dhx")  # the letters of three actions that would change lore
@@ -75,7 +75,7 @@ def test_without_a_terminal_it_says_what_to_use_instead(path: str) -> None:
 
 
 @pytest.mark.slow
-def test_a_terminal_that_goes_away_takes_the_app_with_it_and_nothing_is_lost(path: str) -> None:
+def test_the_app_ends_with_its_terminal_and_nothing_is_lost(path: str) -> None:
     with Terminal.of_code(START.format(path=path)) as terminal:
         terminal.shows("2 entries", "Money is stored")
         terminal.types("sp")  # another order; a pin
@@ -89,7 +89,7 @@ def test_a_terminal_that_goes_away_takes_the_app_with_it_and_nothing_is_lost(pat
 
 
 @sampled("number", [signal.SIGHUP, signal.SIGTERM])
-def test_a_signal_to_end_gives_the_screen_back(path: str, number: signal.Signals) -> None:
+def test_a_signal_to_end_restores_the_screen(path: str, number: signal.Signals) -> None:
     with Terminal.of_code(START.format(path=path)) as terminal:
         terminal.shows("2 entries", "Money is stored")
         terminal.process.send_signal(number)
@@ -98,7 +98,7 @@ def test_a_signal_to_end_gives_the_screen_back(path: str, number: signal.Signals
 
 
 @pytest.mark.slow
-def test_the_death_of_the_parent_ends_it(path: str) -> None:
+def test_the_app_ends_when_its_parent_process_dies(path: str) -> None:
     wrapped = f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {START.format(path=path)!r}])"
     with Terminal.of_code(wrapped) as terminal:
         terminal.shows("2 entries", "Money is stored")
@@ -108,7 +108,7 @@ def test_the_death_of_the_parent_ends_it(path: str) -> None:
     assert "Traceback" not in terminal.shown
 
 
-def test_a_terminal_that_cannot_draw_is_told_so_in_a_line(path: str) -> None:
+def test_a_terminal_that_cannot_draw_is_refused_in_a_line(path: str) -> None:
     code = f"import runpy, sys; sys.argv = ['engram', 'tui', '--store', {path!r}]; runpy.run_module('engram', run_name='__main__')"
     with Terminal.of_code(code, TERM="dumb") as terminal:
         assert terminal.exit_code() == 2

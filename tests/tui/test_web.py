@@ -1,4 +1,4 @@
-"""`engram tui --web`: who gets in, what a page gets, and that nothing is left when it ends."""
+"""`engram tui --web`: access control, the pages, and that nothing is left when it ends."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ async def visiting() -> AsyncIterator[Visitor]:
         await runner.cleanup()
 
 
-async def test_the_token_is_spent_once_and_then_a_cookie_opens() -> None:
+async def test_the_token_works_once_and_then_a_cookie_admits() -> None:
     async with visiting() as visitor:
         for path in ("/", "/?token=", "/?token=wrong", "/static/js/textual.js", "/ws"):
             assert (await visitor.get(path)).status == 403, path
@@ -96,7 +96,7 @@ async def test_the_cookie_is_for_this_server_and_no_script_or_other_site() -> No
                 ).status == 403
 
 
-async def test_a_name_of_another_site_that_leads_here_is_refused() -> None:
+async def test_a_foreign_host_name_that_resolves_here_is_refused() -> None:
     async with visiting() as visitor:
         port = visitor.base.rpartition(":")[2]
         for host in ("evil.example", f"evil.example:{port}", f"127.0.0.1.evil.example:{port}", "127.0.0.1"):
@@ -121,7 +121,7 @@ async def test_another_sites_page_opens_no_connection_even_with_the_cookie(origi
         assert answer.status == 403
 
 
-async def test_every_answer_forbids_what_is_from_elsewhere() -> None:
+async def test_every_response_forbids_foreign_content() -> None:
     async with visiting() as visitor:
         root = await visitor.enter()
         for path in ("/", root, f"{root}static/css/xterm.css", f"{root}nothing"):
@@ -258,12 +258,12 @@ def test_without_the_extra_it_says_what_to_install(path: str) -> None:
 
 
 @pytest.mark.parametrize("options", [("--port", "0"), ("--no-open",)])
-def test_options_of_the_server_want_the_server(path: str, options: tuple[str, ...]) -> None:
+def test_options_of_the_server_require_the_server(path: str, options: tuple[str, ...]) -> None:
     done = cli("tui", *options, "--store", path)
     assert (done.code, "--web" in done.err) == (2, True)
 
 
-def test_a_port_that_is_taken_is_said(path: str) -> None:
+def test_a_port_in_use_is_reported(path: str) -> None:
     with listen(Address("127.0.0.1", 0)) as taken:
         done = cli("tui", "--web", "--no-open", "--port", str(taken.getsockname()[1]), "--store", path)
     assert (done.code, "Choose another with --port." in done.err) == (1, True)

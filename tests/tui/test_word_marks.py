@@ -1,4 +1,4 @@
-"""Two texts as one: what only one of them has stands apart from what only the other has."""
+"""Word differences of two texts, shown as one text or side by side."""
 
 from __future__ import annotations
 
@@ -25,6 +25,6 @@ def test_side_by_side_each_text_is_as_it_was() -> None:
     assert [text.plain for text in side_by_side(left, right)] == [left, right]
 
 
-def test_a_line_end_that_only_one_text_has_is_seen() -> None:
+def test_a_line_end_that_only_one_text_has_is_visible() -> None:
     found = side_by_side("One.\n\nTwo.", "One.\nTwo.")
     assert [text.plain for text in found] == ["One.¶\n\nTwo.", "One.\nTwo."]
