@@ -7,7 +7,7 @@ import weakref
 from typing import TYPE_CHECKING
 
 from engram_tui.shell import idle_collection
-from engram_tui.shell.idle_collection import IDLE, WORTH_IT, IdleCollection
+from engram_tui.shell.idle_collection import FULL_AFTER, IDLE, IdleCollection
 
 if TYPE_CHECKING:
     import pytest
@@ -23,7 +23,7 @@ class Node:
 def make_garbage() -> weakref.ref[Node]:
     """Make garbage that has survived collections of the youngest generation."""
     node = Node()
-    for _ in range(WORTH_IT + 1):
+    for _ in range(FULL_AFTER + 1):
         gc.collect(1)
     return weakref.ref(node)
 

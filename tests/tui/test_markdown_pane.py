@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engram_tui.widgets.markdown_pane import is_light, nesting
+from engram_tui.widgets.markdown_pane import is_light, measure_nesting
 
 
 @pytest.mark.parametrize(
@@ -27,4 +27,4 @@ def test_common_markdown_is_light() -> None:
     assert is_light(
         "# A\n\nText with `code`.\n\n- one\n  - two\n\n```python\nif a:\n    b\n```\n\n|a|b|\n|-|-|\n|1|2|\n"
     )
-    assert nesting("plain\n\n> quote") == 1
+    assert measure_nesting("plain\n\n> quote") == 1

@@ -9,7 +9,7 @@ import pytest
 import engram
 from engram_tui.browse.facets import Facets
 from engram_tui.browse.queries import read_page
-from engram_tui.widgets.rows import SORT_NAMES, Row, ids_of, row_of_shown, sort_rows, with_rows
+from engram_tui.widgets.rows import SORT_NAMES, Row, ids_of, replace_rows, row_of_shown, sort_rows
 
 ROWS = [
     Row("A", "", 900, "FACT", "b", 3.0, 1.0, 0, "active"),
@@ -41,7 +41,7 @@ def test_rows_of_a_long_list_match_the_catalog_and_change_in_place(tmp_path: Pat
     assert (len(named.rows), named.matching, named.total) == (1, 1, 5)
     assert list(page.rows) == [row_of_shown(shown[row.id]) for row in page.rows]
     one, two = page.rows[1], page.rows[3]
-    changed = with_rows(page.rows, {one.id: one._replace(title="Another"), two.id: None})
+    changed = replace_rows(page.rows, {one.id: one._replace(title="Another"), two.id: None})
     assert ids_of(changed) == [row.id for row in page.rows if row != two]
     assert [row.title for row in changed].count("Another") == 1
     assert [row.id for row in changed[:2]] == [page.rows[0].id, one.id]

@@ -134,7 +134,7 @@ async def test_hostile_entries_neither_escape_nor_stall_nor_break_a_line(
                 if is_thorough() or current.title[:1] in "ET漢":
                     await reads_whole(user)
             began = time.process_time()
-            user.browse.preview.put_body("y" * 10_000)  # longer than an entry may be
+            user.browse.preview.show_body("y" * 10_000)  # longer than an entry may be
             await user.sees_text("y" * 40)
             assert time.process_time() - began < 1
             assert user.app.is_running

@@ -13,7 +13,7 @@ from tui_kit import MONEY, NARROW, QUEUE, RETRY, using
 from engram_tui.app import TABS
 from engram_tui.shell import actions
 from engram_tui.shell.action import Action, key_label
-from engram_tui.shell.frame import fitting, heading_line
+from engram_tui.shell.frame import choose_fitting, heading_line
 from engram_tui.shell.store_watch import Heading, short_path
 from engram_tui.shell.undo import Step
 
@@ -60,7 +60,9 @@ async def test_a_list_of_choices_is_as_wide_as_its_lines_where_there_is_room(sto
 def footer(table: str, room: int, *, disabled: str = "") -> list[str]:
     """The titles that the footer shows for a table of actions in `room` cells."""
     own = [one for one in import_module(f"engram_tui.{table}.actions").ACTIONS if one.name != disabled]
-    shown = fitting([(action, action.keys) for action in (*own, *actions.ACTIONS) if action.footer], room)
+    shown = choose_fitting(
+        [(action, action.keys) for action in (*own, *actions.ACTIONS) if action.footer], room
+    )
     assert sum(len(f"{key_label(keys)} {action.title}  ") for action, keys in shown) <= room + 2
     return [action.name for action, _ in shown]
 

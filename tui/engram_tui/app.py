@@ -1,4 +1,4 @@
-"""The Engram app: its screens, and what opens over them."""
+"""The Engram app: its tabs, and the screens that open over them."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ class EngramApp(ShellApp):
     TABS: ClassVar[tuple[Tab, ...]] = TABS
 
     def __init__(self, store: Engram, *, plain: bool = False) -> None:
-        """`plain` sends no colours at all."""
+        """`plain` disables all colours."""
         super().__init__(store, plain=plain)
-        self.unsaved: NewEntry | None = None  # what the form for a new entry holds
+        self.unsaved: NewEntry | None = None  # the draft in the form for a new entry
 
-    def open_entry(self, entry_id: str, around: Sequence[str] = ()) -> None:
-        """Show an entry over the open screen; `around` are the ids of the list it is in, in order."""
+    def open_entry(self, entry_id: str, list_ids: Sequence[str] = ()) -> None:
+        """Show an entry over the open screen; `list_ids` are the ids of the list it is in, in order."""
         from engram_tui.entry.screen import EntryScreen
 
-        self.push_screen(EntryScreen(self.store, entry_id, around))
+        self.push_screen(EntryScreen(self.store, entry_id, list_ids))
 
     def open_settings(self) -> None:
         """Show the settings over the open screen."""
@@ -57,7 +57,7 @@ class EngramApp(ShellApp):
             self.current.search_for(text)
 
     def new_entry(self) -> None:
-        """Open the form for a new entry; what was typed into it before is still there."""
+        """Open the form for a new entry, with the unsaved draft if there is one."""
         from engram_tui.new_entry.form import NewEntry, NewEntryForm
 
         screen = self.current
@@ -65,14 +65,14 @@ class EngramApp(ShellApp):
         form = NewEntryForm(screen, self.unsaved or NewEntry())
         self.push_screen(form, partial(self._record, screen, form))
 
-    def _record(self, screen: ShellScreen, form: NewEntryForm, wanted: NewEntry | None) -> None:
-        """Record what was typed; the form keeps it until it is written."""
+    def _record(self, screen: ShellScreen, form: NewEntryForm, entry: NewEntry | None) -> None:
+        """Record an entry; the draft is kept until it is written."""
         from engram_tui.entry_actions import commands
 
-        self.unsaved = form.kept
-        if wanted is not None:
+        self.unsaved = form.draft
+        if entry is not None:
             default = self.store.store.settings.text("record.category")
-            screen.execute(commands.record(wanted.fields(default), self._forget_unsaved), ())
+            screen.execute(commands.record(entry.fields(default), self._forget_unsaved), ())
 
     def _forget_unsaved(self) -> None:
         self.unsaved = None

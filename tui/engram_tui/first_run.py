@@ -1,4 +1,4 @@
-"""The first run: where there is no store yet, create one, join one, or look at a demonstration."""
+"""The first run: if there is no store yet, create one, join one, or look at a demonstration."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ WELCOME = "What agents and people learn, kept where you work. There is no store 
 
 
 class FirstRun(App[str | None]):
-    """Returns the path of the store to open, or None."""
+    """Asks which store to open; returns its path, or None."""
 
     TITLE = "Engram"
     ENABLE_COMMAND_PALETTE: ClassVar[bool] = False
@@ -70,14 +70,14 @@ class FirstRun(App[str | None]):
         self._filters.append(SanitizeFilter())
         self._folder = folder
         self._scratch = ""
-        self._asked = False  # the second question, where to create it, is open
+        self._asks_where = False  # the second question, where to create the store, is open
 
     def get_driver_class(self) -> type[Driver]:
-        """Return the driver of this platform, one whose terminal may go away."""
+        """Return the driver of this platform, made to survive the loss of its terminal."""
         return tolerant_driver(super().get_driver_class())
 
     def compose(self) -> ComposeResult:
-        """Yield what this is, three choices, and the status of the chosen one."""
+        """Yield the question, the choices, and a status line."""
         with Vertical(id="box") as box:
             box.border_title, box.border_subtitle = "Engram", "enter chooses · q leaves"
             yield Static(WELCOME, id="question", markup=False)
@@ -100,7 +100,7 @@ class FirstRun(App[str | None]):
     # The questions
 
     @on(OptionList.OptionSelected)
-    def chosen(self, event: OptionList.OptionSelected) -> None:
+    def handle_choice(self, event: OptionList.OptionSelected) -> None:
         """Handle the answer to the first or the second question."""
         name = str(event.option.id)
         if name == OWN:
@@ -115,15 +115,13 @@ class FirstRun(App[str | None]):
             self._work("creating it …", partial(_create, target))
 
     def _ask_where(self) -> None:
-        self._asked = True
-        here = short_path(self._folder)
-        own = short_path(user_store())
-        listed = self.query_one(OptionList).clear_options()
-        only = f"{here}{_branch_note(self._folder)}"
-        places = {EVERYWHERE: ("For everything I do", own), HERE: ("For this folder only", only)}
-        listed.add_options(_options(places))
-        listed.highlighted = 0
-        self._ask_question("Where should it be? esc goes back.")
+        self._asks_where = True
+        here = f"{short_path(self._folder)}{_branch_note(self._folder)}"
+        places = {
+            EVERYWHERE: ("For everything I do", short_path(user_store())),
+            HERE: ("For this folder only", here),
+        }
+        self._ask_question("Where should it be? esc goes back.", places)
 
     def _handle_address(self, url: str | None) -> None:
         if url and url.strip():
@@ -145,28 +143,26 @@ class FirstRun(App[str | None]):
 
     def action_start_over(self) -> None:
         """Go back to the first question, or leave."""
-        if not self._asked:
+        if not self._asks_where:
             self.exit(None)
             return
-        self._asked = False
-        listed = self.query_one(OptionList).clear_options()
-        listed.add_options(_options(CHOICES))
-        listed.highlighted = 0
-        self._ask_question(WELCOME)
+        self._asks_where = False
+        self._ask_question(WELCOME, CHOICES)
 
     def action_leave(self) -> None:
         """Leave; nothing was created."""
         self.exit(None)
 
     def action_move(self, rows: int) -> None:
-        """Move by letters."""
-        listed = self.query_one(OptionList)
-        listed.action_cursor_down() if rows > 0 else listed.action_cursor_up()
+        """Move the highlight with `j` and `k`."""
+        options = self.query_one(OptionList)
+        options.action_cursor_down() if rows > 0 else options.action_cursor_up()
 
-    # Doing it
+    # Creating and joining
 
-    def _work(self, doing: str, make: Callable[[], str]) -> None:
-        self._show_status(doing)
+    def _work(self, status: str, make: Callable[[], str]) -> None:
+        """Run `make` in a thread and leave with the path it returns."""
+        self._show_status(status)
         self.query_one(OptionList).disabled = True
 
         def run() -> None:
@@ -180,17 +176,20 @@ class FirstRun(App[str | None]):
         self.run_worker(run, thread=True, exit_on_error=False)
 
     def _handle_failure(self, line: str) -> None:
-        listed = self.query_one(OptionList)
-        listed.disabled = False
-        listed.focus()
+        options = self.query_one(OptionList)
+        options.disabled = False
+        options.focus()
         self._show_status(line)
 
     def _demonstrate(self) -> str:
         self._scratch = tempfile.mkdtemp(prefix="engram-demo-")
         return make_demonstration(self._scratch)
 
-    def _ask_question(self, line: str) -> None:
-        self.query_one("#question", Static).update(line)
+    def _ask_question(self, question: str, choices: dict[str, tuple[str, str]]) -> None:
+        options = self.query_one(OptionList).clear_options()
+        options.add_options(_options(choices))
+        options.highlighted = 0
+        self.query_one("#question", Static).update(question)
         self._show_status("")
 
     def _show_status(self, line: str) -> None:
@@ -200,7 +199,7 @@ class FirstRun(App[str | None]):
 
 
 def make_demonstration(folder: str) -> str:
-    """Make the lore of a team in this empty folder; return the store to look at, which opens on its Inbox."""
+    """Create the stores of a made-up team in this empty folder; returns the path of one, which opens on its Inbox."""
     import engram
     from engram.usecases.placement.team_demo import make_team
     from engram_tui.shell.saved_state import SavedState
@@ -210,7 +209,7 @@ def make_demonstration(folder: str) -> str:
         saved = SavedState(store)
         saved.set("screen", "inbox")
         saved.save()
-        store.review()  # so that the first line has the number of all that waits from the start
+        store.review()  # so that the heading counts all that waits from the start
     return root
 
 

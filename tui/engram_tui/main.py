@@ -1,4 +1,4 @@
-"""Running the app, for the command line: the first run, then the app on a store."""
+"""Run the app from the command line: the first-run screen, then the app on a store."""
 
 from __future__ import annotations
 
@@ -12,27 +12,26 @@ from typing import TYPE_CHECKING
 
 from engram.domain.errors import UsageError
 
-WEB_DRIVER = "textual.drivers.web_driver:WebDriver"  # what textual-serve has an app draw with
+WEB_DRIVER = "textual.drivers.web_driver:WebDriver"  # the driver that textual-serve selects
 
 if TYPE_CHECKING:
     from engram.app import Engram
 
 
-# Seconds for which a thread that reads the store may keep the one that draws waiting, each time that one waited itself.
-SWITCH = 0.0005
-START = 3.0  # seconds after which the app has certainly started
+SWITCH_INTERVAL = 0.0005  # seconds that a thread which reads the store may delay the one that draws
+STARTUP = 3.0  # seconds after which the app has certainly started
 
-DUMB = ("dumb", "unknown")  # values of TERM that say that a terminal cannot move its cursor
+DUMB_TERMINALS = ("dumb", "unknown")  # values of TERM for terminals that cannot move their cursor
 
 
 @contextmanager
 def delay_collection() -> Iterator[None]:
-    """Within this no garbage is collected in the first seconds: it takes a sixth of the time to the first paint.
+    """Disable garbage collection during start-up, where it takes a sixth of the time to the first paint.
 
-    What exists then stays until the end, so it is exempt from later collections.
+    Objects made until then live as long as the app, so later collections skip them.
     """
     gc.disable()
-    timer = threading.Timer(START, _freeze)
+    timer = threading.Timer(STARTUP, _freeze)
     timer.daemon = True
     timer.start()
     try:
@@ -49,9 +48,9 @@ def _freeze() -> None:
 
 @contextmanager
 def first_run(*, chosen: bool) -> Iterator[str | None]:
-    """Ask which store to open where there is none yet and none was `chosen`.
+    """Ask which store to open if none exists yet and none was `chosen`.
 
-    Yields its path ("": the default one), or None to open nothing. A demonstration is deleted afterwards.
+    Yields its path ("" for the default), or None to open nothing. A demonstration is deleted afterwards.
     """
     from engram.usecases.opening.open_store import is_first_run
 
@@ -69,7 +68,7 @@ def first_run(*, chosen: bool) -> Iterator[str | None]:
 
 
 def show_demonstration(folder: str) -> int:
-    """Make the lore of a team in this empty folder and open the app on its Inbox; returns the exit code."""
+    """Create a demonstration in this empty folder and open the app on its Inbox; returns the exit code."""
     import engram
     from engram_tui.first_run import make_demonstration
 
@@ -78,7 +77,7 @@ def show_demonstration(folder: str) -> int:
 
 
 def check_terminal() -> bool:
-    """Return whether there is a terminal to draw on. Raises UsageError where there is neither one nor a browser."""
+    """Return whether there is a terminal. Raises UsageError if neither it nor a browser can show the app."""
     in_terminal = all(
         stream is not None and stream.isatty() for stream in (sys.__stdin__, sys.__stdout__, sys.__stderr__)
     )
@@ -86,7 +85,7 @@ def check_terminal() -> bool:
         raise UsageError(
             "The app needs a terminal.", "In scripts and pipes use `engram list` or `engram query`."
         )
-    if in_terminal and os.environ.get("TERM", "") in DUMB and not in_browser():
+    if in_terminal and os.environ.get("TERM", "") in DUMB_TERMINALS and not in_browser():
         raise UsageError(
             f"The app cannot draw on this terminal: TERM is {os.environ.get('TERM') or 'not set'}.",
             "`engram list`, `engram query` and `engram review` do the same in lines; `engram tui --web` draws in a browser.",
@@ -97,13 +96,13 @@ def check_terminal() -> bool:
 def run(store: Engram) -> int:
     """Run the app until the user leaves; returns the exit code. The caller closes the store.
 
-    Raises UsageError where there is neither a terminal nor a browser to draw on.
+    Raises UsageError if there is neither a terminal nor a browser to draw on.
     """
     in_terminal = check_terminal()
     from engram_tui.app import EngramApp
     from engram_tui.shell.terminal_watch import TerminalWatch
 
-    sys.setswitchinterval(SWITCH)
+    sys.setswitchinterval(SWITCH_INTERVAL)
     app = EngramApp(store, plain="NO_COLOR" in os.environ)
     assert sys.__stdin__ is not None
     terminal = sys.__stdin__.fileno() if in_terminal else None

@@ -28,7 +28,7 @@ from engram_tui.widgets.filter_input import TYPING_DELAY, FilterInput
 from engram_tui.widgets.format import count
 from engram_tui.widgets.mark_screen import MarkScreen
 from engram_tui.widgets.preview import UNDER_CURSOR, Preview
-from engram_tui.widgets.rows import BEST, SORT_NAMES, Row, ids_of, sort_rows, with_rows
+from engram_tui.widgets.rows import BEST, SORT_NAMES, Row, ids_of, replace_rows, sort_rows
 
 if TYPE_CHECKING:
     from textual.widget import Widget
@@ -206,10 +206,10 @@ class BrowseScreen(MarkScreen, EntryActionsScreen):
             else row
             for entry_id, row in changed.items()
         }
-        self.listed = with_rows(self.listed, kept)
+        self.listed = replace_rows(self.listed, kept)
         if self.matches is not None:
-            self.matches = self.matches._replace(rows=list(with_rows(self.matches.rows, kept)))
-        self._show_rows(with_rows(self.entry_list.rows, kept))
+            self.matches = self.matches._replace(rows=list(replace_rows(self.matches.rows, kept)))
+        self._show_rows(replace_rows(self.entry_list.rows, kept))
         self._load_entry()
 
     # Searching

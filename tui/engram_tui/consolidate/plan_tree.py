@@ -209,7 +209,7 @@ class PlanTree(EntryList):
         base = self.rich_style
         if chosen:
             base = self.get_component_rich_style("lore--cursor" if self.has_focus else "lore--resting")
-        quiet = self._over(base, "lore--quiet")
+        quiet = self._colour(base, "lore--quiet")
         open_sign = ("▾ " if self.choices.is_open(row.kind) else "▸ ") if row.is_kind else "    "
         head = f"{'▌' if chosen else ' '}{open_sign}{self.choices.sign(row)} "
         room = max(0, width - len(head))

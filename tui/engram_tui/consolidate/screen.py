@@ -160,7 +160,7 @@ class ConsolidateScreen(ShellScreen):
             lambda store: make_plan(store, chosen, self._progress),
             self._take_plan,
             failed=self._no_plan,
-            apart=self._pairs.is_large,  # then it takes seconds
+            own_store=self._pairs.is_large,  # then it takes seconds
         )
 
     def _progress(self, doing: str) -> None:

@@ -35,7 +35,7 @@ class EntryText(MarkdownPane):
         """Show a text, that of `another` entry from its beginning."""
         if body != self._shown:
             self._shown = body
-            self.put_body(safe_lines(body))
+            self.show_body(safe_lines(body))
         if another:
             self.scroll_home(animate=False)
 

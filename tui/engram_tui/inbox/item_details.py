@@ -22,7 +22,7 @@ from engram.usecases.review.proposal_items import proposal_name
 from engram_tui.inbox.versions import Version, versions_of
 from engram_tui.shell.sanitize import safe_line, safe_lines
 from engram_tui.widgets.format import fraction, short_category
-from engram_tui.widgets.word_marks import LEFT, MOST, RIGHT, are_similar, inline, side_by_side
+from engram_tui.widgets.word_marks import LEFT, MAX_CHARACTERS, RIGHT, are_similar, inline, side_by_side
 
 if TYPE_CHECKING:
     from engram.app import Engram
@@ -65,13 +65,13 @@ def read_details(store: Engram, item: Item, other: int = 0) -> ItemDetails:
         return _of_proposal(store, item)
     left, right, notes = _sides(store, item, other)
     if right is None:
-        text = Text(safe_lines(left.lore.content)[:MOST])
+        text = Text(safe_lines(left.lore.content)[:MAX_CHARACTERS])
         return ItemDetails(item, (Side(left.name, facts(left, now), text),), notes, _all_fields(left.lore))
     one, two = left.lore.content, right.lore.content
     marked = (
         side_by_side(one, two)
         if are_similar(one, two)
-        else (Text(safe_lines(one)[:MOST]), Text(safe_lines(two)[:MOST]))
+        else (Text(safe_lines(one)[:MAX_CHARACTERS]), Text(safe_lines(two)[:MAX_CHARACTERS]))
     )
     if item.kind in COMPARED:
         for text, lore, against in zip(marked, (left.lore, right.lore), (right.lore, left.lore), strict=True):
@@ -150,7 +150,7 @@ def _nearest(store: Engram, lore: Lore) -> Version | None:
 def _of_file(store: Engram, item: Item) -> ItemDetails:
     """Show a file that cannot be read as an entry as it is."""
     raw = store.store.files.read(item.paths[0])
-    text = Text(safe_lines(raw[:MOST].decode("utf-8", "replace")))
+    text = Text(safe_lines(raw[:MAX_CHARACTERS].decode("utf-8", "replace")))
     return ItemDetails(item, (Side(item.paths[0], f"{len(raw):,} bytes", text),), item.evidence, text)
 
 
@@ -184,7 +184,7 @@ def _entity_text(store: Engram, item: Item, decision: str) -> str:
     """Return the file that a decision would write; "" where it deletes it, or only an editor can resolve it."""
     with contextlib.suppress(UsageError):
         for entity in store.decide(item, decision, dry_run=True).entities.values():
-            return safe_lines(entity_file.write_new(entity, None).decode())[:MOST] if entity else ""
+            return safe_lines(entity_file.write_new(entity, None).decode())[:MAX_CHARACTERS] if entity else ""
     return ""
 
 
@@ -218,9 +218,9 @@ def _difference(left: Version, right: Version) -> Text:
     if are_similar(one, other):
         found.append_text(inline(one, other))
     else:  # hardly a word in common: unreadable when mixed
-        found.append(safe_lines(one)[:MOST], LEFT)
+        found.append(safe_lines(one)[:MAX_CHARACTERS], LEFT)
         found.append("\n\n")
-        found.append(safe_lines(other)[:MOST], RIGHT)
+        found.append(safe_lines(other)[:MAX_CHARACTERS], RIGHT)
     found.append("\n")
     for name in _FIELDS:
         one, other = _field_text(left.lore, name), _field_text(right.lore, name)

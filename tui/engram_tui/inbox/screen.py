@@ -172,14 +172,14 @@ class InboxScreen(DecidingScreen):
     def _read_rest(self, large: bool) -> None:
         if large:
             self._ask_kinds(AGED_KINDS, code=False, done=())
-        self._ask_kinds(tuple(dict.fromkeys((*AGED_KINDS, *SLOW_KINDS))), apart=large)
+        self._ask_kinds(tuple(dict.fromkeys((*AGED_KINDS, *SLOW_KINDS))), own_store=large)
         self._pairs.ready(self, lambda: self._ask_kinds(PAIR_KINDS))
 
     def _ask_kinds(
-        self, kinds: Sequence[str], *, apart: bool = False, code: bool = True, first: int | None = None,
+        self, kinds: Sequence[str], *, own_store: bool = False, code: bool = True, first: int | None = None,
         done: Sequence[str] | None = None,
     ) -> None:  # fmt: skip
-        """Read the items of some kinds; `apart` on a store of its own, as in a large store it takes seconds."""
+        """Read the items of some kinds; `own_store` on a store of its own, as in a large store it takes seconds."""
 
         def read(store: Engram) -> Mapping[str, Sequence[Listed]]:
             from engram.usecases.review import review
@@ -191,7 +191,7 @@ class InboxScreen(DecidingScreen):
             f"queue {kinds[0]} {code} {first}",
             read,
             partial(self._take_kinds, kinds, read_now, first),
-            apart=apart,
+            own_store=own_store,
         )
 
     def _take_kinds(

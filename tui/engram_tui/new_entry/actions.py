@@ -1,4 +1,4 @@
-"""The keys of the form for a new entry; they act whatever one types into."""
+"""The keys of the form for a new entry; they act in every field."""
 
 from engram_tui.shell.action import Action
 

@@ -1,4 +1,4 @@
-"""The form for a new entry: while one types, it shows similar entries and what recording would do."""
+"""The form for a new entry: during typing it shows similar entries and what recording would do."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from engram_tui.shell.store_screen import StoreScreen
 
 TYPING_DELAY = 0.25  # seconds without a key before the store is asked
-ROOM_FOR_HINTS = 72  # columns from which the line of keys is whole
+ROOM_FOR_HINTS = 72  # columns from which all keys fit into their line
 _HINT = "What to know; last, in everyday words, what one sees, asks or does"
 _FIELDS = {"context": "when it holds, and why", "tags": "queue kafka", "files": "src/queue.py docs/api.md"}
 
 
 class NewEntry(NamedTuple):
-    """What the form holds. `category` is "" where it is to be guessed."""
+    """The content of the form. `category` is "" if it is to be guessed."""
 
     text: str = ""
     category: str = ""
@@ -53,7 +53,7 @@ class NewEntry(NamedTuple):
 
 
 class NewEntryForm(ModalScreen[NewEntry | None]):
-    """Returns what is to be recorded, or None; `kept` always has what was typed last."""
+    """Returns the entry to record, or None; `draft` always has what was typed so far."""
 
     DEFAULT_CSS = """
     NewEntryForm { align: center middle; }
@@ -70,10 +70,10 @@ class NewEntryForm(ModalScreen[NewEntry | None]):
     """
     BINDINGS: ClassVar[list[BindingType]] = bindings(ACTIONS, priority=True)
 
-    def __init__(self, screen: StoreScreen, kept: NewEntry) -> None:
-        """`screen` asks the store; `kept` is what was typed before."""
+    def __init__(self, screen: StoreScreen, draft: NewEntry) -> None:
+        """`screen` asks the store; `draft` is what was typed before."""
         super().__init__()
-        self._screen, self.kept = screen, kept
+        self._screen, self.draft = screen, draft
         self._default = screen.store.store.settings.text("record.category")
         self._timer: Timer | None = None
 
@@ -81,10 +81,14 @@ class NewEntryForm(ModalScreen[NewEntry | None]):
         """Yield the text, the other fields, and what recording would do."""
         with Vertical() as box:
             box.border_title = "New entry"
-            further = ("tab next field · ", ", the text is kept") if self._is_wide else ("", "")
-            box.border_subtitle = f"ctrl+s records · {further[0]}esc closes{further[1]}"
+            keys = "ctrl+s records · tab next field · esc closes, the text is kept"
+            box.border_subtitle = keys if self._is_wide else "ctrl+s records · esc closes"
             yield TextArea(
-                safe_lines(self.kept.text), soft_wrap=True, tab_behavior="focus", placeholder=_HINT, id="text"
+                safe_lines(self.draft.text),
+                soft_wrap=True,
+                tab_behavior="focus",
+                placeholder=_HINT,
+                id="text",
             )
             with Horizontal(classes="field"):
                 yield Label("category")
@@ -92,7 +96,7 @@ class NewEntryForm(ModalScreen[NewEntry | None]):
             for name, hint in _FIELDS.items():
                 with Horizontal(classes="field"):
                     yield Label(name)
-                    value = safe_line(getattr(self.kept, name))
+                    value = safe_line(getattr(self.draft, name))
                     yield Input(value, placeholder=hint, compact=True, select_on_focus=False, id=name)
             yield Static(id="known", markup=False)
 
@@ -101,7 +105,7 @@ class NewEntryForm(ModalScreen[NewEntry | None]):
         return self.app.size.width >= ROOM_FOR_HINTS
 
     def on_mount(self) -> None:
-        """Begin with the text."""
+        """Show the category and the hint for what is in the form at first."""
         self._handle_typing()
 
     def on_text_area_changed(self) -> None:
@@ -117,18 +121,18 @@ class NewEntryForm(ModalScreen[NewEntry | None]):
         from engram_tui.shell.picker import Picker, category_choices
 
         choices = category_choices(self._screen.store.store.categories)
-        self.app.push_screen(Picker("Category", choices, hint="which category …"), self._category_picked)
+        self.app.push_screen(Picker("Category", choices, hint="which category …"), self._set_category)
 
-    def _category_picked(self, name: str | None) -> None:
+    def _set_category(self, name: str | None) -> None:
         if name:
-            self.kept = self.kept._replace(category=name)
+            self.draft = self.draft._replace(category=name)
             self._handle_typing()
 
     def action_save_new(self) -> None:
         """Record the entry."""
         self._read()
-        if self.kept.text.strip():
-            self.dismiss(self.kept)
+        if self.draft.text.strip():
+            self.dismiss(self.draft)
         else:
             self.query_one("#known", Static).update("There is no text yet.")
 
@@ -139,18 +143,18 @@ class NewEntryForm(ModalScreen[NewEntry | None]):
 
     def _read(self) -> None:
         typed = {name: self.query_one(f"#{name}", Input).value for name in _FIELDS}
-        self.kept = self.kept._replace(text=self.query_one(TextArea).text, **typed)
+        self.draft = self.draft._replace(text=self.query_one(TextArea).text, **typed)
 
     def _handle_typing(self) -> None:
-        """Ask the store once the keys rest."""
+        """Show the category, and ask the store once the user stops typing."""
         self._read()
-        chosen = str(self.kept.fields(self._default)["category"])
+        chosen = str(self.draft.fields(self._default)["category"])
         guessed = "  (guessed; enter picks another)" if self._is_wide else "  (guessed)"
-        note = "" if self.kept.category or self._default else guessed
+        note = "" if self.draft.category or self._default else guessed
         self.query_one(Button).label = safe_line(f"{chosen.replace('_', ' ')}{note}")
         if self._timer:
             self._timer.stop()
-        if self.kept.text.strip():
+        if self.draft.text.strip():
             self._timer = self.set_timer(TYPING_DELAY, self._ask)
         else:
             self._show_lines(
@@ -158,26 +162,26 @@ class NewEntryForm(ModalScreen[NewEntry | None]):
             )
 
     def _ask(self) -> None:
-        kept, default = self.kept, self._default
+        draft, default = self.draft, self._default
 
         def weigh(store: Engram) -> Weighed:
-            return store.weigh(**kept.fields(default))  # type: ignore[arg-type]
+            return store.weigh(**draft.fields(default))  # type: ignore[arg-type]
 
         self._screen.ask(
-            "weigh", weigh, partial(self._show_weighing, kept), failed=partial(self._show_refusal, kept)
+            "weigh", weigh, partial(self._show_weighing, draft), failed=partial(self._show_refusal, draft)
         )
 
-    def _show_weighing(self, kept: NewEntry, weighed: Weighed) -> None:
-        if kept == self.kept:
+    def _show_weighing(self, draft: NewEntry, weighed: Weighed) -> None:
+        if draft == self.draft:
             self._show_lines(*preview_lines(weighed))
 
-    def _show_refusal(self, kept: NewEntry, line: str) -> None:
-        if kept == self.kept:
+    def _show_refusal(self, draft: NewEntry, line: str) -> None:
+        if draft == self.draft:
             self._show_lines(f"✗ {line}")
 
     def _show_lines(self, *texts: str) -> None:
         if self.is_mounted and self.is_attached:
-            for widget in self.query("#known").results(Static):  # none is left in a form that is closing
+            for widget in self.query("#known").results(Static):  # none is left if the form is closing
                 widget.update("\n".join(safe_text(line) for line in texts))
 
 
@@ -188,8 +192,8 @@ def preview_lines(weighed: Weighed) -> list[str]:
         found.append(f"= is known already: “{weighed.known.title}” would be confirmed")
     if weighed.why:
         found.append(f"… would wait for review: {weighed.why}")
-    found += [f"≠ contradicts “{one.title}”: {one.why}" for one in weighed.contradictions]
-    found += [f"≈ {fraction(round(one.similarity * 1000))} “{one.title}”" for one in weighed.similar]
+    found += [f"≠ contradicts “{entry.title}”: {entry.why}" for entry in weighed.contradictions]
+    found += [f"≈ {fraction(round(entry.similarity * 1000))} “{entry.title}”" for entry in weighed.similar]
     return found or ["✓ no similar entry"]
 
 

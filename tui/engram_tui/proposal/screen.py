@@ -248,7 +248,7 @@ class ProposalScreen(ShellScreen):
             self._handle_finish,
             failed=self._handle_failure,
             exclusive=False,
-            apart=True,  # nobody waits for the network
+            own_store=True,  # nobody waits for the network
         )
 
     def _handle_failure(self, line: str) -> None:

@@ -1,1 +1,1 @@
-"""What every screen of the app has: the app itself, the frame, keys and actions, access to the store, undo, dialogs."""
+"""The base of all screens: the app, the frame, keys and actions, access to the store, undo, dialogs."""

@@ -1,4 +1,4 @@
-"""An action of the app. Bindings, footer, list of keys and configuration are all made from these."""
+"""An action of the app. Bindings, the footer, the list of keys and `[app.keys]` are all made from actions."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ SIGNS = {
 class Action(NamedTuple):
     """An action: its name (also in `[app.keys]`), Textual's names of its keys, a title and a sentence.
 
-    It runs the method `action_<name>` of the screen, or `run` where that is given, on the widget `target`.
-    `footer` is its place in the footer (0: not there). `when` names an attribute or method of the screen,
-    with arguments if need be, that tells whether it is enabled. `command` does the same on the command line.
+    It runs the method `action_<name>` of the screen, or `run` if given, on the widget `target` if given.
+    `footer` is its place in the footer (0: not shown). `when` names an attribute or method of the screen, with
+    arguments if need be, that says whether it is enabled. `command` is the equivalent on the command line.
     """
 
     name: str
@@ -48,6 +48,6 @@ def bindings(actions: Iterable[Action], *, priority: bool = False) -> list[Bindi
 
 
 def key_label(keys: str) -> str:
-    """Write the first of these keys as people do: `ctrl+d`, `?`, `↓`."""
+    """Format the first of these keys for people: `ctrl+d`, `?`, `↓`."""
     name = next(filter(None, map(str.strip, keys.split(","))), "")
     return name if name.startswith("ctrl+") else SIGNS.get(name, name)

@@ -31,7 +31,7 @@ ACTIONS = (
     Action("go_7", "7", "Graph", "what entries are about, and how that is related", run="go('graph')"),
     Action("leave", "q,ctrl+q", "quit", "quit; pending changes are committed", 99),
 )  # fmt: skip
-# They act on the list itself, wherever it is.
+# They run on the list itself.
 MOVES = (
     Action("list_down", "j,down", "down", "the next line", run="move(1)", target="EntryList"),
     Action("list_up", "k,up", "up", "the line before", run="move(-1)", target="EntryList"),
@@ -42,7 +42,7 @@ MOVES = (
 )  # fmt: skip
 
 
-def move_keys(own: Mapping[str, str]) -> frozenset[str]:
-    """Return the keys that only move in a list, those of the configuration included."""
-    given = (own.get(action.name, action.keys) for action in MOVES)
-    return frozenset(key.strip() for keys in given for key in keys.split(","))
+def move_keys(configured: Mapping[str, str]) -> frozenset[str]:
+    """Return the keys that only move in a list; `configured` maps names of actions to keys."""
+    all_keys = (configured.get(action.name, action.keys) for action in MOVES)
+    return frozenset(key.strip() for keys in all_keys for key in keys.split(","))

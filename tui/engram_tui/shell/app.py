@@ -1,6 +1,6 @@
-"""The app as its screens know it: the store, navigation, undo, changes of others, the command log, themes, keys.
+"""The base of the app: the store, navigation, undo, changes by others, the command log, themes, keys.
 
-`engram_tui.app` adds the screens; nothing here knows one of them.
+`engram_tui.app` adds the screens; this module knows none of them.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
     from engram_tui.shell.tabs import Tab
 
 FORMER_TABS = {"review": "inbox"}  # names in the saved state of earlier versions
-POLL_INTERVAL = 0.5  # seconds between looks for changes of others
+POLL_INTERVAL = 0.5  # seconds between checks for changes by others
 
 
 class ShellApp(App[None]):
-    """An app of screens with one store."""
+    """An app of tabs on one store."""
 
     TITLE = "Engram"
-    ENABLE_COMMAND_PALETTE: ClassVar[bool] = False  # ours is under the same key
+    ENABLE_COMMAND_PALETTE: ClassVar[bool] = False  # our own palette has the same key
     NOTIFICATION_TIMEOUT = 5
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (NARROW, "-wide"), (ROOMY, "-roomy")]  # noqa: RUF012
     VERTICAL_BREAKPOINTS = [(0, "-low"), (HIGH, "-high")]  # noqa: RUF012
@@ -50,7 +50,7 @@ class ShellApp(App[None]):
     TABS: ClassVar[tuple[Tab, ...]] = ()  # in the order of their number keys
 
     def __init__(self, store: Engram, *, plain: bool = False) -> None:
-        """`plain` sends no colours at all; Textual's own answer to NO_COLOR still sends greys."""
+        """`plain` disables all colours; Textual's own support of NO_COLOR still sends greys."""
         super().__init__(ansi_color=True if plain else None)
         self._plain = plain
         self._filters.append(SanitizeFilter())
@@ -67,11 +67,11 @@ class ShellApp(App[None]):
         self._garbage = IdleCollection()
         self._token: object = None
         if not plain:
-            self._use_theme(self._first_theme())  # before the first style sheet is read, or it is read twice
+            self._use_theme(self._stored_theme())  # before the first style sheet is read, or it is read twice
 
     def on_mount(self) -> None:
         """Open on the screen of the last run."""
-        process.listeners.append(self._git_ran)
+        process.listeners.append(self._log_git)
         self.set_keymap(self.own_keys)
         self.saved.set("theme_configured", self.store.store.settings.text("app.theme"))
         self.go(self.saved.get("screen", "browse"))
@@ -79,14 +79,14 @@ class ShellApp(App[None]):
         self.set_interval(IDLE, self._garbage.collect)
 
     def on_unmount(self) -> None:
-        """Save what the next run starts with."""
+        """Save the state for the next run."""
         self._garbage.end()
-        if self._git_ran in process.listeners:
-            process.listeners.remove(self._git_ran)
+        if self._log_git in process.listeners:
+            process.listeners.remove(self._log_git)
         self.saved.save()
 
     def get_driver_class(self) -> type[Driver]:
-        """Return the driver of this platform, one whose terminal may go away."""
+        """Return the driver of this platform, made to survive the loss of its terminal."""
         return tolerant_driver(super().get_driver_class())
 
     def leave(self) -> None:
@@ -95,7 +95,7 @@ class ShellApp(App[None]):
         self.exit()
 
     def abandon(self, code: int) -> None:
-        """End the app from a thread because nobody sees it any more; the process returns `code`."""
+        """End the app, from a thread, because its terminal is gone; `code` is the exit code."""
         self.saved.save()
         if self._loop is not None and self._loop.is_running():
             self._loop.call_soon_threadsafe(lambda: self.exit(return_code=code))
@@ -103,7 +103,7 @@ class ShellApp(App[None]):
     # Keys
 
     async def on_event(self, event: events.Event) -> None:
-        """Handle keys one after another, everything else as usual."""
+        """Queue keys, so that they act one after another; handle other events as usual."""
         if isinstance(event, events.Key) and not event.is_forwarded:
             self._garbage.note_key()
             self._key_queue.put(event)
@@ -111,23 +111,23 @@ class ShellApp(App[None]):
             await super().on_event(event)
 
     def hold_keys(self) -> Callable[[bool], None]:
-        """Hold keys back until the returned function is called with whether what they are for is open."""
+        """Hold keys back until the returned function is called with whether their target opened."""
         return self._key_queue.hold()
 
     # Screens
 
     @property
     def current(self) -> StoreScreen | None:
-        """The open screen, also under a dialog."""
+        """The open screen, even if a dialog lies over it."""
         return next(
             (screen for screen in reversed(self.screen_stack) if isinstance(screen, StoreScreen)), None
         )
 
     @property
     def current_tab(self) -> str:
-        """The name of the open tab, also under an entry."""
-        names = [one.SCREEN for one in self.screen_stack if isinstance(one, StoreScreen) and not one.OVERLAY]
-        return names[-1] if names else ""
+        """The name of the open tab, even if an overlay lies over it."""
+        screens = [screen for screen in self.screen_stack if isinstance(screen, StoreScreen)]
+        return next((screen.SCREEN for screen in reversed(screens) if not screen.OVERLAY), "")
 
     def tab(self, name: str) -> Tab:
         """Return the tab with this name, else the first."""
@@ -149,14 +149,14 @@ class ShellApp(App[None]):
             self.switch_screen(tab.name)
 
     def close_overlays(self, entry_id: str = "") -> None:
-        """Close what lies over the tab; `entry_id` is the entry that was shown last."""
+        """Close the screens over the tab; `entry_id` is the entry that was shown last."""
         while self.current is not None and self.current.OVERLAY:
             self.pop_screen()
         if self.current is not None and entry_id:
             self.current.returned_from(entry_id)
 
-    def open_entry(self, entry_id: str, around: Sequence[str] = ()) -> None:
-        """Show an entry over the open screen; `around` are the ids of the list it is in, in order."""
+    def open_entry(self, entry_id: str, list_ids: Sequence[str] = ()) -> None:
+        """Show an entry over the open screen; `list_ids` are the ids of the list it is in, in order."""
         raise NotImplementedError
 
     def open_settings(self) -> None:
@@ -171,19 +171,19 @@ class ShellApp(App[None]):
         """Open the form for a new entry."""
         raise NotImplementedError
 
-    # Changes of others
+    # Changes by others
 
     def refresh_heading(self, screen: StoreScreen) -> None:
-        """Read what the first line says; cheap, but not so cheap that the first paint should wait."""
-        screen.ask("heading", read_heading, self._take_heading)
+        """Read the heading; cheap, but not so cheap that the first paint should wait for it."""
+        screen.ask("heading", read_heading, self._receive_heading)
 
     def note_waiting(self, counts: Mapping[str, int]) -> None:
-        """Show how many items wait, by kind, as the Inbox knows it now."""
+        """Show how many items wait; `counts` has their number by kind."""
         waiting = sum(counts.values())
         if self.heading is not None and self.heading.waiting != waiting:
-            self._take_heading(self.heading._replace(waiting=waiting))
+            self._receive_heading(self.heading._replace(waiting=waiting))
 
-    def _take_heading(self, heading: Heading) -> None:
+    def _receive_heading(self, heading: Heading) -> None:
         self.heading = heading
         if self.current is not None:
             self.current.show_frame()
@@ -192,24 +192,24 @@ class ShellApp(App[None]):
 
     def note_own_change(self, screen: StoreScreen) -> None:
         """Note that the app itself changed the store: other screens and the status line are stale."""
-        screen.ask("token", change_token, self._take_token)
+        screen.ask("token", change_token, self._receive_token)
         for other in self._installed_screens.values():
             if isinstance(other, StoreScreen) and other is not screen:
                 other.stale = True
         self.refresh_heading(screen)
 
     def note_shown(self, screen: StoreScreen) -> None:
-        """Take note that a screen shows the store as it is now: from here on changes are looked for."""
+        """Note that a screen shows the current store: from now on, poll for changes."""
         if self._token is None:
-            screen.ask("token", change_token, self._take_token)
+            screen.ask("token", change_token, self._receive_token)
             self.refresh_heading(screen)
             screen.ask("vectors", lambda store: store.start_vectors(), lambda _started: None)
 
-    def _take_token(self, token: object) -> None:
+    def _receive_token(self, token: object) -> None:
         self._token = token
 
     def _poll(self) -> None:
-        """Ask whether somebody else changed the store."""
+        """Check whether somebody else changed the store."""
         if self.current is not None and self._token is not None:
             self.current.ask_if_idle("look", poll_changes, self._handle_poll)
 
@@ -230,45 +230,45 @@ class ShellApp(App[None]):
         self, screen: StoreScreen, message: str, mark: str, operations: dict[str, int],
         undo: Callable[[Engram], bool] | None = None, redo: Callable[[Engram], bool] | None = None,
     ) -> None:  # fmt: skip
-        """Keep how what was done on a screen is undone, and log it."""
-        where = self.tab(self.current_tab).title
-        self.undo_stack.add(Step(message, mark, operations, {}, undo, redo, time.time(), where))
+        """Log a change that was made on a screen, and keep how to undo it."""
+        tab = self.tab(self.current_tab).title
+        self.undo_stack.add(Step(message, mark, operations, {}, undo, redo, time.time(), tab))
         self.command_log.say(message)
         screen.refresh_bindings()
 
     def undo(self, screen: StoreScreen, at: int = -1) -> None:
-        """Undo what this app did last, or the step at this place of what can be undone."""
+        """Undo the step at this index of the undo stack, by default the last one."""
         if not self.undo_stack.done:
             screen.toast("Undo", "There is nothing to undo here yet.")
             return
         step = self.undo_stack.done.pop(at)
         if step.operations:
             self.log_command("engram undo {}", (str(sum(step.operations.values())),))
-        screen.ask("command", lambda store: undo_step(store, step), lambda kept: self._undone(screen, step, kept),
+        screen.ask("command", lambda store: undo_step(store, step), lambda notes: self._handle_undo(screen, step, notes),
                    exclusive=False, failed=lambda line: screen.show_error(f"Undo: {line}"))  # fmt: skip
 
-    def _undone(self, screen: StoreScreen, step: Step, kept: tuple[str, ...]) -> None:
+    def _handle_undo(self, screen: StoreScreen, step: Step, notes: tuple[str, ...]) -> None:
         self.undo_stack.undone.append(step)
-        self._report(screen, "Undone", f"{step.message} {' '.join(kept)}".strip(), "ctrl+r redoes it")
+        self._report(screen, "Undone", f"{step.message} {' '.join(notes)}".strip(), "ctrl+r redoes it")
 
     def redo(self, screen: StoreScreen) -> None:
-        """Redo what was undone last."""
+        """Redo the step that was undone last."""
         if not self.undo_stack.undone:
             screen.toast("Redo", "Nothing was undone.")
             return
         step = self.undo_stack.undone.pop()
         self.log_command("engram redo", ())
-        screen.ask("command", lambda store: redo_step(store, step), lambda _done: self._redone(screen, step),
+        screen.ask("command", lambda store: redo_step(store, step), lambda _done: self._handle_redo(screen, step),
                    exclusive=False, failed=lambda line: screen.show_error(f"Redo: {line}"))  # fmt: skip
 
-    def _redone(self, screen: StoreScreen, step: Step) -> None:
+    def _handle_redo(self, screen: StoreScreen, step: Step) -> None:
         self.undo_stack.done.append(step)
         self._report(screen, "Redone", step.message, "u undoes it")
 
-    def _report(self, screen: StoreScreen, title: str, text: str, how: str) -> None:
+    def _report(self, screen: StoreScreen, title: str, text: str, hint: str) -> None:
         self.follow_settings()
         self.command_log.say(f"{title}: {text}")
-        screen.toast(title, f"{text}  ·  {how}")
+        screen.toast(title, f"{text}  ·  {hint}")
         self.note_own_change(screen)
         screen.store_changed()
         screen.refresh_bindings()
@@ -286,11 +286,11 @@ class ShellApp(App[None]):
 
         self.push_screen(CommandLogScreen(self.command_log))
 
-    def _git_ran(self, arguments: tuple[str, ...], code: int, seconds: float) -> None:
+    def _log_git(self, arguments: tuple[str, ...], code: int, seconds: float) -> None:
         self.command_log.add_git(tuple(without_credentials(word) for word in arguments), code, seconds)
 
     def next_theme(self) -> None:
-        """Change to the next theme and keep it."""
+        """Switch to the next theme and keep it."""
         if self._plain:
             self.notify("NO_COLOR is set: there are no colours to change.", markup=False)
             return
@@ -311,11 +311,12 @@ class ShellApp(App[None]):
 
     def follow_settings(self) -> None:
         """Apply a theme that was set in the configuration."""
-        name = self._first_theme()
+        name = self._stored_theme()
         if not self._plain and name != self.theme:
             self.choose_theme(name)
 
-    def _first_theme(self) -> str:
+    def _stored_theme(self) -> str:
+        """Return the saved theme, or the configured one if that changed since."""
         configured = self.store.store.settings.text("app.theme")
         changed_since = self.saved.get("theme_configured", configured) != configured
         return configured if changed_since else self.saved.get("theme", configured)

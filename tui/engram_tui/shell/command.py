@@ -1,4 +1,4 @@
-"""A command: one change to the store that can be repeated, undone and redone, and is logged as what the CLI calls it."""
+"""A command: a change to the store that can be repeated, undone and redone, logged with its equivalent on the command line."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 class Command(NamedTuple):
-    """A change that can be made to any entries.
+    """A change to the store.
 
-    `execute` makes it to the entries with these ids and returns a sentence about what happened; it runs in a thread.
-    `command_line` does the same on the command line, with `{}` in the place of the ids. `repeats`: `.` makes it once
-    more, on a screen that selects the same `target`. `creates`: it is about no entry that is there already, and gets
-    no ids. `undo` and `redo` are for what it noted without writing a file; they return whether there was any.
+    `execute` makes it to the entries with the given ids and returns a sentence about the result; it runs in a thread.
+    `command_line` is the equivalent on the command line, with `{}` for the ids. `repeats` lets `.` run it again, on a
+    screen that selects the same `target`. `creates` says that it is about no existing entry, and gets no ids.
+    `undo` and `redo` are for what it noted without writing a file; they return whether there was anything.
     """
 
     title: str
@@ -33,7 +33,7 @@ class Command(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What a command did: its sentence, the mark of what it wrote, and what went wrong ("": nothing)."""
+    """The outcome of a command: a sentence, the mark of its changes, and the error ("" if none)."""
 
     message: str
     mark: Mark
@@ -41,7 +41,7 @@ class Outcome(NamedTuple):
 
 
 def run_command(store: Engram, command: Command, ids: tuple[str, ...]) -> Outcome:
-    """Run a command in a thread and mark what it writes; one that fails half-way can be undone, too."""
+    """Run a command and mark its changes: one that fails half-way can be undone, too. Call it in a thread."""
     from engram.usecases.index.refresh import refresh
 
     error_line = message = ""
@@ -50,7 +50,7 @@ def run_command(store: Engram, command: Command, ids: tuple[str, ...]) -> Outcom
             message = command.execute(store, ids)
         except EXPECTED as error:
             error_line = describe_error(error)
-        except Exception as error:  # noqa: BLE001 - a defect must not take the app with it
+        except Exception as error:  # noqa: BLE001 - a defect must not end the app
             error_line = describe_defect(error)
     if mark.operations:
         try:
@@ -62,13 +62,12 @@ def run_command(store: Engram, command: Command, ids: tuple[str, ...]) -> Outcom
 
 @contextmanager
 def mark_changes(store: Engram) -> Iterator[Mark]:
-    """Mark all that is written within this, in any scope, as one change. Call it holding the store's lock."""
+    """Mark everything written in this context, in any scope, as one change. The caller holds the store's lock."""
     mark = Mark(store.store.clock.new_id(), {}, set())
-    stores = [store.store, *store.store.others.values()]
-    for one in stores:
-        one.deed = mark
+    for opened in (store.store, *store.store.others.values()):
+        opened.deed = mark
     try:
         yield mark
     finally:
-        for one in (store.store, *store.store.others.values()):
-            one.deed = None
+        for opened in (store.store, *store.store.others.values()):
+            opened.deed = None

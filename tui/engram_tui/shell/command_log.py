@@ -1,20 +1,17 @@
-"""The command log: what was done in a sentence, as a command, and the git commands under it."""
+"""The command log: each change as a sentence and as a command, and the git commands that ran."""
 
 from __future__ import annotations
 
 import time
 from collections import deque
 from itertools import groupby
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from engram.domain.text.counted_nouns import counted
 from engram_tui.shell.sanitize import safe_line
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-KEPT = 500  # lines
-LONGEST = 400  # characters of one
+MAX_LINES = 500
+MAX_LENGTH = 400  # characters of a line
 SENTENCE, COMMAND, GIT = "sentence", "command", "git"
 SIGNS = {SENTENCE: "●", COMMAND: "  $", GIT: ""}
 
@@ -30,17 +27,17 @@ class LoggedLine(NamedTuple):
 
 
 class CommandLog:
-    """The last lines; threads may add to it."""
+    """The most recent lines. Threads may add to it."""
 
     def __init__(self) -> None:
-        self._lines: deque[LoggedLine] = deque(maxlen=KEPT)
+        self._lines: deque[LoggedLine] = deque(maxlen=MAX_LINES)
 
     def say(self, sentence: str) -> None:
-        """Add what was done, in a sentence."""
+        """Add a sentence about what was done."""
         self._lines.append(LoggedLine(SENTENCE, time.time(), sentence))
 
     def add(self, command: str) -> None:
-        """Add what an action is on the command line."""
+        """Add the equivalent of an action on the command line."""
         self._lines.append(LoggedLine(COMMAND, time.time(), command))
 
     def add_git(self, arguments: tuple[str, ...], code: int, seconds: float) -> None:
@@ -48,22 +45,23 @@ class CommandLog:
         self._lines.append(LoggedLine(GIT, time.time(), f"git {' '.join(arguments)}", code, seconds))
 
     def rows(self, *, folded: bool = True) -> list[tuple[str, str, str]]:
-        """Return a clock, a sign and a text for each, the newest last; the same command in a row only once.
+        """Return a time, a sign and a text for each line, newest last; consecutive repetitions are one row.
 
-        `folded`: git commands that went well only as their number.
+        If `folded`, git commands that succeeded are only counted.
         """
-        quiet: Callable[[LoggedLine], bool] = lambda line: folded and line.kind == GIT and line.code == 0  # noqa: E731
+
+        def group_key(line: LoggedLine) -> tuple[str, str, int, bool]:
+            quiet = folded and line.kind == GIT and line.code == 0
+            return line.kind, "" if quiet else line.text, line.code, quiet
+
         found = []
-        for (kind, text, code, is_quiet), group in groupby(
-            list(self._lines),
-            lambda line: (line.kind, "" if quiet(line) else line.text, line.code, quiet(line)),
-        ):
+        for (kind, text, code, quiet), group in groupby(list(self._lines), group_key):
             lines = [*group]
             seconds = sum(line.seconds for line in lines)
-            what = counted(len(lines), "git command") if is_quiet else safe_line(text, LONGEST)
-            times = f"  {len(lines)}×" if len(lines) > 1 and not is_quiet else ""
+            what = counted(len(lines), "git command") if quiet else safe_line(text, MAX_LENGTH)
+            times = f"  {len(lines)}×" if len(lines) > 1 and not quiet else ""
             duration = f"  {seconds * 1000:.0f} ms" if seconds else ""
-            clock = "" if is_quiet else time.strftime("%H:%M:%S", time.localtime(lines[-1].at))
+            clock = "" if quiet else time.strftime("%H:%M:%S", time.localtime(lines[-1].at))
             found.append((clock, SIGNS[kind], f"{what}{times}{duration}{f'  → {code}' if code else ''}"))
         return found
 

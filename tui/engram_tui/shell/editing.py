@@ -1,4 +1,4 @@
-"""Editing a text: in the editor of the environment while the app is suspended, or in the app."""
+"""Edit a text: in the user's own editor while the app is suspended, or in the app."""
 
 from __future__ import annotations
 
@@ -18,32 +18,27 @@ from engram_tui.shell.sanitize import safe_line, safe_lines
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from textual.app import App, ComposeResult
+    from textual.app import ComposeResult
 
     from engram_tui.shell.store_screen import StoreScreen
 
 
 def edit(screen: StoreScreen, title: str, before: bytes, finish: Callable[[bytes | None], None]) -> None:
-    """Open a text in an editor; `finish` gets the edited text, or None where nothing is to be saved."""
+    """Open a text in an editor; `finish` gets the edited text, or None if nothing is to be saved."""
     if not own_editor():
         screen.app.push_screen(TextEditor(title, before.decode("utf-8", "replace")), finish)
         return
     try:
-        after = _edit_outside(screen.app, before)
+        with screen.app.suspend():
+            after = edit_text(before)
     except (UsageError, OSError) as error:
         screen.show_error(describe_error(error))
         return
     finish(after)
 
 
-def _edit_outside(app: App[None], before: bytes) -> bytes:
-    """Open the text in the person's own editor. Raises UsageError, OSError."""
-    with app.suspend():
-        return edit_text(before)
-
-
 class TextEditor(ModalScreen[bytes | None]):
-    """Edits a text in the app; returns it as UTF-8, or None where nothing is to be saved."""
+    """Edits a text in the app; returns it as UTF-8, or None if nothing is to be saved."""
 
     DEFAULT_CSS = """
     TextEditor { align: center middle; }
@@ -66,7 +61,7 @@ class TextEditor(ModalScreen[bytes | None]):
             yield TextArea(self._text, soft_wrap=True)
 
     def on_mount(self) -> None:
-        """Keep the text as the editor has it, to tell whether it was changed."""
+        """Keep the text as the editor has it, to know later whether it was changed."""
         self._text = self.query_one(TextArea).text
 
     def action_save(self) -> None:

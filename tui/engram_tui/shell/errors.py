@@ -1,4 +1,4 @@
-"""Errors as one line of text for a person."""
+"""Describe errors in one line of text."""
 
 from __future__ import annotations
 

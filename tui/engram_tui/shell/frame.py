@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 NARROW = 110  # columns from which two panes fit
 ROOMY = 160  # columns from which three do
-HIGH = 18  # lines below which texts need the room of what is around them
-LEAST_PATH = 10  # characters of the store's path that stay
+HIGH = 18  # lines below which texts take the room of their surroundings
+MIN_PATH = 10  # characters of the store's path that are always shown
 LISTING = 98  # the footer's place of `?`; quit is after it
-FIRST = 3  # actions that come before quit where not all fit
+FIRST = 3  # actions that come before quit if not all fit
 
 
 class HeadingLine(Static):
@@ -33,28 +33,28 @@ class HeadingLine(Static):
     DEFAULT_CSS = "HeadingLine { height: 1; padding: 0 1; background: $primary 25%; text-wrap: nowrap; text-overflow: ellipsis; }"
 
     def show(self, path: str, heading: Heading | None) -> None:
-        """Draw the state of the store in the width there is."""
+        """Draw the state of the store in the available width."""
         self.update(Text(heading_line(path, heading, self.app.size.width - 2)))
 
 
 def heading_line(path: str, heading: Heading | None, cells: int) -> str:
-    """Format the first line in that many cells: a long path loses its beginning, then what matters least is left out."""
+    """Format the first line in this many cells: a long path loses its beginning, then the least important parts go."""
     path = safe_line(path)
     parts = _parts(heading) if heading else {}
     for dropped in ("", "strategy", "branch", "total", "synced"):
         parts.pop(dropped, None)
         rest = "".join(f" · {safe_line(part)}" for part in parts.values() if part)
         room = cells - len("engram  ") - cell_len(rest)
-        if room >= min(LEAST_PATH, len(path)):
+        if room >= min(MIN_PATH, len(path)):
             break
-    room = max(LEAST_PATH, room)
+    room = max(MIN_PATH, room)
     return f"engram  {path if len(path) <= room else '…' + path[-room + 1 :]}{rest}"
 
 
 def _parts(heading: Heading) -> dict[str, str]:
-    moved = f" ↑{heading.ahead} ↓{heading.behind}" if heading.ahead or heading.behind else ""
+    distance = f" ↑{heading.ahead} ↓{heading.behind}" if heading.ahead or heading.behind else ""
     return {
-        "branch": f"{heading.branch or 'not in git'}{moved}",
+        "branch": f"{heading.branch or 'not in git'}{distance}",
         "total": "1 entry" if heading.total == 1 else f"{heading.total:,} entries",
         "strategy": heading.strategy,
         "waiting": f"{heading.waiting:,} wait" if heading.waiting else "",
@@ -63,7 +63,7 @@ def _parts(heading: Heading) -> dict[str, str]:
 
 
 class TabLine(Static):
-    """The tabs with their number keys; a click opens one. Where they do not fit: the open one, and how many there are."""
+    """The tabs with their number keys; a click opens one. If they do not fit: the open one and the number of all."""
 
     DEFAULT_CSS = "TabLine { height: 1; padding: 0 1; background: $primary 10%; text-wrap: nowrap; }"
 
@@ -110,7 +110,7 @@ def _badge(name: str, heading: Heading | None) -> str:
 
 
 class KeyLine(Static):
-    """The keys that matter here, as many as fit; a click presses one."""
+    """The keys that matter here, as many as fit; a click runs the action of one."""
 
     DEFAULT_CSS = "KeyLine { dock: bottom; height: 1; padding: 0 1; background: $panel; text-wrap: nowrap; }"
 
@@ -128,9 +128,8 @@ class KeyLine(Static):
     def show(self, actions: Sequence[tuple[Action, str]]) -> None:
         """Draw these actions with their keys."""
         room = self.app.size.width - 2
-        shown = fitting(actions, room)
         text, self._places = Text(no_wrap=True), []
-        for action, keys in shown:
+        for action, keys in choose_fitting(actions, room):
             start = text.cell_len
             text.append(key_label(keys), "bold")
             text.append(f" {action.title}", "dim" if not self.app.ansi_color else "")
@@ -145,10 +144,10 @@ class KeyLine(Static):
                 self.post_message(self.Pressed(action))
 
 
-def fitting(actions: Sequence[tuple[Action, str]], room: int) -> list[tuple[Action, str]]:
-    """Return as many of the actions as fit into so many cells, in their order.
+def choose_fitting(actions: Sequence[tuple[Action, str]], room: int) -> list[tuple[Action, str]]:
+    """Return as many of the actions as fit into `room` cells, in their order.
 
-    `?` has its place before all others, as it leads to them; quit after the first few.
+    `?` is chosen first, as it leads to all others; quit after the first few.
     """
     in_order = sorted(actions, key=lambda pair: pair[0].footer)
     last = [pair for pair in in_order if pair[0].footer >= LISTING]

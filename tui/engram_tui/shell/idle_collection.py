@@ -1,4 +1,4 @@
-"""Collect garbage while no key is pressed: with 100,000 items in a list it takes a tenth of a second, in which nothing is drawn."""
+"""Collect garbage while no key is pressed: with 100,000 items it takes a tenth of a second, in which nothing is drawn."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import gc
 import time
 
 IDLE = 1.0  # seconds without a key after which nobody notices
-# Thresholds of the three generations: what is new is looked at often, so each time takes a millisecond.
+# Thresholds of the three generations: the youngest is collected so often that it takes a millisecond.
 YOUNG = 2_000
 MIDDLE = 20
 NEVER = 1_000_000_000
-WORTH_IT = 5  # looks at what is new, after which all is looked at
+FULL_AFTER = 5  # collections of the middle generation that make a full one worth while
 
 
 class IdleCollection:
-    """From its making until `end`."""
+    """Leaves full collections to idle moments, from its creation until `end`."""
 
     def __init__(self) -> None:
         self._before = gc.get_threshold()
@@ -26,10 +26,10 @@ class IdleCollection:
         self._last_key = time.monotonic()
 
     def collect(self) -> None:
-        """Collect if enough came and went, and the keys rest."""
-        if gc.isenabled() and gc.get_count()[2] >= WORTH_IT and time.monotonic() - self._last_key >= IDLE:
+        """Collect everything if it is worth while and no key was pressed lately."""
+        if gc.isenabled() and gc.get_count()[2] >= FULL_AFTER and time.monotonic() - self._last_key >= IDLE:
             gc.collect()
 
     def end(self) -> None:
-        """Leave it to Python again."""
+        """Restore Python's thresholds."""
         gc.set_threshold(*self._before)

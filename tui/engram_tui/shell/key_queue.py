@@ -1,7 +1,7 @@
-"""Keys one after another: each acts before the next is handled, so that a burst lands where a person means it.
+"""Handle keys one after another, so that each key of a burst goes where the user means it.
 
 A terminal may send `/merge` at once. `/` moves the focus to the search line; were `m` handled meanwhile, it would still
-go to the list and merge. So a key waits until the widget that got the one before has dealt with it.
+go to the list and merge. So a key waits until the widget that got the previous one has handled it.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from textual.app import App
     from textual.message_pump import MessagePump
 
-PATIENCE = 2.0  # seconds to wait for a busy widget (a list that was just pulled) before the next key goes on
-LONGEST = 5.0  # seconds that keys wait for what opens before they are dropped
+PATIENCE = 2.0  # seconds to wait for a busy widget before the next key is handled
+LONGEST = 5.0  # seconds that keys wait for their target to open before they are dropped
 
 
 class KeyQueue:
-    """Hands out keys in order."""
+    """Handles keys in order."""
 
     def __init__(
         self, app: App[None], handle: Callable[[events.Key], Awaitable[None]], moves: Callable[[str], bool]
     ) -> None:
-        """`handle` is how the app handles a key, `moves` tells whether one only moves in a list."""
+        """`handle` handles a key, `moves` says whether a key only moves in a list."""
         self._app = app
         self._handle = handle
         self._moves = moves
@@ -36,9 +36,9 @@ class KeyQueue:
         self._opened = asyncio.Event()
 
     def hold(self) -> Callable[[bool], None]:
-        """Hold the following keys until the returned function is called with whether what they are for is open.
+        """Hold the following keys until the returned function is called with whether their target opened.
 
-        Where it is not, they are dropped: elsewhere they would do what nobody meant.
+        If it did not, they are dropped: elsewhere they would do something that nobody meant.
         """
         token = object()
         self._opening.add(token)
@@ -63,7 +63,7 @@ class KeyQueue:
         try:
             while self._keys and self._app.is_running:
                 if self._opening:
-                    await self._until_opened()
+                    await self._wait_for_target()
                     continue
                 key = self._keys.popleft()
                 await self._handle(key)
@@ -75,11 +75,11 @@ class KeyQueue:
             self._task = None
 
     def _repeats(self, key: events.Key) -> bool:
-        """Return whether the next key is the same, and can do nothing but move on."""
+        """Return whether the next key is the same and only moves in a list."""
         return bool(self._keys) and self._keys[0].key == key.key and self._moves(key.key)
 
-    async def _until_opened(self) -> None:
-        """Wait for what opens; drop the keys where that takes too long."""
+    async def _wait_for_target(self) -> None:
+        """Wait until the target is open; drop the keys if that takes too long."""
         try:
             await asyncio.wait_for(self._opened.wait(), LONGEST)
         except TimeoutError:
@@ -90,13 +90,14 @@ class KeyQueue:
 
     async def _quiet(self) -> None:
         """Wait until the focused widget, then the screen, then the app have handled their messages."""
-        for _ in range(2):  # what the widget posts to the screen in answer is the second round
+        for _ in range(2):  # the second round is for what the widget posted to the screen
             for pump in (self._app.focused, self._app.screen, self._app):
                 if pump is not None:
                     await _drain(pump)
 
 
 async def _drain(pump: MessagePump) -> None:
+    """Wait until a pump has handled its messages, for at most `PATIENCE` seconds."""
     done = asyncio.Event()
     if pump.call_later(done.set):
         try:

@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from engram.domain.entry.categories import Categories
 
 
-OTHER_LINES = 5  # of the box: its border, the input, a gap, and the end of a long line
-MOST_TITLE = 28  # characters of a title that make its column wider, and two fifths of the terminal
-NARROWEST = 72  # cells of the box where its lines are short
+OTHER_LINES = 5  # of the box beside its list: border, input, a gap, and the end of a long line
+MAX_TITLE = 28  # characters up to which a title widens its column, and two fifths of the terminal
+MIN_WIDTH = 72  # cells of the box
 BESIDE = 6  # cells of the box beside its lines: border, padding, scroll bar
 
 
 class Choice(NamedTuple):
-    """A choice: the value that is returned, its title, and what stands before and after it."""
+    """A choice: the value that is returned, its title, and the texts before and after it."""
 
     value: str
     title: str
@@ -36,7 +36,7 @@ class Choice(NamedTuple):
     after: str = ""
 
     def line(self, before: int, title: int) -> str:
-        """Return the choice as it is shown, in columns of so many characters."""
+        """Format the choice; `before` and `title` are the widths of these columns in characters."""
         return safe_line(f"{self.before:<{before}}{self.title:<{title}}  {self.after}".rstrip())
 
 
@@ -80,40 +80,42 @@ class Picker(ModalScreen[str | None]):
 
     def compose(self) -> ComposeResult:
         """Yield an input above the list."""
-        # Columns as wide as what stands in them: a key and a name, or only a name.
+        # Columns as wide as their contents: a key and a name, or only a name.
         before = max((len(choice.before) for choice in self._choices), default=0)
-        most = min(MOST_TITLE, self.app.size.width * 2 // 5)
-        titles = [len(choice.title) for choice in self._choices if choice.after and len(choice.title) <= most]
+        limit = min(MAX_TITLE, self.app.size.width * 2 // 5)
+        titles = [
+            len(choice.title) for choice in self._choices if choice.after and len(choice.title) <= limit
+        ]
         columns = (before + 2 if before else 0), max(titles, default=0)
         self._lines = {choice.value: choice.line(*columns) for choice in self._choices}
         with Vertical() as box:
             box.border_title, box.border_subtitle = safe_line(self._title), "enter picks · esc closes"
-            box.styles.width = max(NARROWEST, BESIDE + max(map(cell_len, self._lines.values()), default=0))
+            box.styles.width = max(MIN_WIDTH, BESIDE + max(map(cell_len, self._lines.values()), default=0))
             yield Input(placeholder=self._hint, compact=True)
             yield OptionList(*self._options(""), markup=False)
             yield Static(id="whole", markup=False)
 
     def on_resize(self) -> None:
-        """Let the list be as high as the box can be without its other lines."""
+        """Let the list use the height that the other lines of the box leave."""
         height = self.size.height
-        most = (height * 9 // 10 if height >= HIGH else height) - OTHER_LINES
-        self.query_one(OptionList).styles.max_height = max(3, most)
+        room = (height * 9 // 10 if height >= HIGH else height) - OTHER_LINES
+        self.query_one(OptionList).styles.max_height = max(3, room)
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Show the choices that contain every word typed, those that begin with it first."""
+        """Filter the list by what was typed."""
         options = self.query_one(OptionList)
         options.clear_options().add_options(self._options(event.value))
         options.highlighted = 0 if options.option_count else None
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
-        """Show the end of a line that is longer than the list is wide."""
+        """Show a line that does not fit into the list in full below it."""
         line = self._lines[str(event.option.id)]
         whole = self.query_one("#whole", Static)
         whole.display = cell_len(line) > event.option_list.scrollable_content_region.width
         whole.update(" ".join(line.split()))
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Pick what was clicked."""
+        """Pick the choice that was clicked."""
         self.dismiss(event.option.id)
 
     def action_move(self, rows: int) -> None:
@@ -122,26 +124,27 @@ class Picker(ModalScreen[str | None]):
         options.action_cursor_down() if rows > 0 else options.action_cursor_up()
 
     def action_pick(self) -> None:
-        """Pick what is highlighted."""
-        # What was typed last may not have reached the list yet.
+        """Pick the highlighted choice."""
+        # The list may not yet be filtered by what was typed last.
         ids = [option.id for option in self._options(self.query_one(Input).value)]
         highlighted = self.query_one(OptionList).highlighted_option
         chosen = highlighted.id if highlighted and highlighted.id in ids else next(iter(ids), None)
         if chosen is not None:
             self.dismiss(chosen)
 
-    def _options(self, wanted: str) -> list[Option]:
-        typed = wanted.casefold().split()
+    def _options(self, typed: str) -> list[Option]:
+        """Return the choices that contain every word typed, those that begin with it first."""
+        words = typed.casefold().split()
         fitting = [
             choice
             for choice in self._choices
-            if all(word in self._lines[choice.value].casefold() for word in typed)
+            if all(word in self._lines[choice.value].casefold() for word in words)
         ]
-        start = wanted.casefold().strip()
-        fitting.sort(key=lambda choice: _closeness(choice.title.casefold(), start))
+        start = typed.casefold().strip()
+        fitting.sort(key=lambda choice: _rank(choice.title.casefold(), start))
         return [Option(self._lines[choice.value], id=choice.value) for choice in fitting]
 
 
-def _closeness(title: str, typed: str) -> int:
+def _rank(title: str, typed: str) -> int:
     """Rank an exact title first, then one that begins with what was typed."""
     return 0 if not typed or title == typed else 1 if title.startswith(typed) else 2

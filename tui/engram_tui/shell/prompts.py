@@ -51,7 +51,7 @@ class Prompt(ModalScreen[str | None]):
 
 
 class Confirm(ModalScreen[bool | None]):
-    """Asks before what undo cannot restore; only y says yes."""
+    """Asks before something that undo cannot restore; only y says yes."""
 
     DEFAULT_CSS = _BOX % {"name": "Confirm", "colour": "$warning"}
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -75,10 +75,10 @@ class Confirm(ModalScreen[bool | None]):
 
 
 def confirm_leave(editor: ModalScreen[T | None]) -> None:
-    """Ask before an editor is left whose text is not saved."""
+    """Ask before leaving an editor with unsaved text."""
 
-    def answered(yes: bool | None) -> None:
+    def finish(yes: bool | None) -> None:
         if yes:
             editor.dismiss(None)
 
-    editor.app.push_screen(Confirm("Leave", "What you typed is not saved anywhere. Leave anyway?"), answered)
+    editor.app.push_screen(Confirm("Leave", "What you typed is not saved anywhere. Leave anyway?"), finish)

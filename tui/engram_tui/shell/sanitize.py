@@ -1,7 +1,7 @@
-"""Text that is safe in a terminal. A text of an entry passes `safe_line` or `safe_lines` before a widget gets it.
+"""Make text safe for a terminal. Text of an entry passes `safe_line` or `safe_lines` before a widget gets it.
 
-Should one be forgotten, Textual would write its escape sequences to the terminal: `SanitizeFilter` sees every line that
-is drawn and replaces them.
+If that is forgotten somewhere, Textual would write its escape sequences to the terminal; `SanitizeFilter` replaces them
+in every line that is drawn.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from textual.color import Color
 
 
-def safe_line(text: object, most: int = 0) -> str:
-    """Make a text safe as one line; cut it to `most` characters, if given."""
+def safe_line(text: object, limit: int = 0) -> str:
+    """Make a text safe as one line; cut it to `limit` characters, if given."""
     found = safe_text(str(text))
-    return f"{found[: most - 1]}…" if most and len(found) > most else found
+    return f"{found[: limit - 1]}…" if limit and len(found) > limit else found
 
 
 def safe_lines(text: object) -> str:
@@ -30,7 +30,7 @@ def safe_lines(text: object) -> str:
 
 
 class SanitizeFilter(LineFilter):
-    """Replaces what must not reach a terminal, cell for cell, so that the line keeps its width."""
+    """Replaces unsafe characters cell for cell, so that the line keeps its width."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:  # noqa: ARG002
         """Return safe segments; nearly always the same list."""
@@ -45,7 +45,7 @@ class SanitizeFilter(LineFilter):
 
 
 def _replace_unsafe(text: str) -> str:
-    """Replace each unsafe character by a sign of its own width (none at all for none)."""
+    """Replace each unsafe character by a sign for each of its cells, if it has any."""
     return "".join(
         [letter if safe_text(letter) == letter else SHOWN_AS * cell_len(letter) for letter in text]
     )

@@ -1,4 +1,4 @@
-"""What the app restores from its last run: screen, filters, order, theme. In the store's private state, never in git."""
+"""The state that the app restores from its last run: screen, filters, order, theme. Private to this clone, never in git."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from engram.domain.errors import EngramError
 if TYPE_CHECKING:
     from engram.app import Engram
 
-_NAME = "app.json"
-_MOST_BYTES = 16_384
+_FILE_NAME = "app.json"
+_MAX_BYTES = 16_384
 
 
 class SavedState:
-    """Strings by name; a file that cannot be read or written counts as none."""
+    """Strings by name; a file that cannot be read or written is ignored."""
 
     def __init__(self, store: Engram) -> None:
-        self._path = os.path.join(store.store.places.state, _NAME)
+        self._path = os.path.join(store.store.places.state, _FILE_NAME)
         self._values = self._read()
         self._saved = dict(self._values)
 
@@ -43,7 +43,7 @@ class SavedState:
     def _read(self) -> dict[str, str]:
         try:
             with open(self._path, "rb") as file:
-                found = json.loads(file.read(_MOST_BYTES))
+                found = json.loads(file.read(_MAX_BYTES))
         except (OSError, ValueError, RecursionError):
             return {}
         return {str(name): str(value) for name, value in found.items()} if isinstance(found, dict) else {}

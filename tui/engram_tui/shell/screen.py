@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
 
 class ShellScreen(StoreScreen):
-    """A screen of the app. Subclasses set `SCREEN` and `OWN_ACTIONS`, which are bound to their keys, and write `compose_body`."""
+    """A screen of the app. Subclasses set `SCREEN` and `OWN_ACTIONS`, which are bound to their keys, and define `compose_body`."""
 
     OWN_ACTIONS: ClassVar[tuple[Action, ...]] = ()
-    SELECTS: ClassVar[str] = "entry"  # what `selected_ids` gives the ids of
+    SELECTS: ClassVar[str] = "entry"  # what `selected_ids` identifies
     DEFAULT_CSS = """
     ShellScreen {
         & > #body { height: 1fr; }
@@ -51,24 +51,24 @@ class ShellScreen(StoreScreen):
         self._last_keys: list[tuple[str, str]] = []
         self._is_covered = False
 
-    # What a screen adds
+    # To be overridden
 
     def compose_body(self) -> Iterable:  # type: ignore[type-arg]
         """Yield the widgets between the lines of the frame."""
         return ()
 
     def entries_changed(self, ids: Sequence[str]) -> None:  # noqa: ARG002
-        """Show in place what a command of this app did to these entries, in the order that there is."""
+        """Update these entries after a command of this app, without reordering the list."""
         self.store_changed()
 
     def selected_ids(self) -> tuple[str, ...]:
-        """Return the ids that a command is about: of the marked entries, else of the one under the cursor."""
+        """Return the ids that a command is about: the marked entries, else the one under the cursor."""
         return ()
 
-    # The pane of what is under the cursor: beside the list, or on a narrow terminal in its place
+    # The detail pane: beside the list, or on a narrow terminal in its place
 
     def is_reading(self) -> bool:
-        """Return whether that pane has the focus."""
+        """Return whether the detail pane has the focus."""
         return self.has_class("-reading")
 
     def is_listing(self) -> bool:
@@ -76,13 +76,13 @@ class ShellScreen(StoreScreen):
         return not self.is_reading()
 
     def go_into(self, pane: Widget) -> None:
-        """Go from the list into that pane."""
+        """Go from the list into the detail pane."""
         self.add_class("-reading")
         self.set_focus(pane)
         self.refresh_bindings()
 
     def action_back(self) -> None:
-        """Go from that pane back to the list."""
+        """Go from the detail pane back to the list."""
         self.remove_class("-reading")
         self.set_focus(self.query_one(str(self.AUTO_FOCUS)))
         self.refresh_bindings()
@@ -90,7 +90,7 @@ class ShellScreen(StoreScreen):
     # The frame
 
     def compose(self) -> ComposeResult:
-        """Yield the store, the tabs, the body, the error, the keys."""
+        """Yield the heading, the tabs, the body, the error, the keys."""
         yield HeadingLine(id="heading", markup=False)
         yield TabLine()
         with Container(id="body"):
@@ -109,7 +109,7 @@ class ShellScreen(StoreScreen):
         return self.app.size.width < NARROW
 
     def show_frame(self) -> None:
-        """Draw the lines around the body anew."""
+        """Redraw the lines around the body."""
         if not self.is_mounted:
             return
         shell = self.shell
@@ -119,13 +119,13 @@ class ShellScreen(StoreScreen):
         self.show_keys()
 
     def show_keys(self, _screen: object = None) -> None:
-        """Draw the keys that matter now, if they are others than before; none under a dialog, which has its own."""
+        """Draw the keys that matter now, if they changed; none under a dialog, which has its own."""
         if not self.is_mounted or not self.is_attached:
             return
-        possible = () if self._is_covered else self._typing_actions() or self.actions()
+        candidates = () if self._is_covered else self._typing_actions() or self.actions()
         found = [
             (action._replace(title=self.title_of(action)), self.keys_of(action))
-            for action in possible
+            for action in candidates
             if action.footer and self.enabled(action)
         ]
         drawn = [(action.title, keys) for action, keys in found]
@@ -134,8 +134,8 @@ class ShellScreen(StoreScreen):
             self.query_one(KeyLine).show(found)
 
     def _typing_actions(self) -> tuple[Action, ...]:
-        """Return the actions of the line that one types into; none where one does not type."""
-        return getattr(self.focused, "ACTIONS", ()) if takes_letters(self.focused) else ()
+        """Return the actions of the text field that has the focus, if any."""
+        return getattr(self.focused, "ACTIONS", ()) if is_text_field(self.focused) else ()
 
     def on_mount(self) -> None:
         """Draw the frame; a subclass's own `on_mount` runs, too."""
@@ -151,7 +151,7 @@ class ShellScreen(StoreScreen):
             self.store_changed()
 
     def on_screen_suspend(self) -> None:
-        """Take the keys away, which something else gets from now on."""
+        """Hide the keys: another screen gets them from now on."""
         self._is_covered = True
         self.show_keys()
 
@@ -160,13 +160,13 @@ class ShellScreen(StoreScreen):
         self.call_after_refresh(self.show_frame)
 
     def show_error(self, line: str) -> None:
-        """Show an error in one line; "" takes it away."""
+        """Show an error in one line; "" hides it."""
         widget = self.query_one("#error", Static)
         widget.update(safe_line(line))
         widget.display = bool(line)
 
     def hold_keys(self) -> Callable[[bool], None]:
-        """Hold keys back until the returned function is called with whether what they are for is open."""
+        """Hold keys back until the returned function is called with whether their target opened."""
         return self.shell.hold_keys()
 
     # Actions
@@ -181,17 +181,17 @@ class ShellScreen(StoreScreen):
         return self.shell.own_keys.get(action.name, action.keys)
 
     def title_of(self, action: Action) -> str:
-        """Return the title of an action, as it is about what is selected now."""
+        """Return the title of an action for the current selection."""
         return action.title
 
     def help_of(self, action: Action) -> str:
         """Return the sentence about an action."""
         stack = self.shell.undo_stack
-        what = {"undo": stack.next_undo, "redo": stack.next_redo}.get(action.name, "")
-        return f"{action.help}: {what}" if what else action.help
+        step = {"undo": stack.next_undo, "redo": stack.next_redo}.get(action.name, "")
+        return f"{action.help}: {step}" if step else action.help
 
     def enabled(self, action: Action) -> bool:
-        """Return whether an action makes sense now."""
+        """Return whether an action is possible now."""
         if not action.when:
             return True
         _, name, arguments = parse(action.when)
@@ -199,43 +199,43 @@ class ShellScreen(StoreScreen):
         return bool(condition(*arguments) if callable(condition) else condition)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Disable keys while one types, otherwise as the table of actions says."""
-        own = [known for known in self.actions() if parse(known.call)[1:] == (action, parameters)]
-        if not own or not self.is_mounted:
+        """Disable keys while the user types, and otherwise by the table of actions."""
+        matching = [known for known in self.actions() if parse(known.call)[1:] == (action, parameters)]
+        if not matching or not self.is_mounted:
             return True
-        if takes_letters(self.focused) and action != "palette":
+        if is_text_field(self.focused) and action != "palette":
             return False
-        return any(self.enabled(known) for known in own)
+        return any(self.enabled(known) for known in matching)
 
     @on(KeyLine.Pressed)
     async def key_pressed(self, event: KeyLine.Pressed) -> None:
-        """Run the action that was clicked in the last line."""
+        """Run the action that was clicked in the line of keys."""
         await self.run(event.action)
 
     async def run(self, action: Action) -> None:
         """Run an action as its key would."""
-        where = self.query(action.target).first() if action.target else self
-        await self.app.run_action(action.call, where)
+        target = self.query(action.target).first() if action.target else self
+        await self.app.run_action(action.call, target)
 
     def action_show_keys(self) -> None:
         """List every action of this screen; the one that is picked runs."""
-        self._pick("Keys of this screen", [known for known in self.actions() if self.enabled(known)])
+        self._pick("Keys of this screen", [action for action in self.actions() if self.enabled(action)])
 
     def action_palette(self) -> None:
         """List every action of the app; one of another screen opens that screen."""
-        here = [known for known in self.actions() if self.enabled(known)]
+        here = [action for action in self.actions() if self.enabled(action)]
         names = {action.name for action in self.actions()}
         elsewhere = {action.name: action for tab in self.shell.TABS for action in tab.actions()}
-        self._pick("Actions", [*here, *(known for name, known in elsewhere.items() if name not in names)])
+        self._pick("Actions", [*here, *(action for name, action in elsewhere.items() if name not in names)])
 
     def _pick(self, title: str, actions: Sequence[Action]) -> None:
         from engram_tui.shell.picker import Choice
 
-        own = {key_label(self.keys_of(known)) for known in self.OWN_ACTIONS if self.enabled(known)}
+        own = {key_label(self.keys_of(action)) for action in self.OWN_ACTIONS if self.enabled(action)}
         choices = [
-            Choice(known.name, self.title_of(known), label, self.help_of(known))
-            for known in actions
-            if (label := key_label(self.keys_of(known))) not in own or known not in MOVES
+            Choice(action.name, self.title_of(action), label, self.help_of(action))
+            for action in actions
+            if (label := key_label(self.keys_of(action))) not in own or action not in MOVES
         ]
         self.pick(title, choices, self._handle_pick, "which one …")
 
@@ -244,20 +244,19 @@ class ShellScreen(StoreScreen):
         if name in here:
             await self.run(here[name])
         else:
-            self.shell.go(
-                next(tab.name for tab in self.shell.TABS if name in [a.name for a in tab.actions()])
-            )
+            tabs = self.shell.TABS
+            self.shell.go(next(tab.name for tab in tabs if name in [action.name for action in tab.actions()]))
 
     # Dialogs
 
     def confirm(self, title: str, question: str, then: Callable[[], Any]) -> None:
-        """Ask a question, and go on after a yes."""
+        """Ask a question; call `then` if the answer is yes."""
         from engram_tui.shell.prompts import Confirm
 
         self.app.push_screen(Confirm(title, question), lambda yes: then() if yes else None)
 
     def pick(self, title: str, choices: Sequence[Choice], then: Callable[[str], Any], hint: str = "") -> None:
-        """Have one of these picked, and go on with its value."""
+        """Let the user pick one of these; call `then` with its value."""
         from engram_tui.shell.picker import Picker
 
         self.app.push_screen(
@@ -267,7 +266,7 @@ class ShellScreen(StoreScreen):
     def prompt(
         self, title: str, then: Callable[[str], Any], value: str = "", *, hint: str = "", explain: str = ""
     ) -> None:
-        """Have a line typed, and go on with it."""
+        """Let the user type a line; call `then` with it."""
         from engram_tui.shell.prompts import Prompt
 
         self.app.push_screen(
@@ -278,7 +277,7 @@ class ShellScreen(StoreScreen):
     # Commands
 
     def execute(self, command: Command, ids: tuple[str, ...]) -> None:
-        """Run a command on these entries; `.` runs it again on what is selected then."""
+        """Run a command on these entries; `.` runs it again on the selection of that time."""
         if not ids and not command.creates:
             self.toast(command.title, "Nothing is selected.")
             return
@@ -293,7 +292,7 @@ class ShellScreen(StoreScreen):
         )
 
     def command_done(self, command: Command, ids: tuple[str, ...], outcome: Outcome) -> None:
-        """Say what a command did, keep how it is undone, and show the entries as they are now."""
+        """Report what a command did, keep how to undo it, and show the entries as they are now."""
         self.show_error(outcome.error)
         if outcome.mark.operations or (command.undo and outcome.message):
             message = f"{command.title}: {outcome.message or 'a part of it'}"
@@ -302,8 +301,8 @@ class ShellScreen(StoreScreen):
         if outcome.message:
             commits = sum(outcome.mark.operations.values()) - len(outcome.mark.judgements)
             undoable = self.shell.can_undo if commits else outcome.mark.judgements or command.undo
-            how = "  ·  u undoes it" if undoable else ""
-            self.toast(command.title, f"{outcome.message}{how}")
+            hint = "  ·  u undoes it" if undoable else ""
+            self.toast(command.title, f"{outcome.message}{hint}")
         self.shell.note_own_change(self)
         if not command.creates:
             self.entries_changed(ids)
@@ -326,7 +325,7 @@ class ShellScreen(StoreScreen):
         self.shell.undo(self)
 
     def action_undo_list(self) -> None:
-        """List what can be undone, the newest first; the one that is picked is undone, what came after it stays."""
+        """List what can be undone, newest first; the picked step is undone, later ones stay."""
         from engram_tui.shell.picker import Choice
 
         done = self.shell.undo_stack.done
@@ -340,10 +339,10 @@ class ShellScreen(StoreScreen):
         self.pick("Undo which", choices, lambda at: self.shell.undo(self, int(at)), "when, where, what …")
 
     def action_redo(self) -> None:
-        """Redo it."""
+        """Redo the command that was undone last."""
         self.shell.redo(self)
 
-    # What the app does
+    # Actions of the app
 
     def action_go(self, name: str) -> None:
         """Open another tab."""
@@ -374,6 +373,6 @@ class ShellScreen(StoreScreen):
         self.shell.leave()
 
 
-def takes_letters(widget: Widget | None) -> bool:
-    """Return whether one types into this widget; by name, as importing the editor costs a tenth of the first paint."""
+def is_text_field(widget: Widget | None) -> bool:
+    """Return whether this widget takes text. `TextArea` goes by name: importing it costs a tenth of the first paint."""
     return isinstance(widget, Input) or any(kind.__name__ == "TextArea" for kind in type(widget).__mro__)

@@ -1,7 +1,7 @@
-"""A screen with a store behind it. Every call to the store runs in a thread; its answer or its error comes back here.
+"""A screen with a store. Every call to the store runs in a thread; its answer or its error comes back to the screen.
 
-An exclusive call is dropped where a newer one of its group was made meanwhile; a write never is. Only one thread at a
-time is inside the store; one that waited and is no longer wanted leaves at once.
+An exclusive call is dropped if a newer one of its group was made meanwhile; a write never is. Only one thread at a
+time uses the store; one that was cancelled while it waited returns at once.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 class StoreScreen(Screen[None]):
-    """What the app knows of each of its screens. What runs in a thread touches no widget."""
+    """A screen as the app knows it. Code that runs in a thread touches no widget."""
 
     SCREEN: ClassVar[str] = ""  # the name of its tab
     OVERLAY: ClassVar[bool] = False  # it lies over the screen of a tab and has no number key
@@ -41,7 +41,7 @@ class StoreScreen(Screen[None]):
         self._unanswered: set[str] = set()  # groups of questions asked by `ask_if_idle`
 
     def now(self) -> float:
-        """Return the present moment by the store's clock, in Unix seconds."""
+        """Return the time by the store's clock, in Unix seconds."""
         return self.store.store.clock.now().timestamp()
 
     def ask(
@@ -53,32 +53,32 @@ class StoreScreen(Screen[None]):
         failed: Callable[[str], None] | None = None,
         exclusive: bool = True,
         unlocked: bool = False,
-        apart: bool = False,
+        own_store: bool = False,
         opens: bool = False,
     ) -> None:
-        """Run `question` in a thread, then `answer` on the screen with what it returned.
+        """Run `question` in a thread, then `answer` with its result on the event loop.
 
-        An expected error goes to `failed` as one line, else to `show_error`. An `exclusive` question is dropped
-        where a newer one of its group was asked meanwhile. An `unlocked` one may take long: it takes the store's lock
-        itself where it needs it, so that others need not wait; one `apart` gets a store of its own. Where the answer
-        `opens` something to type into, the keys that follow wait for it, and are dropped where it cannot be opened.
+        An error goes to `failed` as one line, by default to `show_error`. An `exclusive` question is dropped if a
+        newer one of its group was asked meanwhile. An `unlocked` one may take long: it takes the store's lock itself
+        where it needs it, so that others need not wait. With `own_store` it gets a store of its own. If the answer
+        `opens` something to type into, the keys that follow wait for it, and are dropped if it cannot be opened.
         """
         release = self.hold_keys() if opens else None
-        exclusive = exclusive and not opens  # one that is dropped would not release the keys
+        exclusive = exclusive and not opens  # a dropped question would not release the keys
 
         def run() -> None:
             opened = False
             worker = get_current_worker()
             try:
-                with nullcontext() if unlocked or apart else self.store.store.lock:
+                with nullcontext() if unlocked or own_store else self.store.store.lock:
                     if exclusive and worker.is_cancelled:
                         return
                     check_folder(self.store)
-                    with _reopen(self.store) if apart else nullcontext(self.store) as store:
+                    with _reopen(self.store) if own_store else nullcontext(self.store) as store:
                         found = question(store)
             except EXPECTED as error:
                 self.call_later(failed or self.show_error, describe_error(error))
-            except Exception as error:  # noqa: BLE001 - a defect must not take the app with it
+            except Exception as error:  # noqa: BLE001 - a defect must not end the app
                 self.call_later(failed or self.show_error, describe_defect(error))
             else:
                 if not (exclusive and worker.is_cancelled):
@@ -91,50 +91,50 @@ class StoreScreen(Screen[None]):
         self.run_worker(run, thread=True, exclusive=exclusive, group=group, exit_on_error=False)
 
     def ask_if_idle(self, group: str, question: Callable[[Engram], T], answer: Callable[[T], None]) -> None:
-        """Ask as `ask` does, unless a question of this group is still to be answered."""
+        """Ask unless a question of this group is still unanswered."""
         if group in self._unanswered:
             return
         self._unanswered.add(group)
 
-        def take(show: Callable[[Any], None], found: object) -> None:
+        def finish(show: Callable[[Any], None], found: object) -> None:
             self._unanswered.discard(group)
             show(found)
 
         self.ask(
-            group, question, partial(take, answer), failed=partial(take, self.show_error), exclusive=False
+            group, question, partial(finish, answer), failed=partial(finish, self.show_error), exclusive=False
         )
 
     def debounce(self, name: str, seconds: float, work: Callable[[], object]) -> None:
-        """Do this work once it was not asked for by the same name for so many seconds."""
+        """Do this work once it has not been requested again under this name for `seconds`."""
         if name in self._debounced:
             self._debounced[name].stop()
         self._debounced[name] = self.set_timer(seconds, work)
 
     def hold_keys(self) -> Callable[[bool], None]:
-        """Hold keys back until the returned function is called with whether what they are for is open."""
+        """Hold keys back until the returned function is called with whether their target opened."""
         return lambda _opened: None
 
     def show_error(self, line: str) -> None:
-        """Show an error in one line; "" takes it away."""
+        """Show an error in one line; "" hides it."""
         self.notify(safe_text(line), severity="error", markup=False)
 
     def toast(self, title: str, text: str) -> None:
-        """Show a toast; it replaces the one before."""
+        """Show a toast in place of any earlier one."""
         self.app.clear_notifications()
         self.notify(safe_text(text), title=safe_text(title), markup=False)
 
     def show_frame(self) -> None:
-        """Draw the lines around the body anew."""
+        """Redraw the lines around the body."""
 
     def store_changed(self) -> None:
-        """Show what is there now, the cursor where it was: somebody else, or undo, changed the store."""
+        """Reload and keep the cursor where it was: somebody else, or undo, changed the store."""
 
     def returned_from(self, entry_id: str) -> None:
-        """Move the cursor to an entry that was opened from here and is closed now."""
+        """Move the cursor to an entry that was opened from here and has been closed."""
 
 
 def check_folder(store: Engram) -> None:
-    """Raise StoreError where the store's folder is gone; it must not look like an empty store."""
+    """Raise StoreError if the store's folder is gone; it must not look like an empty store."""
     if not os.path.isdir(store.path):
         raise StoreError(f"{store.path} no longer exists.", "Restore it, then press r; nothing was written.")
 

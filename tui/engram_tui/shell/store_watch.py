@@ -1,4 +1,4 @@
-"""What the status line says about the store, and whether somebody else changed it. Called from worker threads."""
+"""Read the state of the store for the heading, and notice changes by others. Called from worker threads."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _sums: WeakKeyDictionary[Engram, tuple[tuple[object, ...], int]] = WeakKeyDictio
 class Heading(NamedTuple):
     """The state of the store; `branch` is empty outside git, `error` says what is wrong.
 
-    `waiting` counts what waits for a person. `synced` says how a store that syncs by itself stands with its remote.
+    `waiting` counts the items that wait for a person. `synced` describes automatic sync, if it is on.
     """
 
     path: str
@@ -36,31 +36,29 @@ class Heading(NamedTuple):
 
 
 def read_heading(store: Engram) -> Heading:
-    """Read where the store is and how it is doing, as far as that is found quickly."""
+    """Read the place and state of the store, as far as they are found quickly."""
     status = store.status(thorough=False)
     git, index, review = status["git"], status["index"], status["review"]
     assert isinstance(git, dict)
     assert isinstance(index, dict)
     assert isinstance(review, dict)
-    error = "" if index["ok"] else str(index["message"])
     total = status["lore_count"]
     assert isinstance(total, int)
-    strategy = str(index.get("strategy", ""))
     return Heading(
-        short_path(store.path),
-        git["branch"] or "",
-        git["ahead"],
-        git["behind"],
-        total,
-        strategy,
-        review["waiting"],
-        error,
-        _describe_sync(git),
+        path=short_path(store.path),
+        branch=git["branch"] or "",
+        ahead=git["ahead"],
+        behind=git["behind"],
+        total=total,
+        strategy=str(index.get("strategy", "")),
+        waiting=review["waiting"],
+        error="" if index["ok"] else str(index["message"]),
+        synced=_describe_sync(git),
     )
 
 
 def _describe_sync(git: dict[str, Any]) -> str:
-    """Say when a store that syncs by itself last did, that something waits to be sent, and whether the last try failed."""
+    """Describe automatic sync: when it last succeeded, and whether it fails now or has changes to send; "" if it is off."""
     last, auto = git["sync"], git["auto"]
     if not auto or not auto["on"] or not last["succeeded"]:
         return ""
@@ -71,25 +69,25 @@ def _describe_sync(git: dict[str, Any]) -> str:
 
 
 def change_token(store: Engram) -> tuple[object, ...]:
-    """Return a value that differs after each change of what the index knows of files, and once it has vectors.
+    """Return a value that changes with what the index knows of the files, and once it has vectors.
 
-    That a sweep looked at all files is written into the index, too, and is no change.
+    It stays the same if the index only records that a sweep looked at all files.
     """
     generation = store.store.index.generation
     if generation is None:
         return ()
-    stats = _stats(generation)
+    stats = _stat_catalog(generation)
     if _sums.get(store, ((), 0))[0] != stats:
         try:
             with damage_noticed():
                 _sums[store] = stats, generation.catalog.sum_of_lines()
         except DamagedIndexError:
-            return stats  # the next query builds it anew
+            return stats  # the next query rebuilds it
     return generation.folder, _sums[store][1], bool(generation.waiting)
 
 
-def _stats(generation: Generation) -> tuple[object, ...]:
-    """Return the times and sizes of the catalog's files: while they are the same, so is all that is in it."""
+def _stat_catalog(generation: Generation) -> tuple[object, ...]:
+    """Return the times and sizes of the catalog's files; while they stay the same, so does its content."""
     found: list[object] = [generation.folder]
     for name in ("catalog.db", "catalog.db-wal"):
         try:
@@ -101,9 +99,9 @@ def _stats(generation: Generation) -> tuple[object, ...]:
 
 
 def poll_changes(store: Engram) -> tuple[object, ...]:
-    """Look for changes of others as cheaply as a query does; returns the token."""
+    """Check for changes by others as cheaply as a query does; returns the token."""
     if not store.store.asked_ns:
-        store.store.asked_ns = 1  # from the second question on the system reports changes
+        store.store.asked_ns = 1  # from the second question on, the system reports changes
     refresh(store.store, thorough=False)
     return change_token(store)
 

@@ -1,4 +1,4 @@
-"""The screens with a number key: what the line of screens shows of each, its actions, and how it is made."""
+"""The tabs: screens with a number key. Their modules are imported when they are first needed."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 class Tab(NamedTuple):
-    """A screen: its name, its title, the package that has its modules `screen` and `actions`, and its class.
+    """A tab: its name, its title, the package with its modules `screen` and `actions`, and the class of its screen.
 
-    Both modules are imported when they are needed first: seven screens would make the first paint late.
+    Importing these modules for all seven tabs at once would delay the first paint.
     """
 
     name: str
@@ -23,7 +23,7 @@ class Tab(NamedTuple):
     screen_class: str
 
     def make_screen(self, store: Engram) -> StoreScreen:
-        """Return a new screen of this kind."""
+        """Return a new screen for this tab."""
         module = import_module(f"{self.package}.screen")
         return cast("StoreScreen", getattr(module, self.screen_class)(store))
 

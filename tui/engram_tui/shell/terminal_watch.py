@@ -1,8 +1,8 @@
-"""Ends the app when its terminal is gone, when a signal says so, or when its parent died.
+"""End the app when its terminal is gone, on a signal, or when its parent process has died.
 
-Textual notices none of that by itself: it reads the end of input for ever, and waits for ever on a thread that could not
-write. So a thread looks twice a second and has the app end the usual way, which saves its state. Where that does not come
-to an end (a thread is in the middle of a long question), the process exits: what was acknowledged is in the write journal.
+Textual notices none of these: it keeps reading the end of input, and waits forever for a thread that cannot write. So a
+thread checks twice a second and ends the app the usual way, which saves its state. If that takes too long (a thread is in
+the middle of a long question), the process exits: acknowledged writes are in the journal.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from textual.driver import Driver
 
 POLL_INTERVAL = 0.5  # seconds
-PATIENCE = 1.5  # seconds for the usual way to end
+PATIENCE = 1.5  # seconds for the app to end the usual way
 SIGNALLED = 128  # the exit code of a program that a signal ended is this plus the signal's number
 _SIGNALS = tuple(getattr(signal, name) for name in ("SIGHUP", "SIGTERM") if hasattr(signal, name))
 _HANGUP = int(getattr(signal, "SIGHUP", 1))
 
 
 class TerminalWatch:
-    """Watches whether somebody still sees the app."""
+    """Watches whether the app still has a terminal."""
 
     def __init__(self, terminal: int | None, *, end: Callable[[int], None], save: Callable[[], None]) -> None:
         """`terminal` is the file descriptor that keys come from; None: a pipe, whose other end is the parent's.
@@ -41,7 +41,7 @@ class TerminalWatch:
 
     @contextmanager
     def active(self) -> Iterator[None]:
-        """Within this the app ends with its terminal. Call it in the main thread."""
+        """End the app with its terminal while in this context. Call it in the main thread."""
         before = {number: signal.signal(number, self._handle_signal) for number in _SIGNALS}
         threading.Thread(target=self._watch, name="terminal-watch", daemon=True).start()
         try:
@@ -72,7 +72,7 @@ class TerminalWatch:
 
 
 def _discard_output() -> None:
-    """Discard what Python writes when it exits: a terminal that is gone would make the exit code 120."""
+    """Discard what Python writes at exit: without a terminal it would fail, and the exit code would be 120."""
     null = os.open(os.devnull, os.O_WRONLY)
     for stream in (1, 2):
         os.dup2(null, stream)
@@ -80,20 +80,20 @@ def _discard_output() -> None:
 
 
 class TolerantFile:
-    """A terminal to write to that may be gone."""
+    """A file for a terminal that may be gone: failed writes are ignored."""
 
     def __init__(self, file: TextIO) -> None:
         self._file = file
 
     def write(self, text: str) -> int:
-        """Write, as far as anybody is there to read."""
+        """Write, or do nothing if the terminal is gone."""
         try:
             return self._file.write(text)
         except OSError:
             return len(text)
 
     def flush(self) -> None:
-        """Flush, as far as anybody is there to read."""
+        """Flush, or do nothing if the terminal is gone."""
         try:
             self._file.flush()
         except OSError:
@@ -104,7 +104,7 @@ class TolerantFile:
 
 
 def tolerant_driver(driver: type[Driver]) -> type[Driver]:
-    """Return the same driver, whose writing thread outlives its terminal and whose reading thread ends with it."""
+    """Return this driver, made to survive the loss of its terminal."""
     if driver.__name__ != "LinuxDriver":
         return driver
 

@@ -1,4 +1,4 @@
-"""A text in a box over a screen: to read and scroll, nothing else."""
+"""A text to read and scroll, in a box over a screen."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class TextScreen(ModalScreen[None]):
-    """Shows a text, from its beginning or (`at_end`) its end. A plain text is sanitized already."""
+    """Shows a text, from its beginning or (`at_end`) its end. A plain string has to be sanitized."""
 
     DEFAULT_CSS = """
     TextScreen { align: center middle; }
@@ -47,12 +47,12 @@ class TextScreen(ModalScreen[None]):
             yield Static(self._text, markup=False)
 
     def on_mount(self) -> None:
-        """Scroll to where one begins to read."""
+        """Scroll to the end if asked to."""
         if self._at_end:
             self.query_one(VerticalScroll).scroll_end(animate=False)
 
     def action_scroll(self, by: int) -> None:
-        """Scroll by so many lines."""
+        """Scroll down by this many lines (negative: up)."""
         self.query_one(VerticalScroll).scroll_relative(y=by, animate=False, force=True)
 
 
@@ -75,12 +75,12 @@ class CommandLogScreen(TextScreen):
         super().__init__("What was done, and the commands for it", self._tables[0], at_end=True)
 
     def on_mount(self) -> None:
-        """Say how to see more."""
+        """Mention the key that shows more."""
         super().on_mount()
         self.query_one(VerticalScroll).border_subtitle = "esc closes · tab every git command · j k scroll"
 
     def action_unfold(self) -> None:
-        """Show every git command, or fold them away again."""
+        """Show every git command, or fold them again."""
         self._tables = (self._tables[1], self._tables[0])
         self.query_one(Static).update(self._tables[0])
         self.query_one(VerticalScroll).scroll_end(animate=False)
@@ -94,6 +94,6 @@ def _table(rows: Sequence[tuple[str, str, str]]) -> RenderableType:
     if not any(clock for clock, _, _ in rows):
         return "Nothing was done yet. What you do appears here, with the command for it."
     table = Table.grid(padding=(0, 1))
-    for column in rows:
-        table.add_row(*(Text(safe_lines(part)) for part in column))
+    for row in rows:
+        table.add_row(*(Text(safe_lines(part)) for part in row))
     return table

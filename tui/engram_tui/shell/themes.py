@@ -34,5 +34,5 @@ def theme_named(name: str) -> Theme:
 
 def theme_after(name: str) -> Theme:
     """Return the theme after this one."""
-    at = THEMES.index(name) if name in THEMES else -1
-    return _COLOURS[THEMES[(at + 1) % len(THEMES)]]
+    index = THEMES.index(name) if name in THEMES else -1
+    return _COLOURS[THEMES[(index + 1) % len(THEMES)]]

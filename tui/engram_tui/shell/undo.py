@@ -1,4 +1,4 @@
-"""What was changed in the app, so that it can be undone and redone, the newest first."""
+"""The undo stack: changes made in the app, to be undone and redone."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ if TYPE_CHECKING:
 
 
 class Step(NamedTuple):
-    """A command that ran: the sentence about it, the id of its mark, and how many operations it wrote, by scope.
+    """A command that ran: the sentence about it, the id of its mark, and the number of operations it wrote, by scope.
 
-    `redos` is how many times to redo in each scope once it is undone. `undo` and `redo` are for what it noted without
-    writing anything. `at` is when it ran (Unix seconds), `screen` the name of the tab where.
+    `redos` is the number of operations to redo in each scope once it is undone. `undo` and `redo` are for what it noted
+    without writing a file. `at` is when it ran (Unix seconds), `screen` the title of the tab where it did.
     """
 
     message: str
@@ -27,44 +27,44 @@ class Step(NamedTuple):
 
 
 class UndoStack:
-    """What can be undone, and what can be redone."""
+    """The steps that can be undone, and those that can be redone."""
 
     def __init__(self) -> None:
         self.done: list[Step] = []
         self.undone: list[Step] = []
 
     def add(self, step: Step) -> None:
-        """Add a step; what was undone before cannot be redone any more."""
+        """Add a step; undone steps can no longer be redone."""
         self.done.append(step)
         self.undone.clear()
 
     def drop(self, is_over: Callable[[Step], bool]) -> None:
-        """Forget the steps of what is over: there is nothing left to undo or redo."""
+        """Forget the steps for which `is_over` is true: there is nothing left to undo or redo."""
         self.done, self.undone = (
             [step for step in steps if not is_over(step)] for steps in (self.done, self.undone)
         )
 
     @property
     def next_undo(self) -> str:
-        """What undo would take back; "" where there is nothing."""
+        """The message of the next step to undo; "" if there is none."""
         return self.done[-1].message if self.done else ""
 
     @property
     def next_redo(self) -> str:
-        """What redo would bring back; "" where there is nothing."""
+        """The message of the next step to redo; "" if there is none."""
         return self.undone[-1].message if self.undone else ""
 
 
 def undo_step(store: Engram, step: Step) -> tuple[str, ...]:
-    """Undo a step by new commits and judgements; returns a line for each change of others that stays."""
-    kept: tuple[str, ...] = ()
+    """Undo a step by new commits and judgements; returns a line for each change by others that stays."""
+    notes: tuple[str, ...] = ()
     for scope, written in step.operations.items():
         done = store.undo(written, deed=step.mark, scope=scope)
         step.redos[scope] = done.written
-        kept += done.kept
+        notes += done.kept
     if step.undo:
         step.undo(store)
-    return kept
+    return notes
 
 
 def redo_step(store: Engram, step: Step) -> None:

@@ -1,4 +1,4 @@
-"""Two texts side by side; what differs is bold and underlined on the left, reversed on the right."""
+"""Two texts side by side; differences are bold and underlined on the left, reversed on the right."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Side(NamedTuple):
 
 
 class Compare(ModalScreen[str | None]):
-    """Returns `older` or `newer` to show another pair, else None."""
+    """Compares two texts; returns `older` or `newer` to show another pair, else None."""
 
     DEFAULT_CSS = """
     Compare { align: center middle; }
@@ -62,7 +62,7 @@ class Compare(ModalScreen[str | None]):
         left, right = self._sides
         texts = tuple(Text(safe_lines(side.text)) for side in self._sides)
         if left.text and right.text:
-            texts = side_by_side(left.text, right.text, most=None)
+            texts = side_by_side(left.text, right.text, limit=None)
         same = left.text == right.text
         with Vertical() as box:
             box.border_title = safe_line(self._title)
@@ -83,6 +83,6 @@ class Compare(ModalScreen[str | None]):
             pane.scroll_relative(y=rows, animate=False)
 
     def action_other(self, which: str) -> None:
-        """Show another pair, where there is a row of versions."""
+        """Return which pair to show next, if there are more versions."""
         if self._hint:
             self.dismiss(which)

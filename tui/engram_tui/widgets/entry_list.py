@@ -1,6 +1,6 @@
-"""The list of entries: draws the lines that are visible and no others, so its cost does not grow with the list.
+"""The list of entries. It draws only visible lines, so its cost does not grow with the list.
 
-Textual's own lists make a widget or measure a cell for every row: seconds for 100,000.
+Textual's own lists make a widget or measure a cell for every row, which takes seconds for 100,000.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from engram_tui.widgets.rows import Row, have_refs, place_of
 NARROWEST, SMALL = 56, 70  # cells from which category and ref fit, and a confidence bar
 WITH_WHO = 90  # cells from which the name of who recorded it fits, and how often it helped
 ROOMY = 130  # cells from which the longer confidence bar fits, and the usefulness
-HUES = 3  # colours of categories, in their column only: none that means a state
-MOST_STRIPS = 500
-CURSOR_DELAY = 0.05  # seconds on a row before a screen shows what it is about
-AGES_INTERVAL = 30.0  # seconds after which a screen draws ages anew
+HUES = 3  # colours of categories, for their column only; none of them stands for a state
+MAX_STRIPS = 500
+CURSOR_DELAY = 0.05  # seconds on a row before a screen shows its entry
+AGES_INTERVAL = 30.0  # seconds after which a screen redraws ages
 CATEGORY_CELLS = 11
 AGE_CELLS = 7
 COUNT_CELLS = 6
@@ -101,11 +101,11 @@ class EntryList(ScrollView, can_focus=True):
         self.now = now  # ages are relative to it, in Unix seconds
         self.shows_refs = self.shows_usefulness = False
         self.placeholder: tuple[str, ...] = ()  # the lines of an empty list
-        # Lines as drawn lately: scrolling shows most of them again.
+        # Recently drawn lines: scrolling shows most of them again.
         self._strips: dict[tuple[object, ...], Strip] = {}
-        # Ids, in the order in which they were marked; also of rows not listed now.
+        # Marked ids, in the order in which they were marked, even of rows that are not listed now.
         self.marked: dict[str, None] = {}
-        self.arrived: set[str] = set()  # ids of entries that came while the list was open
+        self.arrived: set[str] = set()  # ids of entries that were added while the list was open
 
     @property
     def current(self) -> Row | None:
@@ -114,26 +114,26 @@ class EntryList(ScrollView, can_focus=True):
 
     @property
     def current_id(self) -> str:
-        """The id of the row under the cursor; "" where there is none."""
+        """The id of the row under the cursor; "" if there is none."""
         return self.current.id if self.current is not None else ""
 
     def show(self, rows: Sequence[Row], *, keep: str = "") -> None:
-        """Show other rows, the cursor on the entry with the id `keep` and on its line of the screen, or at the top.
+        """Show other rows, the cursor on the entry with the id `keep`, or at the top.
 
-        Where that entry is gone, the cursor stays on its line.
+        The entry stays on its line of the screen. If it is gone, the cursor stays on its row.
         """
-        before, line, old = self.current, self.cursor - self.scroll_offset.y, self.cursor
+        before, line = self.current, self.cursor - self.scroll_offset.y
         self.rows = rows
         self.shows_refs = have_refs(rows) if rows and isinstance(rows[0], Row) else False
         place = place_of(rows, keep) if keep else 0
-        wanted = min(old, max(0, len(rows) - 1)) if place is None else place
-        self._measure()
-        self.set_reactive(EntryList.cursor, wanted)
+        cursor = min(self.cursor, max(0, len(rows) - 1)) if place is None else place
+        self._update_virtual_size()
+        self.set_reactive(EntryList.cursor, cursor)
         if keep:
-            # What came in above stays in view.
-            at_top = not self.scroll_offset.y and wanted < self.size.height
-            self.scroll_to(y=0 if at_top else max(0, wanted - line), animate=False, force=True)
-        self._into_view()
+            # Rows added above stay in view.
+            at_top = not self.scroll_offset.y and cursor < self.size.height
+            self.scroll_to(y=0 if at_top else max(0, cursor - line), animate=False, force=True)
+        self._scroll_to_cursor()
         self.refresh()
         if self.current != before:
             self.post_message(self.Highlighted(self.current))
@@ -157,21 +157,21 @@ class EntryList(ScrollView, can_focus=True):
         return max(0, min(value, len(self.rows) - 1))
 
     def watch_cursor(self, old: int, new: int) -> None:
-        """Draw the two rows that changed, and post which one is under the cursor now."""
+        """Redraw both rows, and post which one is under the cursor now."""
         self._draw_row(old)
         self._draw_row(new)
-        self._into_view()
+        self._scroll_to_cursor()
         self.post_message(self.Highlighted(self.current))
 
     def watch_has_focus(self, _has_focus: bool) -> None:
-        """Draw the cursor: it looks different where keys go elsewhere."""
+        """Redraw the cursor, which looks different without the focus."""
         super().watch_has_focus(_has_focus)
         self._draw_row(self.cursor)
 
     def on_resize(self) -> None:
-        """Draw every visible line for the new width."""
-        self._measure()
-        self._into_view()
+        """Redraw every visible line for the new width."""
+        self._update_virtual_size()
+        self._scroll_to_cursor()
         self.refresh()
 
     def on_click(self, event: events.Click) -> None:
@@ -204,14 +204,14 @@ class EntryList(ScrollView, can_focus=True):
         return Strip([Segment(fit(lines[y] if y < len(lines) else "", width), self.rich_style)], width)
 
     def _placeholder_lines(self, width: int) -> Iterator[str]:
-        """Yield the lines of an empty list, wrapped below where they begin."""
+        """Yield the lines of an empty list, wrapped at their own indents."""
         import textwrap
 
         for line in self.placeholder:
-            before = "  " + " " * (len(line) - len(line.lstrip()))
+            indent = "  " + " " * (len(line) - len(line.lstrip()))
             text = safe_text(line.lstrip())
             yield from textwrap.wrap(
-                text, max(12, width - 1), initial_indent=before, subsequent_indent=before
+                text, max(12, width - 1), initial_indent=indent, subsequent_indent=indent
             ) or [""]
 
     def _row_strip(self, row: Row, width: int, chosen: bool) -> Strip:
@@ -219,13 +219,13 @@ class EntryList(ScrollView, can_focus=True):
         key = (row, *style, self.shows_refs, self.shows_usefulness, self.now)
         strip = self._strips.get(key)
         if strip is None:
-            if len(self._strips) >= MOST_STRIPS:
+            if len(self._strips) >= MAX_STRIPS:
                 self._strips.clear()
             strip = self._strips[key] = self._draw_strip(row, width, chosen)
         return strip
 
     def notify_style_update(self) -> None:
-        """Draw every line anew in other colours."""
+        """Redraw every line in the new colours."""
         super().notify_style_update()
         self._strips.clear()
 
@@ -233,14 +233,17 @@ class EntryList(ScrollView, can_focus=True):
         base = self.rich_style
         if chosen:
             base = self.get_component_rich_style("lore--cursor" if self.has_focus else "lore--resting")
-        quiet, strength = self._over(base, "lore--quiet"), self._over(base, f"lore--{state(row.confidence)}")
+        quiet, strength = (
+            self._colour(base, "lore--quiet"),
+            self._colour(base, f"lore--{state(row.confidence)}"),
+        )
         columns = self._columns(width)
         confirmed = "lore--confirmed" if row.validation_count else "lore--quiet"
         texts = {
             "ref": (row.ref or NONE, quiet),
             "bar": (gauge(row.confidence / 1000, columns.get("bar", 1) - 1), strength),
             "conf": (fraction(row.confidence), base),
-            "category": (short_category(row.category), self._over(base, f"lore--{hue(row.category)}")),
+            "category": (short_category(row.category), self._colour(base, f"lore--{hue(row.category)}")),
             "who": (short_byline(row.agent, row.author, WHO_CELLS - 1), quiet),
             "worth": (
                 f"{fraction(row.usefulness) if row.usefulness else NONE:>{USEFULNESS_CELLS - 1}}",
@@ -249,19 +252,19 @@ class EntryList(ScrollView, can_focus=True):
             "age": (f"{elapsed(self.now - row.created_at):>{AGE_CELLS - 1}}", quiet),
             "helped": (
                 f"{f'✓{row.validation_count}' if row.validation_count else NONE:>{COUNT_CELLS - 1}}",
-                self._over(base, confirmed),
+                self._colour(base, confirmed),
             ),
         }
         title = f"{'⚲ ' if row.pinned else ''}{row.title}"
         title = title if row.status == ACTIVE else f"({row.status}) {title}"
         title_style = base if row.status == ACTIVE else quiet
         if row.disputed:
-            title, title_style = f"(disputed) {title}", self._over(base, "lore--disputed")
+            title, title_style = f"(disputed) {title}", self._colour(base, "lore--disputed")
         elif row.status == PENDING:
-            title_style = self._over(base, "lore--held")
+            title_style = self._colour(base, "lore--held")
         texts["title"] = (title, title_style)
         sign = "●" if row.id in self.marked else "+" if row.id in self.arrived else " "
-        sign_style = self._over(base, "lore--arrived") if sign == "+" else base if sign == "●" else strength
+        sign_style = self._colour(base, "lore--arrived") if sign == "+" else base if sign == "●" else strength
         marker = Segment(f"{'▌' if chosen else ' '}{sign}", sign_style)
         return Strip(
             [
@@ -271,7 +274,7 @@ class EntryList(ScrollView, can_focus=True):
         ).adjust_cell_length(width, base)
 
     def _columns(self, width: int) -> dict[str, int]:
-        """Return the columns that fit and their cells; the title has what the others leave."""
+        """Return the columns that fit and their cells; the title gets the rest."""
         found = {"ref": 4} if self.shows_refs and width >= NARROWEST else {}
         found |= {"bar": 9 if width >= ROOMY else 5} if width >= SMALL else {}
         found |= {"conf": 5}
@@ -284,7 +287,7 @@ class EntryList(ScrollView, can_focus=True):
         return found | {"title": max(6, width - 2 - sum(found.values()))}
 
     def heading(self) -> str:
-        """Return the headings of the columns, as wide as the list is now."""
+        """Return the headings of the columns for the current width."""
         names = {"ref": "ref", "bar": "conf", "category": "category", "title": "entry"}
         names |= {"worth": "worth", "who": "who", "age": "   age", "helped": "    ✓"}
         columns = self._columns(self.size.width)
@@ -298,14 +301,14 @@ class EntryList(ScrollView, can_focus=True):
                 found += column(names[name], cells)
         return found.rstrip()
 
-    def _over(self, base: Style, component: str) -> Style:
-        """Return a component's colour on the line's own background."""
+    def _colour(self, base: Style, component: str) -> Style:
+        """Return the line's style with the colour of a component."""
         return base + Style(color=self.get_component_rich_style(component).color)
 
-    def _measure(self) -> None:
+    def _update_virtual_size(self) -> None:
         self.virtual_size = Size(self.size.width, len(self.rows))
 
-    def _into_view(self) -> None:
+    def _scroll_to_cursor(self) -> None:
         self.scroll_to_region(Region(0, self.cursor, max(1, self.size.width), 1), animate=False, force=True)
 
     def _draw_row(self, row: int) -> None:
@@ -315,17 +318,17 @@ class EntryList(ScrollView, can_focus=True):
 
 
 def hue(category: str) -> str:
-    """Return the name of a category's colour: always the same one."""
+    """Return the name of a category's colour, always the same."""
     return f"hue{sum(category.encode()) % HUES}"
 
 
 def column(text: str, cells: int) -> str:
-    """Format a text as a column of so many cells, the last of them a space."""
+    """Fit a text into a column of `cells` cells, the last of them a space."""
     return fit(safe_text(text), cells - 1) + " " if cells > 0 else ""
 
 
 def fit(text: str, cells: int) -> str:
-    """Format a text in exactly so many cells; what does not fit ends in an ellipsis."""
+    """Fit a text into exactly `cells` cells; one that is cut ends in an ellipsis."""
     if cell_len(text) <= cells:
         return set_cell_size(text, cells)
     return set_cell_size(text, cells - 1) + "…" if cells > 0 else ""

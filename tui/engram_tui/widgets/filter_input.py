@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 MAX_LENGTH = 2000
-TYPING_DELAY = 0.06  # seconds without a key before what was typed is looked for
-# While one types a search; they come before any letter.
+TYPING_DELAY = 0.06  # seconds without a key before the search runs
+# The keys while a search is typed; they come before any letter.
 TYPING = (
     Action("keep_filter", "enter,tab", "to the results", "to the results", 1, target="FilterInput"),
     Action("clear_filter", "escape", "clear", "clear the search", 2, target="FilterInput"),
@@ -28,7 +28,7 @@ TYPING = (
 class FilterInput(Input):
     """A one-line input that passes moving and leaving on to the screen.
 
-    Its own keys have priority and act at once (no messages): so the keys of a burst such as `/retry⏎q`
+    Its own keys have priority and act at once, without messages, so that the keys of a burst such as `/retry⏎q`
     take effect in order.
     """
 
@@ -44,7 +44,7 @@ class FilterInput(Input):
         id: str,  # noqa: A002
         placeholder: str = "type / to search",
     ) -> None:
-        """`leave` gets whether the search is over, `move` by how many rows the cursor of the list moves."""
+        """`leave` gets whether the search was cleared, `move` the number of rows to move the cursor of the list."""
         super().__init__(
             placeholder=placeholder, compact=True, select_on_focus=False, max_length=MAX_LENGTH, id=id
         )
@@ -52,7 +52,7 @@ class FilterInput(Input):
         self._move = move
 
     def replace(self, text: str, start: int, end: int) -> None:
-        """Make every change of the line safe, pasted text too."""
+        """Sanitize every change of the line, pasted text too."""
         super().replace(safe_text(text), start, end)
 
     def action_keep_filter(self) -> None:
@@ -60,7 +60,7 @@ class FilterInput(Input):
         self._leave(False)
 
     def action_clear_filter(self) -> None:
-        """End the search."""
+        """Clear the search."""
         self._leave(True)
 
     def action_move(self, rows: int) -> None:

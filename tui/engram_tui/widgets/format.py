@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from engram.domain.entry.lore import Lore
     from engram.usecases.lookup.listing import Shown
 
-_MOST_TITLE = 40
+_MAX_TITLE = 40
 _SHORT_CATEGORIES = {
     "ARCHITECTURAL_DECISION": "DECISION",
     "PATTERN_OUTCOME": "PATTERN",
@@ -50,13 +50,13 @@ def format_age(moment: datetime, now: float) -> str:
 
 
 def short_category(category: str) -> str:
-    """Abbreviate a category to fit its column, as far as there is a short name."""
+    """Abbreviate a category to fit its column, if it has a short name."""
     return _SHORT_CATEGORIES.get(category, category.replace("_", " "))
 
 
 def quote(title: str) -> str:
-    """Quote a title for a sentence, cut where it is long."""
-    return f"“{title if len(title) <= _MOST_TITLE else title[: _MOST_TITLE - 1] + '…'}”"
+    """Quote a title for a sentence; cut a long one."""
+    return f"“{title if len(title) <= _MAX_TITLE else title[: _MAX_TITLE - 1] + '…'}”"
 
 
 def format_helpful(lore: Lore, now: float) -> str:
@@ -69,6 +69,6 @@ def format_helpful(lore: Lore, now: float) -> str:
 
 
 def format_earned(shown: Shown, now: float) -> str:
-    """Format what others than its author made of an entry, `confirmed 2×, last by Ada 3 days ago`."""
+    """Format how people other than its author judged an entry: `confirmed 2×, last by Ada 3 days ago`."""
     found = earned_tier(shown.lore, ()) if shown.counted is None else shown.counted.earned
     return found.words(datetime.fromtimestamp(now, UTC))

@@ -1,4 +1,4 @@
-"""A list of lines that are made of columns: for screens that list something other than entries."""
+"""A list of lines made of columns, for screens that list something other than entries."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ QUIET, STRONG, GOOD, WARN, BAD = "quiet", "strong", "good", "warn", "bad"
 
 
 class Part(NamedTuple):
-    """A column of a line: its text, its style, and how many cells it takes (0: what the others leave)."""
+    """A column of a line: its text, its style, and its width in cells (0: what the others leave)."""
 
     text: str
     style: str = ""
@@ -28,7 +28,7 @@ class Part(NamedTuple):
 class Line(NamedTuple):
     """A line with a unique `id`; `entry_id` is the entry it is about ("": none).
 
-    A `heading` stands over others and is skipped by the cursor. `group` names the lines that belong together.
+    The cursor skips a `heading`. `group` is the same for lines that belong together.
     """
 
     id: str
@@ -39,9 +39,9 @@ class Line(NamedTuple):
 
 
 class LineList(EntryList):
-    """Draws lines; moves, and draws only what is visible, as the list of entries does."""
+    """A list of lines that moves like the list of entries, and like it draws only what is visible."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {f"line--{look}" for look in (QUIET, STRONG, GOOD, WARN, BAD)}
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"line--{style}" for style in (QUIET, STRONG, GOOD, WARN, BAD)}
     DEFAULT_CSS = """
     LineList {
         & .line--quiet { color: $text-muted; }
@@ -91,9 +91,9 @@ class LineList(EntryList):
         base = self.rich_style
         if chosen and not line.heading:
             base = self.get_component_rich_style("lore--cursor" if self.has_focus else "lore--resting")
-        taken = 2 + sum(part.cells for part in line.parts)
-        loose = sum(not part.cells for part in line.parts) or 1
-        room = max(0, width - taken) // loose
+        fixed_cells = 2 + sum(part.cells for part in line.parts)
+        flexible = sum(not part.cells for part in line.parts) or 1
+        room = max(0, width - fixed_cells) // flexible
         sign = "●" if line.id in self.marked else " "
         segments = [Segment(f"{'▌' if chosen and not line.heading else ' '}{sign}", base)]
         for part in line.parts:

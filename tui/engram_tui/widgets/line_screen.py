@@ -1,4 +1,4 @@
-"""A screen with a list of lines, and beside it (if narrow, in its place) the entry of the line under the cursor."""
+"""A screen with a list of lines, and beside it (on narrow terminals in its place) the entry of the line under the cursor."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class LineScreen(ShellScreen):
-    """Lines, and an entry; subclasses fill `compose_above` and the list."""
+    """A list of lines and an entry. Subclasses fill the list, and may put something above it in `compose_above`."""
 
     AUTO_FOCUS = "LineList"
     DEFAULT_CSS = """
@@ -38,7 +38,7 @@ class LineScreen(ShellScreen):
     """
 
     def compose_body(self) -> Iterator[Widget]:
-        """Yield what stands above, the list, and the entry."""
+        """Yield the list with what is above it, and the entry."""
         with Horizontal(id="panes"):
             with Vertical(id="left"):
                 yield from self.compose_above()
@@ -50,17 +50,17 @@ class LineScreen(ShellScreen):
         yield from ()
 
     def placeholder(self, line: Line | None) -> tuple[str, ...]:  # noqa: ARG002
-        """Return what stands in the place of the entry where a line is about none: a title and lines."""
+        """Return a title and lines to show for a line without an entry."""
         return ()
 
     def line_chosen(self) -> None:
-        """Do what another line under the cursor needs."""
+        """React to another line under the cursor."""
 
     def redraw(self) -> None:
-        """Draw what depends on the width of the terminal."""
+        """Redraw what depends on the width of the terminal."""
 
     def change_note(self, line: Line) -> str:  # noqa: ARG002
-        """Return a line to stand above the entry that a line is about."""
+        """Return a note to show above the entry of a line."""
         return ""
 
     @property
@@ -98,7 +98,7 @@ class LineScreen(ShellScreen):
             self.load_entry()
 
     def load_entry(self) -> None:
-        """Read and show what the line under the cursor is about."""
+        """Read and show the entry of the line under the cursor."""
         line = self.line_list.line
         if line is None or not line.entry_id:
             self.preview.show_message(*(self.placeholder(line) or ("", UNDER_CURSOR)))
@@ -106,19 +106,19 @@ class LineScreen(ShellScreen):
             self.ask(
                 "entry",
                 lambda store: store.get(line.entry_id),
-                partial(self._take_entry, line),
-                failed=partial(self._entry_missing, line),
+                partial(self._receive_entry, line),
+                failed=partial(self._show_missing, line),
             )
 
-    def _take_entry(self, line: Line, shown: Shown) -> None:
+    def _receive_entry(self, line: Line, shown: Shown) -> None:
         if self.line_list.line == line:
             self.preview.show(shown, self.now(), note=self.change_note(line))
 
-    def _entry_missing(self, line: Line, error: str) -> None:
+    def _show_missing(self, line: Line, error: str) -> None:
         if self.line_list.line == line:
             self.preview.show_message("This entry no longer exists.", error)
 
     def on_resize(self) -> None:
-        """Draw for the new width, and show the entry on a terminal that became wide."""
+        """Redraw for the new width, and show the entry on a terminal that became wide."""
         self.call_after_refresh(self.redraw)
         self.call_after_refresh(self.load_entry)

@@ -8,7 +8,7 @@ from engram_tui.widgets.rows import ids_of
 
 
 class MarkScreen(ShellScreen):
-    """A list with marks; a subclass draws what tells of them in `show_marks`."""
+    """A list with marks. A subclass shows their number in `show_marks`."""
 
     @property
     def entry_list(self) -> EntryList:
@@ -16,13 +16,13 @@ class MarkScreen(ShellScreen):
         return self.query_one(EntryList)
 
     def show_marks(self) -> None:
-        """Draw what depends on the marks."""
+        """Redraw what depends on the marks."""
 
     def clear_filters(self) -> None:
         """List everything again."""
 
     def on_mount(self) -> None:
-        """Draw the ages anew now and then: they go on while nothing happens."""
+        """Redraw the ages now and then: they change while nothing else does."""
         self.set_interval(AGES_INTERVAL, self._draw_ages)
 
     def _draw_ages(self) -> None:
@@ -31,8 +31,8 @@ class MarkScreen(ShellScreen):
 
     def selected_ids(self) -> tuple[str, ...]:
         """Return the ids of the marked rows, else of the one under the cursor."""
-        here = self.entry_list.current_id
-        return tuple(self.entry_list.marked) or ((here,) if here else ())
+        current = self.entry_list.current_id
+        return tuple(self.entry_list.marked) or ((current,) if current else ())
 
     def action_move_cursor(self, rows: int) -> None:
         """Move in the list from wherever the focus is."""
@@ -40,15 +40,15 @@ class MarkScreen(ShellScreen):
 
     def action_mark(self) -> None:
         """Mark the row, or remove its mark, and go to the next."""
-        here = self.entry_list.current_id
-        if here:
-            self._mark([here], on=here not in self.entry_list.marked)
+        current = self.entry_list.current_id
+        if current:
+            self._mark([current], on=current not in self.entry_list.marked)
             self.entry_list.action_move(1)
 
     def action_mark_all(self) -> None:
-        """Mark all that are listed; where all are, none."""
+        """Mark all listed rows; if all are marked, remove their marks."""
         ids = ids_of(self.entry_list.rows)
-        self._mark(ids, on=any(one not in self.entry_list.marked for one in ids))
+        self._mark(ids, on=any(row_id not in self.entry_list.marked for row_id in ids))
 
     def action_clear(self) -> None:
         """Clear the marks, else the filters."""

@@ -1,4 +1,4 @@
-"""A pane that scrolls by keys and shows markdown: rendered where that is quick, else as source."""
+"""A pane that scrolls by keys and shows markdown: rendered if that is quick, else as source."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.widgets import Static
 
-MOST_LETTERS = 4000
-MOST_CELLS = 400
-MOST_COLUMNS = 12
-MOST_NESTING = 12
+MAX_CHARACTERS = 4000
+MAX_CELLS = 400
+MAX_COLUMNS = 12
+MAX_NESTING = 12
 
 
 class MarkdownPane(VerticalScroll, can_focus=True):
@@ -27,8 +27,8 @@ class MarkdownPane(VerticalScroll, can_focus=True):
         Binding("G", "scroll_end", show=False),
     ]
 
-    def put_body(self, body: str) -> None:
-        """Show a text that is sanitized already."""
+    def show_body(self, body: str) -> None:
+        """Show a sanitized text."""
         plain = self.query_one("#plain", Static)
         plain.display = bool(body)
         if body and is_light(body):
@@ -40,21 +40,21 @@ class MarkdownPane(VerticalScroll, can_focus=True):
 
 
 def is_light(text: str) -> bool:
-    """Return whether rendering this markdown is quick and its result readable: not long, no large table, no deep nesting."""
-    if len(text) > MOST_LETTERS or nesting(text) > MOST_NESTING:
+    """Return whether this markdown renders quickly and readably: not long, no large table, no deep nesting."""
+    if len(text) > MAX_CHARACTERS or measure_nesting(text) > MAX_NESTING:
         return False
     columns = [line.count("|") for line in text.splitlines() if "|" in line]
-    return sum(columns) <= MOST_CELLS and max(columns, default=0) <= MOST_COLUMNS + 1
+    return sum(columns) <= MAX_CELLS and max(columns, default=0) <= MAX_COLUMNS + 1
 
 
-def nesting(text: str) -> int:
-    """Return how deep quotes and indented lines go at most."""
+def measure_nesting(text: str) -> int:
+    """Return the depth of the deepest nested quote or indented line."""
     deepest = 0
     for line in text.splitlines():
         rest = line.lstrip(" \t>")
-        lead = line[: len(line) - len(rest)]
+        indent = line[: len(line) - len(rest)]
         markers = len(re.match(r"(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*", rest)[0].split())  # type: ignore[index]
         deepest = max(
-            deepest, lead.count(">") + lead.count("\t") + lead.count(" ") // 4 + max(0, markers - 1)
+            deepest, indent.count(">") + indent.count("\t") + indent.count(" ") // 4 + max(0, markers - 1)
         )
     return deepest

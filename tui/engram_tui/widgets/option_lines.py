@@ -1,4 +1,4 @@
-"""Lines that can be opened, and a text that is drawn anew only where it changed."""
+"""Lines that can be opened, and a text that is redrawn only if it changed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class StatusText(Static):
-    """A text that is drawn anew only where it changed: each update costs a layout."""
+    """A text that is redrawn only if it changed: each update costs a layout."""
 
     def __init__(self, text: str = "", *, id: str, classes: str = "") -> None:  # noqa: A002
         super().__init__(text, id=id, classes=classes, markup=False)
@@ -28,7 +28,7 @@ class StatusText(Static):
 
 
 class OptionLines(OptionList):
-    """Lines of which each can be opened by enter."""
+    """Lines that enter opens."""
 
     DEFAULT_CSS = """
     OptionLines {
@@ -53,12 +53,12 @@ class OptionLines(OptionList):
         super().__init__(id=id, markup=False, compact=True)
         self._shown: list[str] = []
 
-    def show(self, shown: Sequence[str], nothing: str) -> None:
-        """Show these lines, the cursor where it was; the line `nothing` where there are none."""
-        if self._shown == (wanted := list(shown) or [nothing]):
+    def show(self, lines: Sequence[str], placeholder: str) -> None:
+        """Show these lines, the cursor where it was; if there are none, the line `placeholder`."""
+        if self._shown == (shown := list(lines) or [placeholder]):
             return
-        self._shown = wanted
-        at = self.highlighted
+        self._shown = shown
+        index = self.highlighted
         self.clear_options()
-        self.add_options([Option(line) for line in shown] or [Option(nothing, disabled=True)])
-        self.highlighted = min(at or 0, len(shown) - 1) if shown else None
+        self.add_options([Option(line) for line in lines] or [Option(placeholder, disabled=True)])
+        self.highlighted = min(index or 0, len(lines) - 1) if lines else None

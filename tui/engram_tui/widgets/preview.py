@@ -46,14 +46,14 @@ class Preview(MarkdownPane):
         yield Static(id="details", markup=False)
 
     def show(self, shown: Shown, now: float, why: str = "", note: str = "") -> None:
-        """Show an entry; `now` in Unix seconds, `note` a line above the facts."""
+        """Show an entry; `now` in Unix seconds, `why` a search found it, `note` a line above the facts."""
         lore = shown.lore
-        another = lore.id != self.shown_id
+        is_other = lore.id != self.shown_id
         self.shown_id = lore.id
         body = safe_text(body_of(lore), lines=True)
         above = "\n".join(part for part in (safe_text(note), facts(shown, now)) if part)
         self._show_parts(safe_text(lore.title), above, body, details(shown, now, why))
-        if another:
+        if is_other:
             self.scroll_home(animate=False)
 
     def show_message(self, *lines: str) -> None:
@@ -64,11 +64,11 @@ class Preview(MarkdownPane):
     def _show_parts(self, title: str, facts_: str, body: str, details_: str) -> None:
         for name, text in (("title", title), ("facts", facts_), ("details", details_)):
             self.query_one(f"#{name}", Static).update(text)
-        self.put_body(body)
+        self.show_body(body)
 
 
 def facts(shown: Shown, now: float) -> str:
-    """Format what one wants to know before reading, a line each."""
+    """Format the facts that go above the text, a line each."""
     lore = shown.lore
     return _lines(
         f"{lore.category} · {format_earned(shown, now)}{'' if lore.status == ACTIVE else f' · {lore.status}'}",
@@ -80,7 +80,7 @@ def facts(shown: Shown, now: float) -> str:
 
 
 def details(shown: Shown, now: float, why: str) -> str:
-    """Format what one may want to know after reading, a line each."""
+    """Format the details that go below the text, a line each."""
     lore = shown.lore
     by = f" by {byline(lore.agent, lore.author)}" if lore.agent or lore.author else ""
     return _lines(

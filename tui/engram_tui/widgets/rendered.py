@@ -1,4 +1,4 @@
-"""Markdown as one renderable. Textual's own widget makes a widget of each paragraph, item and cell: seconds for some texts.
+"""Markdown as one renderable. Textual's own makes a widget of each paragraph, item and cell, which can take seconds.
 
 Nothing in it is active: a link is its text and its target, an image its description, HTML its source.
 """
@@ -38,7 +38,7 @@ _THEME = Theme({f"markdown.{name}": style for name, style in _STYLES.items()})
 
 
 class Rendered:
-    """A text of markdown for a `Static`; it is sanitized already."""
+    """Sanitized markdown for a `Static`."""
 
     def __init__(self, text: str) -> None:
         self._markdown = _PlainMarkdown(text, hyperlinks=False)

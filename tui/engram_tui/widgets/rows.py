@@ -1,4 +1,4 @@
-"""An entry as a row of a list, and lists of rows: in memory, or each row made when it is looked at."""
+"""An entry as a row of a list, and lists of rows: in memory, or with each row made when it is needed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     AuthorsOf = Callable[[Sequence[str]], Mapping[str, str]]
 
 BEST = "best"
-AT_ONCE = 64  # entries whose authors are looked up in the history together
+AUTHORS_BATCH = 64  # entries whose authors are looked up in the history together
 SORT_NAMES = {
     BEST: "best first",
     "created": "newest first",
@@ -27,7 +27,7 @@ SORT_NAMES = {
     "category": "by category",
     "worth": "by worth",
 }
-# What is kept of a row beside its id, in this order: `LazyRows._row` puts it back together.
+# The packed columns of a row, in the order in which `LazyRows._row` unpacks them.
 COLUMNS = (
     "confidence", "category", "title", "created_at", "updated_at", "validation_count", "status", "agent", "pinned", "path",
     "importance", "conflicts", "author",
@@ -35,7 +35,7 @@ COLUMNS = (
 
 
 class Row(NamedTuple):
-    """A row. Times in Unix seconds; `confidence` and `usefulness` in thousandths; `why` says why a search found it."""
+    """A row. Times are in Unix seconds, `confidence` and `usefulness` in thousandths; `why` says why a search found it."""
 
     id: str
     ref: str
@@ -57,7 +57,7 @@ class Row(NamedTuple):
 
 
 def row_of_shown(shown: Shown, why: str = "", times: int = 0) -> Row:
-    """Make the row of an entry that was read from its file; it was in so many answers."""
+    """Make the row of an entry that was read from its file; `times` is the number of answers it was in."""
     lore = shown.lore
     usefulness = importance(lore.importance, pinned=lore.pinned, helpful=lore.validation_count, shown=times)
     return Row(
@@ -69,7 +69,7 @@ def row_of_shown(shown: Shown, why: str = "", times: int = 0) -> Row:
 
 
 def row_of_recalled(recalled: Recalled, refs: Mapping[str, str], shown: Mapping[str, int]) -> Row:
-    """Make the row of an entry that a search found; `shown` counts by id the answers it was in."""
+    """Make the row of an entry that a search found; `shown` has the number of answers each id was in."""
     lore, score = recalled.lore, recalled.score
     meaning = "" if score.cosine is None else f" · meaning {fraction(round(score.cosine * 1000))}"
     why = f"words {fraction(round(score.words * 1000))}{meaning}"
@@ -78,15 +78,15 @@ def row_of_recalled(recalled: Recalled, refs: Mapping[str, str], shown: Mapping[
 
 
 class LazyRows(Sequence[Row]):
-    """Rows by their ids and what `list_packed` returned for each: 100,000 rows would take seconds and 120 MB."""
+    """Rows made on demand from what `list_packed` returned: 100,000 of them would take seconds and 120 MB."""
 
     def __init__(
         self, ids: list[str], packed: list[bytes], refs: Mapping[str, str], scope: str, authors: AuthorsOf,
         shown: Mapping[str, int] | None = None, changed: Mapping[str, Row] | None = None,
     ) -> None:  # fmt: skip
-        """`refs` maps ids to their refs in this session, `shown` to how many answers they were in.
+        """`refs` maps ids to their refs in this session, `shown` to the number of answers they were in.
 
-        `changed` maps them to rows that differ by now; `authors` finds by id who added entries that have no author.
+        `changed` maps ids to rows that replace the packed ones; `authors` finds who added entries without an author.
         """
         self._ids, self._packed, self._refs, self._scope = ids, packed, refs, scope
         self._authors = authors
@@ -106,36 +106,41 @@ class LazyRows(Sequence[Row]):
     def __getitem__(self, index: slice) -> Sequence[Row]: ...
     def __getitem__(self, index: int | slice) -> Row | Sequence[Row]:
         if isinstance(index, slice):
-            return self._with(self._ids[index], self._packed[index], self._changed)
+            return self._copy(self._ids[index], self._packed[index], self._changed)
         entry_id = self._ids[index]
         row = self._changed.get(entry_id) or self._row(entry_id, self._packed[index])
         if row.author:
             return row
-        start = index % len(self._ids) // AT_ONCE * AT_ONCE  # those around it are likely to be drawn, too
-        return row._replace(author=self._authors(self._ids[start : start + AT_ONCE]).get(entry_id, ""))
+        start = (
+            index % len(self._ids) // AUTHORS_BATCH * AUTHORS_BATCH
+        )  # rows nearby are likely to be drawn, too
+        return row._replace(author=self._authors(self._ids[start : start + AUTHORS_BATCH]).get(entry_id, ""))
 
     def ids(self) -> list[str]:
-        """Return all ids, in order; not to be changed."""
+        """Return all ids, in order. Do not change the list."""
         return self._ids
 
-    def having(self, changed: Mapping[str, Row | None]) -> LazyRows:
-        """Return the same rows with some changed or (None) gone."""
-        gone = {entry_id for entry_id, row in changed.items() if row is None}
-        kept = [at for at, entry_id in enumerate(self._ids) if entry_id not in gone] if gone else None
+    def replace(self, changed: Mapping[str, Row | None]) -> LazyRows:
+        """Return these rows with some replaced or (None) removed."""
+        removed = {entry_id for entry_id, row in changed.items() if row is None}
         ids, packed = self._ids, self._packed
-        if kept is not None:
-            ids, packed = [ids[at] for at in kept], [packed[at] for at in kept]
-        others = {entry_id: row for entry_id, row in changed.items() if row is not None}
-        return self._with(ids, packed, {**self._changed, **others})
+        if removed:
+            indexes = [index for index, entry_id in enumerate(ids) if entry_id not in removed]
+            ids, packed = [ids[index] for index in indexes], [packed[index] for index in indexes]
+        replaced = {entry_id: row for entry_id, row in changed.items() if row is not None}
+        return self._copy(ids, packed, {**self._changed, **replaced})
 
     def by_usefulness(self) -> LazyRows:
-        """Return the same rows, the most useful first."""
-        each = zip(self._ids, self._packed, strict=True)
-        worth = [(self._changed.get(one) or self._row(one, packed)).usefulness for one, packed in each]
-        order = sorted(range(len(self._ids)), key=lambda at: (-worth[at], self._ids[at]))
-        return self._with([self._ids[at] for at in order], [self._packed[at] for at in order], self._changed)
+        """Return these rows, the most useful first."""
+        ids, packed = self._ids, self._packed
+        worth = [
+            (self._changed.get(entry_id) or self._row(entry_id, columns)).usefulness
+            for entry_id, columns in zip(ids, packed, strict=True)
+        ]
+        order = sorted(range(len(ids)), key=lambda index: (-worth[index], ids[index]))
+        return self._copy([ids[index] for index in order], [packed[index] for index in order], self._changed)
 
-    def _with(self, ids: list[str], packed: list[bytes], changed: Mapping[str, Row]) -> LazyRows:
+    def _copy(self, ids: list[str], packed: list[bytes], changed: Mapping[str, Row]) -> LazyRows:
         return LazyRows(ids, packed, self._refs, self._scope, self._authors, self._shown, changed)
 
     def _row(self, entry_id: str, packed: bytes) -> Row:
@@ -154,29 +159,26 @@ class LazyRows(Sequence[Row]):
 
 def ids_of(rows: Sequence[Row]) -> list[str]:
     """Return the ids of these rows, in order."""
-    ids = getattr(rows, "ids", None)  # of rows that are made when they are looked at
+    ids = getattr(rows, "ids", None)  # of rows that are made on demand
     return ids() if ids else [row.id for row in rows]
 
 
 def place_of(rows: Sequence[Row], row_id: str) -> int | None:
-    """Return the place of the row with this id; None where there is none."""
-    if hasattr(rows, "place_of"):  # of rows that are made when they are looked at
+    """Return the index of the row with this id, or None."""
+    if hasattr(rows, "place_of"):  # of rows that are made on demand
         return rows.place_of(row_id)  # type: ignore[no-any-return]
     ids = ids_of(rows)
     return ids.index(row_id) if row_id in ids else None
 
 
-def with_rows(rows: Sequence[Row], changed: Mapping[str, Row | None]) -> Sequence[Row]:
-    """Return the same rows with some changed or (None) gone, in the order they had."""
+def replace_rows(rows: Sequence[Row], changed: Mapping[str, Row | None]) -> Sequence[Row]:
+    """Return these rows with some replaced or (None) removed, in the same order."""
     ids = ids_of(rows)
     if not any(entry_id in changed for entry_id in ids):
         return rows
     if isinstance(rows, LazyRows):
-        return rows.having(changed)
-    found = [
-        (changed.get(entry_id, rows[at]) if entry_id in changed else rows[at])
-        for at, entry_id in enumerate(ids)
-    ]
+        return rows.replace(changed)
+    found = [changed.get(entry_id, rows[index]) for index, entry_id in enumerate(ids)]
     return [row for row in found if row is not None]
 
 
@@ -186,7 +188,7 @@ def have_refs(rows: Sequence[Row]) -> bool:
 
 
 def sort_rows(rows: Sequence[Row], order: str) -> list[Row]:
-    """Sort rows that a search found; `best` is the order they were found in."""
+    """Sort rows that a search found; `best` is the order in which it found them."""
     keys: dict[str, Callable[[Row], tuple[object, ...]]] = {
         "created": lambda row: (-row.created_at, row.id),
         "updated": lambda row: (-row.updated_at, row.id),

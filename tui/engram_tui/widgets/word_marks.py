@@ -1,4 +1,4 @@
-"""Word differences of two texts, marked by style, not by colour: bold and underlined on the left, reversed on the right."""
+"""Mark the words that differ in two texts, not by colour: bold and underlined on the left, reversed on the right."""
 
 from __future__ import annotations
 
@@ -8,47 +8,48 @@ from engram.domain.text.word_diff import word_diff
 from engram_tui.shell.sanitize import safe_lines
 
 LEFT, RIGHT = "bold underline", "bold reverse"
-MOST = 20_000  # characters that are compared; an entry has at most 4,000
+MAX_CHARACTERS = 20_000  # characters that are compared; an entry has at most 4,000
 
 
-def side_by_side(left: str, right: str, most: int | None = MOST) -> tuple[Text, Text]:
-    """Return at most so many characters of both texts, what only one of them has marked."""
-    left, right = safe_lines(left)[:most], safe_lines(right)[:most]
-    one, other = Text(), Text()
-    for mine, others in word_diff(left, right):
-        _append(one, mine, LEFT if mine != others else "")
-        _append(other, others, RIGHT if mine != others else "")
-    return one, other
+def side_by_side(left: str, right: str, limit: int | None = MAX_CHARACTERS) -> tuple[Text, Text]:
+    """Return both texts up to `limit` characters; what only one of them has is marked."""
+    left_text, right_text = Text(), Text()
+    for left_part, right_part in word_diff(safe_lines(left)[:limit], safe_lines(right)[:limit]):
+        _append(left_text, left_part, LEFT if left_part != right_part else "")
+        _append(right_text, right_part, RIGHT if left_part != right_part else "")
+    return left_text, right_text
 
 
 def text_before_marks(text: Text) -> Text | None:
-    """Return the text up to the end of its first marked part; None where nothing is marked."""
+    """Return the text up to the end of its first marked part; None if nothing is marked."""
     ends = [(span.start, span.end) for span in text.spans if span.style in (LEFT, RIGHT)]
     return text[: min(ends)[1]] if ends else None
 
 
 def inline(left: str, right: str) -> Text:
-    """Return both texts as one: what only the left has bold and underlined, what only the right has reversed."""
+    """Return both texts as one; what only the left has is bold and underlined, what only the right has is reversed."""
     found = Text()
-    for mine, others in word_diff(safe_lines(left)[:MOST], safe_lines(right)[:MOST]):
-        if mine == others:
-            found.append(mine)
+    left, right = safe_lines(left)[:MAX_CHARACTERS], safe_lines(right)[:MAX_CHARACTERS]
+    for left_part, right_part in word_diff(left, right):
+        if left_part == right_part:
+            found.append(left_part)
         else:
-            _append(found, mine, LEFT)
-            if mine.strip() and others.strip() and not mine[-1:].isspace():
+            _append(found, left_part, LEFT)
+            if left_part.strip() and right_part.strip() and not left_part[-1:].isspace():
                 found.append(" ")  # or `8` and `24` would read as 824
-            _append(found, others, RIGHT)
+            _append(found, right_part, RIGHT)
     return found
 
 
 def are_similar(left: str, right: str) -> bool:
-    """Return whether the texts share enough words for marks to help; others are read as they are."""
-    shared = sum(len(mine) for mine, others in word_diff(left[:MOST], right[:MOST]) if mine == others)
+    """Return whether the texts share enough words for marks to help."""
+    parts = word_diff(left[:MAX_CHARACTERS], right[:MAX_CHARACTERS])
+    shared = sum(len(left_part) for left_part, right_part in parts if left_part == right_part)
     return shared * 3 >= min(len(left), len(right))
 
 
 def _append(text: Text, part: str, style: str) -> None:
-    """Append each line by itself, blanks at its ends unmarked."""
+    """Append a part line by line; blanks at the ends of a line are not marked."""
     if style and not part.strip("\n"):
         part = part.replace("\n", "¶\n")  # a line end that differs would not be visible otherwise
     for at, line in enumerate(part.split("\n")):
