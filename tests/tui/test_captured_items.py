@@ -32,7 +32,7 @@ def store(store: engram.Engram) -> engram.Engram:
 
 async def at_it(user: User) -> InboxScreen:
     await user.press("2")
-    await user.sees(lambda: isinstance(user.app.screen, InboxScreen) and not user.app.screen._looking)
+    await user.sees(lambda: isinstance(user.app.screen, InboxScreen) and not user.app.screen._unread_kinds)
     found = user.app.screen
     assert isinstance(found, InboxScreen)
     found.item_list.cursor = next(n for n, item in enumerate(found.item_list.rows) if item.title == TEXT)

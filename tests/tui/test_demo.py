@@ -83,7 +83,9 @@ async def test_a_dispute_a_duplicate_and_a_proposal_are_settled_with_keys_of_the
         "Cleo Wade <cleo@example.org>",
     }
     async with using(store, size) as user:
-        await user.sees(lambda: isinstance(user.app.screen, InboxScreen) and not user.app.screen._looking)
+        await user.sees(
+            lambda: isinstance(user.app.screen, InboxScreen) and not user.app.screen._unread_kinds
+        )
         await user.sees_text("7 wait", "1 of 7", "● dispute", "Ada Lovelace", "Bob Kahn")
         await first(user, "conflict")
         await press(user, "enter", "open")

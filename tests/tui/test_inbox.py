@@ -13,7 +13,7 @@ from tui_kit import NARROW, SIZES, WIDE, User, lore, titled, using
 
 import engram
 from engram.domain.review.review import Item
-from engram_tui.inbox.inbox_list import titles_of
+from engram_tui.inbox.inbox_list import format_titles
 from engram_tui.inbox.merge_editor import MergeEditor
 from engram_tui.inbox.screen import InboxScreen
 from engram_tui.shell.text_screen import DifferenceScreen
@@ -37,7 +37,7 @@ def screen(user: User) -> InboxScreen:
 async def reviewing(user: User, kind: str = "") -> InboxScreen:
     """The screen once everything is read, at the first item of a kind, opened if there is room for one pane only."""
     await user.press("2")
-    await user.sees(lambda: isinstance(user.app.screen, InboxScreen) and not screen(user)._looking)
+    await user.sees(lambda: isinstance(user.app.screen, InboxScreen) and not screen(user)._unread_kinds)
     found = screen(user)
     if kind:
         await go_to(user, kind)
@@ -169,7 +169,7 @@ async def test_header_tab_list_and_commands_count_alike(store: engram.Engram) ->
     async with using(store, NARROW) as user:
         found = await reviewing(user)
         await user.sees_text("2 Inbox (9)", "· 9 wait", "of 9 ·")
-        assert store.review().total == len(found.queue.every) == 9
+        assert store.review().total == len(found.queue.items) == 9
         assert store.status()["review"] == {"waiting": 9, "by_kind": store.review().by_kind}
 
 
@@ -179,7 +179,7 @@ async def test_accepting_moves_on_at_once_is_undone_and_redone(
 ) -> None:
     async with using(store, size) as user:
         found = await reviewing(user, "pending")
-        title, waiting = current(found), len(found.queue.every)
+        title, waiting = current(found), len(found.queue.items)
         before = commits(store)
         await user.press("y")
         assert current(found) != title
@@ -189,7 +189,7 @@ async def test_accepting_moves_on_at_once_is_undone_and_redone(
         await user.sees(lambda: "1 decided" in user.text("progress"))
         await user.press("u")
         await user.told("Undone", title)
-        await user.sees(lambda: current(found) == title and len(found.queue.every) == waiting)
+        await user.sees(lambda: current(found) == title and len(found.queue.items) == waiting)
         assert lore(store, title).status == "pending"
         await user.press("ctrl+r")
         await user.told("Redone", title)
@@ -219,7 +219,7 @@ async def test_slow_kinds_in_a_large_store_delay_neither_items_nor_other_screens
         await user.sees(lambda: user.browse.preview.shown_id != "")
         looked.set()
         await user.press("2")
-        await user.sees(lambda: not screen(user)._looking)
+        await user.sees(lambda: not screen(user)._unread_kinds)
 
 
 async def test_queries_a_pending_entry_would_have_answered_show_before_it_is_accepted(
@@ -505,8 +505,8 @@ def test_two_titles_with_a_common_start_show_where_they_differ() -> None:
     begin = "Sessions of the proxy expire after"
     titles = (f"{begin} 12 hours.", f"{begin} 30 minutes.")
     pair = Item("i", "contradiction", ("a", "b"), ("a.md", "b.md"), titles[0], "", "look", titles=titles)
-    assert titles_of(pair, 100) == f"{titles[0]} ⇄ {titles[1]}"
-    assert titles_of(pair, 40) == "Sessions of the proxy e… ⇄ … 30 minutes."
-    assert titles_of(pair, 24) == "Sessions of the pro… + 1"
+    assert format_titles(pair, 100) == f"{titles[0]} ⇄ {titles[1]}"
+    assert format_titles(pair, 40) == "Sessions of the proxy e… ⇄ … 30 minutes."
+    assert format_titles(pair, 24) == "Sessions of the pro… + 1"
     apart = pair._replace(titles=("Retry with jitter.", "Orders are numbered by the database."))
-    assert titles_of(apart, 40) == "Retry with jitter. ⇄ Orders are numbered by the database."
+    assert format_titles(apart, 40) == "Retry with jitter. ⇄ Orders are numbered by the database."

@@ -89,14 +89,14 @@ async def test_inbox(store: engram.Engram, size: tuple[int, int]) -> None:
         await user.press("2")
         await user.sees(lambda: isinstance(user.app.screen, InboxScreen))
         inbox = cast("InboxScreen", user.app.screen)
-        await user.sees(lambda: not inbox._looking)
+        await user.sees(lambda: not inbox._unread_kinds)
         queue, rows = inbox.queue, inbox.item_list
         found = lambda kind: [n for n, item in enumerate(rows.rows) if item.kind == kind]  # type: ignore[attr-defined]  # noqa: E731
 
         async def at(kind: str) -> str:
             def is_there() -> bool:
                 """Whether all is read, and the cursor is on one: reading moves it to the item of an undone decision."""
-                if inbox._looking or not found(kind):
+                if inbox._unread_kinds or not found(kind):
                     return False
                 rows.cursor = found(kind)[0]
                 return inbox.item is not None and inbox.item.kind == kind
@@ -287,7 +287,9 @@ async def test_a_new_entry(store: engram.Engram, size: tuple[int, int]) -> None:
 async def test_the_merge_editor(store: engram.Engram, size: tuple[int, int]) -> None:
     async with using(store, size) as user:
         await user.press("2")
-        await user.sees(lambda: isinstance(user.app.screen, InboxScreen) and not user.app.screen._looking)
+        await user.sees(
+            lambda: isinstance(user.app.screen, InboxScreen) and not user.app.screen._unread_kinds
+        )
         review = cast("InboxScreen", user.app.screen)
         review.item_list.cursor = next(
             at

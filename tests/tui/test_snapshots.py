@@ -70,7 +70,7 @@ async def test_inbox(tmp_path: Path, size: tuple[int, int], name: str) -> None:
     with engram.open(review_store.make(tmp_path, clock), session="t", clock=clock) as store:
         async with using(store, size) as user:
             await user.press("2")
-            await user.sees(lambda: (found := inbox_of(user.app)) and not found._looking)
+            await user.sees(lambda: (found := inbox_of(user.app)) and not found._unread_kinds)
             found = inbox_of(user.app)
             assert found is not None
             kinds = [item.kind for item in found.item_list.rows]  # type: ignore[attr-defined]

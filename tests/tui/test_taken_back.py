@@ -122,7 +122,7 @@ async def ready(user: User, deed: Deed) -> None:
 
         def is_there() -> bool:
             kinds = [item.kind for item in screen.item_list.rows]  # type: ignore[attr-defined]
-            if screen._looking or deed.kind not in kinds:
+            if screen._unread_kinds or deed.kind not in kinds:
                 return False
             screen.item_list.cursor = kinds.index(deed.kind)
             return screen.item is not None and screen.item.kind == deed.kind

@@ -1,1 +1,1 @@
-"""A consolidation plan as a tree with boxes to tick."""
+"""A consolidation plan as a tree with check boxes."""

@@ -1,7 +1,4 @@
-"""A consolidation plan as a tree with boxes to tick, and the choice of its steps.
-
-The list draws the lines that are visible and no others, however many steps there are.
-"""
+"""A consolidation plan as a tree with check boxes, and the choice of its steps."""
 
 from __future__ import annotations
 
@@ -14,18 +11,18 @@ from textual.strip import Strip
 
 from engram.domain.consolidation.plan import EFFECTS, KINDS, MERGE, Plan, Step, Unresolved, Withheld, counts
 from engram.domain.text.counted_nouns import entries
-from engram_tui.inbox.inbox_list import two_titles
+from engram_tui.inbox.inbox_list import format_two
 from engram_tui.shell.sanitize import safe_line
 from engram_tui.widgets.entry_list import EntryList, fit
 from engram_tui.widgets.format import count, fraction
 
 TWO_COLUMNS = 70  # cells from which the effect of a step has a column of its own
-FEW = 12  # steps of a kind that are shown at first
+FEW = 12  # steps up to which a kind is open at first
 LEFT, WITHHELD = "left to you", "left out"
 
 
 class PlanRow(NamedTuple):
-    """A line of the tree: a kind, a step of it, or something that the plan does not do. `id` is unique."""
+    """A line of the tree with a unique `id`: a kind, a step of it, or something that the plan leaves out."""
 
     id: str
     kind: str
@@ -44,8 +41,8 @@ class Choices:
 
     def __init__(self) -> None:
         self.plan: Plan | None = None
-        self.chosen: dict[str, bool] = {}  # steps that the person selected or not
-        self.open: dict[str, bool] = {}  # kinds that the person opened or closed
+        self.chosen: dict[str, bool] = {}  # whether the user selected a step, by id
+        self.open: dict[str, bool] = {}  # whether the user opened or closed a kind
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -63,29 +60,29 @@ class Choices:
 
     @property
     def is_rehearsed(self) -> bool:
-        """Whether the plan was rehearsed with just these steps."""
+        """Whether the plan was rehearsed with exactly these steps."""
         return all(self.is_selected(step) == step.selected for step in self.steps)
 
     def replace_plan(self, plan: Plan) -> None:
-        """Use another plan; choices about steps that are still there are kept."""
+        """Use another plan; keep the choices about steps that still exist."""
         self.plan = plan
-        known = {step.id for step in plan.steps} | {one.step.id for one in plan.withheld}
-        self.chosen = {name: on for name, on in self.chosen.items() if name in known}
+        known = {step.id for step in plan.steps} | {withheld.step.id for withheld in plan.withheld}
+        self.chosen = {step_id: selected for step_id, selected in self.chosen.items() if step_id in known}
 
     def toggle(self, row: PlanRow) -> None:
-        """Select a step or not; of a kind all, unless all are selected."""
+        """Select a step or remove its selection; of a kind, select all steps, or none if all are selected."""
         if row.step is not None:
             self.chosen[row.step.id] = not self.is_selected(row.step)
         elif row.is_kind:
-            steps = self.steps_of(row.kind)
-            on = not all(self.is_selected(step) for step in steps)
-            self.chosen.update({step.id: on for step in steps})
+            self._toggle_steps(self.steps_of(row.kind))
 
     def toggle_all(self) -> None:
-        """Select every step that needs no confirmation; where all of these are selected, none."""
-        free = [step for step in self.steps if not step.confirm]
-        on = not all(self.is_selected(step) for step in free)
-        self.chosen.update({step.id: on for step in free})
+        """Select every step that needs no confirmation, or none if all of these are selected."""
+        self._toggle_steps([step for step in self.steps if not step.confirm])
+
+    def _toggle_steps(self, steps: Sequence[Step]) -> None:
+        selected = not all(self.is_selected(step) for step in steps)
+        self.chosen.update({step.id: selected for step in steps})
 
     def steps_of(self, kind: str) -> list[Step]:
         """Return the steps of a kind."""
@@ -96,30 +93,32 @@ class Choices:
         return self.open.get(kind, self._size(kind) <= FEW)
 
     def rows(self) -> list[PlanRow]:
-        """Return the lines of the tree as it is open now."""
+        """Return the visible lines of the tree."""
         if self.plan is None:
             return []
         found: list[PlanRow] = []
         for kind in (*KINDS, WITHHELD, LEFT):
-            under = self._under(kind)
-            if under:
+            rows = self._rows_of(kind)
+            if rows:
                 found.append(PlanRow(kind, kind))
-                found += under if self.is_open(kind) else []
+                found += rows if self.is_open(kind) else []
         return found
 
-    def _under(self, kind: str) -> list[PlanRow]:
+    def _rows_of(self, kind: str) -> list[PlanRow]:
         assert self.plan is not None
         if kind == LEFT:
-            return [PlanRow(f"left {' '.join(one.lore)}", kind, left=one) for one in self.plan.left]
+            return [PlanRow(f"left {' '.join(left.lore)}", kind, left=left) for left in self.plan.left]
         if kind == WITHHELD:
-            return [PlanRow(f"out {one.step.id}", kind, withheld=one) for one in self.plan.withheld]
+            return [
+                PlanRow(f"out {withheld.step.id}", kind, withheld=withheld) for withheld in self.plan.withheld
+            ]
         return [PlanRow(step.id, kind, step) for step in self.steps_of(kind)]
 
     def _size(self, kind: str) -> int:
-        return len(self._under(kind)) if self.plan else 0
+        return len(self._rows_of(kind)) if self.plan else 0
 
     def sign(self, row: PlanRow) -> str:
-        """Return `[x]`, `[ ]`, `[-]` (some of a kind), or ⚠ for what cannot be selected."""
+        """Return `[x]`, `[ ]`, `[-]` (some steps of a kind), or ⚠ for a line that cannot be selected."""
         if row.step is not None:
             return "[x]" if self.is_selected(row.step) else "[ ]"
         if row.kind in (LEFT, WITHHELD):
@@ -128,17 +127,17 @@ class Choices:
         return "[-]" if len(states) > 1 else "[x]" if True in states else "[ ]"
 
     def label(self, row: PlanRow, cells: int = 10_000) -> tuple[str, str]:
-        """Return the text of a line, of two titles as much of both as so many cells hold, and the detail that follows in dim."""
+        """Return the text of a line and the detail that follows it in dim; two titles are fitted into `cells`."""
         if row.step is not None:
             return step_label(row.step)
         if row.left is not None:
             cosine = fraction(round(row.left.cosine * 1000))
             titles = safe_line(row.left.title), safe_line(row.left.other)
-            both = two_titles(*titles, cells - 5) if titles[1] else titles[0]
+            both = format_two(*titles, cells - 5) if titles[1] else titles[0]
             return f"{cosine}  {both}", row.left.why
         if row.withheld is not None:
-            one = row.withheld
-            return f"{one.step.kind}  “{one.step.title}”", f"answers “{one.query}” and was found helpful"
+            step, query = row.withheld.step, row.withheld.query
+            return f"{step.kind}  “{step.title}”", f"answers “{query}” and was found helpful"
         return self._kind_label(row.kind)
 
     def _kind_label(self, kind: str) -> tuple[str, str]:
@@ -158,7 +157,7 @@ class Choices:
 
 
 def step_label(step: Step) -> tuple[str, str]:
-    """Return what a step is about, and its effect."""
+    """Return the subject of a step, and its effect."""
     if step.kind == MERGE and step.result is not None:
         more = f" + {len(step.lore) - 1}"
         facts = [f"result: {fraction(step.after)}"]
@@ -184,7 +183,7 @@ def what_happens(steps: Collection[Step]) -> str:
 
 
 class PlanTree(EntryList):
-    """A list whose lines are those of a plan."""
+    """The list of the lines of a plan."""
 
     rows: Sequence[PlanRow]  # type: ignore[assignment]
 
@@ -198,11 +197,11 @@ class PlanTree(EntryList):
         """The line under the cursor."""
         return self.rows[self.cursor] if self.cursor < len(self.rows) else None
 
-    def _longest(self) -> int:
-        """Return the cells of the longest label: what it leaves is the details'."""
+    def _longest_label(self) -> int:
+        """Return the cells of the longest label, as details stand to its right."""
         if self._measured[0] is not self.rows:
-            found = max((cell_len(safe_line(self.choices.label(row)[0])) for row in self.rows), default=0)
-            self._measured = self.rows, found + 1
+            longest = max((cell_len(safe_line(self.choices.label(row)[0])) for row in self.rows), default=0)
+            self._measured = self.rows, longest + 1
         return self._measured[1]
 
     def _row_strip(self, row: PlanRow, width: int, chosen: bool) -> Strip:  # type: ignore[override]
@@ -214,10 +213,10 @@ class PlanTree(EntryList):
         head = f"{'▌' if chosen else ' '}{open_sign}{self.choices.sign(row)} "
         room = max(0, width - len(head))
         label, detail = (safe_line(text) for text in self.choices.label(row, room))
-        wanted = cell_len(detail) + 2 if detail else 0
-        # A detail stands where it leaves the label whole; of the line under the cursor the result has both.
-        fits = width >= TWO_COLUMNS and 0 < wanted <= room - cell_len(label) - 1
-        detail_cells = max(wanted, room - self._longest()) if fits else 0
+        needed = cell_len(detail) + 2 if detail else 0
+        # A detail is shown if the label stays whole; the result of the line under the cursor has both.
+        fits = width >= TWO_COLUMNS and 0 < needed <= room - cell_len(label) - 1
+        detail_cells = max(needed, room - self._longest_label()) if fits else 0
         parts = [
             Segment(head, base),
             Segment(fit(label, room - detail_cells), base if row.step or row.is_kind else quiet),

@@ -1,4 +1,4 @@
-"""The consolidate screen: a plan that tidies the store, as a tree with boxes, rehearsed again for each choice of steps.
+"""The consolidate screen: a plan that tidies the store, as a tree with check boxes; each choice of steps is rehearsed.
 
 Nothing is written before `y`.
 """
@@ -86,7 +86,7 @@ class ConsolidateScreen(ShellScreen):
     def __init__(self, store: Engram) -> None:
         super().__init__(store)
         self.choices = Choices()
-        self.doing = "reading the store"  # what the planning does now; "" once it is done
+        self.doing = "reading the store"  # the step of the planning that runs; "" once it is done
         self._pairs = PairSearch(store)
 
     def compose_body(self) -> Iterator[Widget]:
@@ -103,7 +103,7 @@ class ConsolidateScreen(ShellScreen):
         self.plan()
 
     def on_unmount(self) -> None:
-        """Stop looking for pairs."""
+        """Stop searching for pairs."""
         self._pairs.stop()
 
     @property
@@ -143,48 +143,48 @@ class ConsolidateScreen(ShellScreen):
     # Planning
 
     def plan(self) -> None:
-        """Plan and rehearse for the steps that are selected now."""
+        """Plan, and rehearse the steps that are selected now."""
         self.doing = "looking for duplicates"
         self.show_plan()
         self.ask(
             "size",
             self._pairs.measure,
-            lambda _large: self._pairs.ready(self, self._plan_now),
-            failed=self._no_plan,
+            lambda _large: self._pairs.call_when_ready(self, self._plan_now),
+            failed=self._show_failure,
         )
 
     def _plan_now(self) -> None:
         chosen = dict(self.choices.chosen)
         self.ask(
             "plan",
-            lambda store: make_plan(store, chosen, self._progress),
-            self._take_plan,
-            failed=self._no_plan,
+            lambda store: make_plan(store, chosen, self._report_progress),
+            self._receive_plan,
+            failed=self._show_failure,
             own_store=self._pairs.is_large,  # then it takes seconds
         )
 
-    def _progress(self, doing: str) -> None:
+    def _report_progress(self, doing: str) -> None:
         self.app.call_later(self._show_progress, doing)
 
     def _show_progress(self, doing: str) -> None:
-        if self.doing and self.query("#plan"):  # it may come while the screen closes
+        if self.doing and self.query("#plan"):  # the screen may be closing
             self.doing = doing
             self.show_plan()
 
-    def _take_plan(self, plan: Plan) -> None:
+    def _receive_plan(self, plan: Plan) -> None:
         self.doing = ""
         self.show_error("")
         self.choices.replace_plan(plan)
         self.shell.note_shown(self)
         self.show_tree()
 
-    def _no_plan(self, line: str) -> None:
+    def _show_failure(self, line: str) -> None:
         self.doing = ""
         self.show_error(line)
         self.show_plan()
 
     def store_changed(self) -> None:
-        """Plan anew: somebody else changed the store."""
+        """Plan again: somebody else, or undo, changed the store."""
         self.plan()
 
     # Showing
@@ -198,7 +198,7 @@ class ConsolidateScreen(ShellScreen):
         self.refresh_bindings()
 
     def show_plan(self) -> None:
-        """Show how large the plan is and what its rehearsal found."""
+        """Show the size of the plan and the result of its rehearsal."""
         plan = self.choices.plan
         doing = f"{self.doing} …" if self.doing else ""
         self.set_class(plan is None or not (plan.steps or plan.left or plan.withheld), "-bare")
@@ -208,16 +208,15 @@ class ConsolidateScreen(ShellScreen):
         else:
             number = len(self.choices.selected)
             selected = f"{count(number)} of {count(len(plan.steps))} steps" if plan.steps else "no steps"
-            made = f"planned {plan.made_at:%Y-%m-%d %H:%M}"
-            text = f"{selected} · {doing or self._rehearsal(plan)} · {made}"
+            rehearsal = (
+                plan.rehearsal.sentence if self.choices.is_rehearsed else "not yet rehearsed like this"
+            )
+            text = f"{selected} · {doing or rehearsal} · planned {plan.made_at:%Y-%m-%d %H:%M}"
         self.query_one("#plan", Static).update(safe_line(text))
-
-    def _rehearsal(self, plan: Plan) -> str:
-        return plan.rehearsal.sentence if self.choices.is_rehearsed else "not yet rehearsed like this"
 
     @on(EntryList.Highlighted)
     def moved(self) -> None:
-        """Show the result of the step once the cursor rests."""
+        """Show the result of the line under the cursor once the cursor rests."""
         self.debounce("result", CURSOR_DELAY, self.read_line)
         self.refresh_bindings()
 
@@ -256,38 +255,37 @@ class ConsolidateScreen(ShellScreen):
             self.go_into(self.query_one(ResultPane))
             self.read_line()
 
-    def action_open_kind(self, wanted: bool) -> None:
+    def action_open_kind(self, is_open: bool) -> None:
         """Open the kind that the cursor is in, or close it."""
         line = self.tree_list.line
         if line is not None:
-            self._open(line.kind, wanted)
+            self._open(line.kind, is_open)
 
-    def _open(self, kind: str, wanted: bool) -> None:
-        self.choices.open[kind] = wanted
-        rows = self.choices.rows()
-        here = self.tree_list.line
-        inside = here is not None and here.kind == kind and not wanted
-        keep = kind if inside else self.tree_list.current_id
-        self.tree_list.show(rows, keep=keep)  # type: ignore[arg-type]
+    def _open(self, kind: str, is_open: bool) -> None:
+        self.choices.open[kind] = is_open
+        line = self.tree_list.line
+        is_hidden = line is not None and line.kind == kind and not is_open
+        keep = kind if is_hidden else self.tree_list.current_id
+        self.tree_list.show(self.choices.rows(), keep=keep)  # type: ignore[arg-type]
 
     # Choosing
 
     def action_toggle_step(self) -> None:
-        """Select a step or not, and go on to the next line."""
+        """Select a step, or remove its selection, and go on to the next line."""
         line = self.tree_list.line
         if line is not None:
             self.choices.toggle(line)
             if not line.is_kind:
                 self.tree_list.action_move(1)
-            self._choice_changed()
+            self._handle_choice()
 
     def action_take_all(self) -> None:
-        """Select every step, or none."""
+        """Select every step that needs no confirmation, or none."""
         self.choices.toggle_all()
-        self._choice_changed()
+        self._handle_choice()
 
-    def _choice_changed(self) -> None:
-        """Rehearse another choice once the keys rest."""
+    def _handle_choice(self) -> None:
+        """Show the new choice, and rehearse it once no key was pressed for a while."""
         self.tree_list.refresh()
         self.show_plan()
         self.refresh_bindings()
@@ -304,7 +302,7 @@ class ConsolidateScreen(ShellScreen):
         self.plan()
 
     def action_rehearsal(self) -> None:
-        """Show the past queries whose answers change."""
+        """Show the past queries whose answers would change."""
         plan = self.choices.plan
         if plan is not None:
             self.ask("rehearsal", lambda store: rehearsal_text(store, plan), self._show_rehearsal, opens=True)
@@ -317,7 +315,7 @@ class ConsolidateScreen(ShellScreen):
     # Applying
 
     def action_apply_plan(self) -> None:
-        """Apply the plan; where undo cannot help, say what will happen and ask."""
+        """Apply the plan; if it cannot be undone, say what will happen and ask first."""
         if self.doing or not self.choices.is_rehearsed:
             self.toast("Apply", "This choice is still being rehearsed; press y again in a moment.")
             return
@@ -334,7 +332,7 @@ class ConsolidateScreen(ShellScreen):
         self.execute(apply_command(plan), tuple(step.id for step in plan.selected))
 
     def entries_changed(self, ids: Sequence[str]) -> None:  # noqa: ARG002
-        """Plan anew: what was applied is no step any more."""
+        """Plan again, without the steps that were applied."""
         self.plan()
 
     # Merging by hand
@@ -364,14 +362,15 @@ class ConsolidateScreen(ShellScreen):
 
 
 def make_plan(store: Engram, chosen: dict[str, bool], progress: Callable[[str], None]) -> Plan:
-    """Plan for these choices; those about steps that do not exist any more are dropped."""
-    skip, confirm = ([name for name, on in chosen.items() if on is wanted] for wanted in (False, True))
+    """Plan for these choices; choices about steps that no longer exist are dropped."""
+    skip = [step_id for step_id, selected in chosen.items() if not selected]
+    confirm = [step_id for step_id, selected in chosen.items() if selected]
     try:
         return store.consolidate(skip=skip, confirm=confirm, progress=progress)
     except NotFoundError:
         plan = store.consolidate()
-        known = {step.id for step in (*plan.steps, *(one.step for one in plan.withheld))}
-        skip, confirm = ([name for name in names if name in known] for names in (skip, confirm))
+        known = {step.id for step in (*plan.steps, *(withheld.step for withheld in plan.withheld))}
+        skip, confirm = ([step_id for step_id in ids if step_id in known] for ids in (skip, confirm))
         return store.consolidate(skip=skip, confirm=confirm, progress=progress)
 
 

@@ -1,4 +1,4 @@
-"""The result of a step of consolidation before it is applied: the entry as it will be, and what of it is new."""
+"""The result of a consolidation step before it is applied: the resulting entry, and what changes."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from engram_tui.consolidate.plan_tree import PlanRow
 
 _BECOMES = {ARCHIVE: "archived", SUPERSEDE: "superseded"}
-_LISTED = 6
+_MAX_LISTED = 6  # values of a field
 
 
 def read_result(store: Engram, row: PlanRow) -> Text:
     """Read the result of a line of the plan. Raises NotFoundError, StoreError."""
     if row.left is not None:
-        return _disagreeing(store, row.left.lore, row.left.why)
+        return _format_disagreement(store, row.left.lore, row.left.why)
     step = row.step or (row.withheld.step if row.withheld else None)
     if step is None:
         return Text()
@@ -44,7 +44,7 @@ def read_result(store: Engram, row: PlanRow) -> Text:
 
 
 def item_of(store: Engram, row: PlanRow) -> Item | None:
-    """Return the review item that asks whether to merge the entries of a line; None for other lines."""
+    """Return the review item for merging the entries of a line; None if there is nothing to merge."""
     if row.step is not None and row.step.kind == MERGE:
         return merge_item(row.step.lore, row.step.paths, row.step.title, row.step.why)
     if row.left is None:
@@ -54,26 +54,27 @@ def item_of(store: Engram, row: PlanRow) -> Item | None:
 
 
 def rehearsal_text(store: Engram, plan: Plan) -> Text:
-    """Read the past queries whose answers would change, with the titles that they lose and get."""
+    """Format the past queries whose answers would change, with the titles that they would lose and gain."""
     found = Text(f"{plan.rehearsal.sentence}\n")
     if plan.rehearsal.left_out:
         found.append(f"{plan.rehearsal.left_out:,} older queries were not replayed.\n")
     if not plan.rehearsal.differences:
         found.append("\nNo answer changes.")
-    for one in plan.rehearsal.differences:
-        found.append(f"\n“{safe_line(one.query)}”\n", "bold")
-        found.append(_change(store, plan, one))
+    for difference in plan.rehearsal.differences:
+        found.append(f"\n“{safe_line(difference.query)}”\n", "bold")
+        found.append(_format_difference(store, plan, difference))
     return found
 
 
-def _change(store: Engram, plan: Plan, one: Difference) -> str:
+def _format_difference(store: Engram, plan: Plan, difference: Difference) -> str:
+    before, after = difference.before, difference.after
     hosts = {other: step.lore[0] for step in plan.selected if step.kind == MERGE for other in step.lore[1:]}
-    gone = [entry_id for entry_id in one.before if entry_id not in one.after]
-    merged = [entry_id for entry_id in gone if hosts.get(entry_id) in one.after]
-    parts = [f"  {len(one.before)} → {entries(len(one.after))}"]
+    lost = [entry_id for entry_id in before if entry_id not in after]
+    merged = [entry_id for entry_id in lost if hosts.get(entry_id) in after]
+    parts = [f"  {len(before)} → {entries(len(after))}"]
     parts += [f"  merged into another: {_title(store, entry_id)}" for entry_id in merged]
-    parts += [f"  no longer: {_title(store, entry_id)}" for entry_id in gone if entry_id not in merged]
-    parts += [f"  new: {_title(store, entry_id)}" for entry_id in one.after if entry_id not in one.before]
+    parts += [f"  no longer: {_title(store, entry_id)}" for entry_id in lost if entry_id not in merged]
+    parts += [f"  new: {_title(store, entry_id)}" for entry_id in after if entry_id not in before]
     return "\n".join(parts) + "\n"
 
 
@@ -87,7 +88,7 @@ def _title(store: Engram, entry_id: str) -> str:
 def _format_merge(store: Engram, step: Step, result: Lore) -> Text:
     found = Text()
     found.append(f"The entry that {len(step.lore)} become:\n", "bold")
-    found.append_text(_entry(result, step.before, step.after))
+    found.append_text(_format_entry(result, step.before, step.after))
     for entry_id in step.lore[1:]:
         other = store.get(entry_id).lore
         found.append(
@@ -98,13 +99,13 @@ def _format_merge(store: Engram, step: Step, result: Lore) -> Text:
     return found
 
 
-def _compare(kept: Lore, other: Lore) -> Text:
-    """Compare another text with the kept one: its own words reversed, those of the kept one underlined."""
-    if kept.content == other.content:
+def _compare(result: Lore, other: Lore) -> Text:
+    """Format the text of a merged entry, its own words reversed, those of the result underlined."""
+    if result.content == other.content:
         return Text("the same text", "dim")
     return (
-        inline(kept.content, other.content)
-        if are_similar(kept.content, other.content)
+        inline(result.content, other.content)
+        if are_similar(result.content, other.content)
         else Text(safe_lines(other.content))
     )
 
@@ -117,21 +118,22 @@ def _format_change(step: Step, lore: Lore) -> Text:
     if step.to:
         found.append(f"copied to {safe_line(step.to)}\n")
     found.append("\n")
-    return found.append_text(_entry(lore, step.before, step.after))
+    return found.append_text(_format_entry(lore, step.before, step.after))
 
 
-def _disagreeing(store: Engram, ids: tuple[str, ...], why: str) -> Text:
-    one, other = (store.get(entry_id).lore for entry_id in ids[:2])
+def _format_disagreement(store: Engram, ids: tuple[str, ...], why: str) -> Text:
+    older, newer = (store.get(entry_id).lore for entry_id in ids[:2])
     found = Text()
     found.append(f"Left to you: {safe_line(why)}\n\n", "bold")
-    for lore, which in ((one, "the older, bold and underlined"), (other, "the newer, reversed")):
+    for lore, which in ((older, "the older, bold and underlined"), (newer, "the newer, reversed")):
         found.append(f"{safe_line(lore.title)}\n")
         found.append(f"{safe_line(byline(lore.agent, lore.author))}: {which}\n", "dim")
     found.append("\n")
-    return found.append_text(inline(one.content, other.content))
+    return found.append_text(inline(older.content, newer.content))
 
 
-def _entry(lore: Lore, before: int, after: int) -> Text:
+def _format_entry(lore: Lore, before: int, after: int) -> Text:
+    """Format an entry whose confidence changes, in thousandths."""
     change = f"{fraction(before)} → " if before != after else ""
     validated = f" · ✓{lore.validation_count}" if lore.validation_count else ""
     sources = f" · {len(lore.sources)} sources" if len(lore.sources) > 1 else ""
@@ -142,7 +144,7 @@ def _entry(lore: Lore, before: int, after: int) -> Text:
     for name in ("tags", "files", "context"):
         values = getattr(lore, name)
         if values:
-            more = " …" if len(values) > _LISTED else ""
-            found.append(f"{name} {safe_line(', '.join(values[:_LISTED]))}{more}\n", "dim")
+            more = " …" if len(values) > _MAX_LISTED else ""
+            found.append(f"{name} {safe_line(', '.join(values[:_MAX_LISTED]))}{more}\n", "dim")
     found.append(f"\n{safe_lines(lore.content)}")
     return found

@@ -1,1 +1,1 @@
-"""What waits for a person, item by item, with the merge editor."""
+"""The items that wait for a person, their decisions, and the merge editor."""

@@ -13,7 +13,7 @@ from engram.usecases.opening.scopes import reach
 from engram.usecases.recording.edit import rewrite
 from engram.usecases.recording.editor import keep_if_refused
 from engram.usecases.review.items import PackedItem
-from engram_tui.inbox.queue import called
+from engram_tui.inbox.queue import kind_name
 from engram_tui.shell.command import Command
 from engram_tui.shell.sanitize import safe_line
 from engram_tui.widgets.format import count, quote
@@ -29,20 +29,20 @@ SNOOZE_DAYS = 7
 
 
 def decide(items: Sequence[Item], decision: str, result: Lore | None = None) -> Command:
-    """Decide about these items ("": as each proposes); repeated, about others. `result` is the edited entry that stays."""
+    """Decide about these items ("": as each proposes), or about others if repeated. `result` is the edited entry."""
     known = {item.id: item for item in items}
     noted: list[Decided] = []  # decisions that wrote no file
 
     def execute(store: Engram, ids: tuple[str, ...]) -> str:
         noted.clear()
-        wanted = [known.get(one) or _item(store, one) for one in ids]
-        for item in wanted:
+        targets = [known.get(item_id) or _find_item(store, item_id) for item_id in ids]
+        for item in targets:
             check_decision(item, decision or item.proposal)
-        for item in wanted:
+        for item in targets:
             done = store.decide(item, decision or item.proposal, days=SNOOZE_DAYS, result=result)
             if not done.wrote:
                 noted.append(done)
-        return _message(wanted, decision, edited=result is not None)
+        return _describe_decision(targets, decision, edited=result is not None)
 
     def undo(store: Engram) -> bool:
         for done in noted:
@@ -55,12 +55,12 @@ def decide(items: Sequence[Item], decision: str, result: Lore | None = None) -> 
         return bool(noted)
 
     proposed = {item.proposal for item in items}
-    named = decision or (min(proposed) if len(proposed) == 1 else "")
-    title = _TITLES.get(named, named.capitalize()) or "As proposed"
+    name = decision or (min(proposed) if len(proposed) == 1 else "")
+    title = _TITLES.get(name, name.capitalize()) or "As proposed"
     return Command(
         title,
         execute,
-        f"engram review {named or '…'} {{}}",
+        f"engram review {name or '…'} {{}}",
         repeats=result is None,
         target=ITEM,
         undo=undo,
@@ -76,10 +76,10 @@ def accept_edited(item: Item, path: str, before: bytes, after: bytes) -> Command
         noted.clear()
         title = keep_if_refused(after, lambda: _rewrite(store, item, path, before, after))
         store.edited()
-        same = [one for one in store.review(kinds=item.kind).items if one.id == ids[0]]
-        if not same or ACCEPT not in item.decisions:
+        waiting = [other for other in store.review(kinds=item.kind).items if other.id == ids[0]]
+        if not waiting or ACCEPT not in item.decisions:
             return f"{quote(title)} is changed"
-        done = store.decide(same[0], ACCEPT)
+        done = store.decide(waiting[0], ACCEPT)
         if not done.wrote:
             noted.append(done)
         return f"{quote(title)} is changed; {item.decisions[ACCEPT]}"
@@ -97,41 +97,42 @@ def accept_edited(item: Item, path: str, before: bytes, after: bytes) -> Command
 
 def _rewrite(store: Engram, item: Item, path: str, before: bytes, after: bytes) -> str:
     """Write the edited text; returns its title."""
-    where = reach(store.store, "")
-    if is_entity(path, where.places.folder):
-        return entity_conflicts.rewrite(where, path, before, after).name
-    return rewrite(where, path, _edited_id(item), before, after).lore.title
+    home = reach(store.store, "")
+    if is_entity(path, home.places.folder):
+        return entity_conflicts.rewrite(home, path, before, after).name
+    return rewrite(home, path, _edited_id(item), before, after).lore.title
 
 
-def batches(
+def find_batches(
     items: Sequence[Item | PackedItem], current: Item
 ) -> Mapping[str, tuple[str, list[Item | PackedItem]]]:
-    """Return the groups that one decision may be about: the listed items of this kind, and those of them by the same."""
-    kind = [item for item in items if item.kind == current.kind]
+    """Return the groups that one decision may be about: all listed items of this kind, and those by the same person."""
+    of_kind = [item for item in items if item.kind == current.kind]
     found: dict[str, tuple[str, list[Item | PackedItem]]] = {}
-    name = called(current.kind)
-    found["kind"] = (f"the only {name}" if len(kind) == 1 else f"all {count(len(kind))} {name}", kind)
-    same: list[Item | PackedItem] = [
-        item for item in kind if not isinstance(item, PackedItem) and item.who == current.who
+    name = kind_name(current.kind)
+    label = f"the only {name}" if len(of_kind) == 1 else f"all {count(len(of_kind))} {name}"
+    found["kind"] = (label, of_kind)
+    by_same: list[Item | PackedItem] = [
+        item for item in of_kind if not isinstance(item, PackedItem) and item.who == current.who
     ]
-    if current.who and same and len(same) < len(kind):
-        found["who"] = (f"{count(len(same))} {name} by {safe_line(current.who)}", same)
+    if current.who and by_same and len(by_same) < len(of_kind):
+        found["who"] = (f"{count(len(by_same))} {name} by {safe_line(current.who)}", by_same)
     return found
 
 
-def _item(store: Engram, name: str) -> Item:
-    found = next((item for item in store.review().items if item.id == name), None)
+def _find_item(store: Engram, item_id: str) -> Item:
+    found = next((item for item in store.review().items if item.id == item_id), None)
     if found is None:
-        raise NotFoundError(f"The queue no longer has an item with the id {name}.", "Press f5 to reload.")
+        raise NotFoundError(f"The queue no longer has an item with the id {item_id}.", "Press f5 to reload.")
     return found
 
 
 def _edited_id(item: Item) -> str:
-    """Return which entry of an item is edited: the newest; "" for a file that cannot be read."""
+    """Return the id of the entry that is edited, the newest of an item; "" for a file that cannot be read."""
     return item.lore[-1] if item.lore else ""
 
 
-def _message(items: Sequence[Item], decision: str, *, edited: bool) -> str:
+def _describe_decision(items: Sequence[Item], decision: str, *, edited: bool) -> str:
     if not decision and len({(item.kind, item.proposal) for item in items}) > 1:
         return f"{count(len(items))} items are decided as proposed"
     decision = decision or items[0].proposal
@@ -141,6 +142,6 @@ def _message(items: Sequence[Item], decision: str, *, edited: bool) -> str:
     what = (
         quote(safe_line(items[0].title))
         if len(items) == 1
-        else f"{count(len(items))} {called(items[0].kind)}"
+        else f"{count(len(items))} {kind_name(items[0].kind)}"
     )
     return f"{what}: {'with your text, ' if edited else ''}{effect}"

@@ -1,17 +1,16 @@
-"""Deciding about items of the Inbox: the marked ones, else the one under the cursor."""
+"""Decide about items of the Inbox: the marked ones, else the one under the cursor."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 from engram.domain.review.review import EDIT, LOOK, REJECT, Item
 from engram.usecases.review.items import Items
 from engram_tui.inbox import commands
-from engram_tui.inbox.format import decision_name, decision_of
+from engram_tui.inbox.format import PAIRS, decision_name, decision_of
 from engram_tui.inbox.inbox_list import InboxList
-from engram_tui.inbox.item_details import PAIRS
 from engram_tui.inbox.queue import InboxQueue
 from engram_tui.shell.sanitize import safe_line
 from engram_tui.widgets.mark_screen import MarkScreen
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class DecidingScreen(MarkScreen):
-    """A screen with a list of items that can be decided about; a subclass draws it."""
+    """A screen with a list of items to decide about; a subclass draws it."""
 
     SELECTS = commands.ITEM
 
@@ -33,7 +32,7 @@ class DecidingScreen(MarkScreen):
         super().__init__(store)
         self.queue = InboxQueue()
         self.other = 0  # which of the older entries of a group is compared
-        self.last_succeeded = True  # whether the last decision was carried out
+        self.last_succeeded = True  # whether the last decision was applied
 
     def show_list(self, *, keep: str = "") -> None:
         """Show the list, the cursor on the item with the id `keep`, else on the one where it was."""
@@ -56,11 +55,11 @@ class DecidingScreen(MarkScreen):
         return bool(self.item_list.marked) or (self.item is not None and self.item.proposal != LOOK)
 
     def may(self, action: str) -> bool:
-        """Return whether an action can decide about the item; what it can do to marked ones is said when it is tried."""
+        """Return whether an action can decide about the item; for marked items that is only checked when it runs."""
         return self.item is not None and bool(self.item_list.marked or decision_of(self.item, action))
 
     def may_edit(self) -> bool:
-        """Return whether it has a file to edit."""
+        """Return whether the item has a file to edit."""
         return self.item is not None and bool(self.item.paths) and self.item.kind not in PAIRS
 
     def title_of(self, action: Action) -> str:
@@ -71,11 +70,11 @@ class DecidingScreen(MarkScreen):
     # Deciding
 
     def items_of(self, ids: Sequence[str]) -> list[Item]:
-        """Return the items with these ids, made."""
-        wanted = set(ids)
-        if self.item is not None and wanted == {self.item.id}:
+        """Return the items with these ids, unpacked."""
+        chosen = set(ids)
+        if self.item is not None and chosen == {self.item.id}:
             return [self.item]
-        return list(Items(self.queue.every).of(lambda one: one.id in wanted))
+        return list(Items(self.queue.items).of(lambda item: item.id in chosen))
 
     def decide(self, items: list[Item], decision: str, result: Lore | None = None) -> None:
         """Decide about these items and move on at once; `decision` "" is what each proposes."""
@@ -102,7 +101,7 @@ class DecidingScreen(MarkScreen):
         super().execute(command, ids)
 
     def command_done(self, command: Command, ids: tuple[str, ...], outcome: Outcome) -> None:
-        """Note whether the decision was carried out."""
+        """Note whether the decision was applied."""
         self.last_succeeded = bool(outcome.message)
         super().command_done(command, ids, outcome)
 
@@ -126,37 +125,37 @@ class DecidingScreen(MarkScreen):
     def action_propose(self) -> None:
         """Decide as Engram proposes."""
         items = self.items_of(self.selected_ids())
-        open_ones = [item for item in items if item.proposal in (LOOK, EDIT)]
+        undecided = sum(item.proposal in (LOOK, EDIT) for item in items)
         if len(items) == 1 and items[0].proposal == EDIT:
             self.action_edit_first()
-        elif open_ones:
+        elif undecided:
             self.toast(
-                "Inbox", f"Engram proposes nothing for {len(open_ones):,} of them: look at them one by one."
+                "Inbox", f"Engram proposes nothing for {undecided:,} of them: look at them one by one."
             )
         else:
             self.decide(items, "")
 
     def action_decide_all(self) -> None:
-        """Make one decision about many; each choice says how many."""
+        """Make one decision about many items; each choice says how many."""
         from engram_tui.shell.picker import Choice
 
         item = self.item
         if item is None:
             return
-        groups = commands.batches(self.queue.listed, item)
+        batches = commands.find_batches(self.queue.listed, item)
         effects = item.decisions
         names = [item.proposal, *(name for name in effects if name != item.proposal)]
         choices = [
-            Choice(f"{name} {group}", f"{name} {label}", after=effects[name])
+            Choice(f"{name} {batch}", f"{name} {label}", after=effects[name])
             for name in names
             if name != EDIT and name in effects
-            for group, (label, _) in groups.items()
+            for batch, (label, _) in batches.items()
         ]
         self.pick("Decide about many at once", choices, partial(self._decide_many, item), "which decision …")
 
     def _decide_many(self, current: Item, picked: str) -> None:
-        decision, _, group = picked.partition(" ")
-        self.decide(list(Items(commands.batches(self.queue.listed, current)[group][1])), decision)
+        decision, _, batch = picked.partition(" ")
+        self.decide(list(Items(commands.find_batches(self.queue.listed, current)[batch][1])), decision)
 
     # Editing and merging
 
@@ -185,14 +184,11 @@ class DecidingScreen(MarkScreen):
 
     def action_merge(self) -> None:
         """Open the merge editor on the versions of this item."""
-        self._with_versions(self._merge)
-
-    def _with_versions(self, then: Callable[[MergeSource], None]) -> None:
         from engram_tui.inbox.versions import read_merge_source
 
         item = self.item
         if item is not None and self.may("merge"):
-            self.ask("versions", lambda store: read_merge_source(store, item), then, opens=True)
+            self.ask("versions", lambda store: read_merge_source(store, item), self._merge, opens=True)
 
     def _merge(self, source: MergeSource) -> None:
         from engram_tui.inbox.merge_editor import merge_by_hand

@@ -1,8 +1,8 @@
-"""The lines about an item in the Inbox. Texts of the store are made safe here."""
+"""Format the lines of the Inbox. Text from the store is sanitized here."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
@@ -28,7 +28,7 @@ from engram.domain.review.review import (
     TAKE,
     Item,
 )
-from engram_tui.inbox.queue import InboxQueue, called
+from engram_tui.inbox.queue import InboxQueue, kind_name
 from engram_tui.shell.sanitize import safe_line
 from engram_tui.widgets.entry_list import fit
 from engram_tui.widgets.format import count, fraction
@@ -36,17 +36,18 @@ from engram_tui.widgets.format import count, fraction
 if TYPE_CHECKING:
     from engram.usecases.recall.recall_preview import WouldAnswer
 
-BAR = 8
-# Shorter than for those who do not see the two texts.
+BAR_CELLS = 8
+# Shorter than the item's own descriptions, as both texts are in view.
 _EFFECTS = {SUPERSEDE: "it supersedes the older", TAKE: "it takes its place", BOTH: "one after the other"}
-EVIDENCE, HANGING = 3, 5  # notes, and cells that a further line of a text begins with
+MAX_NOTES = 3
+HANGING_INDENT = 5  # cells
 PAIRS = (CONTRADICTION, DUPLICATE)
-# The actions, in this order.
+# The actions that decide, in the order in which they are shown.
 DECIDING = ("accept", "take", "both", "merge", "edit_first", "put_away", "reject", "snooze")
 
 
 def decision_of(item: Item, action: str) -> str:
-    """Return the decision that an action makes about an item; "" where it makes none."""
+    """Return the decision that an action makes about an item; "" if it makes none."""
     decisions = {
         "accept": "" if item.kind in PAIRS else ACCEPT,
         "take": SUPERSEDE if item.kind in PAIRS else TAKE,
@@ -61,71 +62,66 @@ def decision_of(item: Item, action: str) -> str:
     return decision if decision in item.decisions or (action == "merge" and decision) else ""
 
 
-def progress_line(queue: InboxQueue, at: int, marked: int, looking: Collection[str]) -> Text:
-    """Format how much waits, in which order, what is filtered, marked and decided, and what is still being looked for."""
+def progress_line(queue: InboxQueue, cursor: int, marked: int, searching: bool) -> Text:
+    """Format the number of items, the filter and the order, and how many are marked and decided."""
     found = Text(no_wrap=True)
-    number, listed = len(queue.every), len(queue.listed)
+    number, listed = len(queue.items), len(queue.listed)
     if not number:
-        found.append("Looking …" if looking else "Nothing waits", "bold")
+        found.append("Looking …" if searching else "Nothing waits", "bold")
     else:
-        found.append(f"{count(min(at + 1, listed))} of {count(listed)}", "bold")
-        wanted = queue.wanted
-        narrowed = [
-            part
-            for part in (called(wanted.kind), wanted.who, f"“{wanted.text}”" if wanted.text else "")
-            if part
-        ]
-        if narrowed:
-            found.append(f" {safe_line(', '.join(narrowed))}, of {count(number)}")
+        found.append(f"{count(min(cursor + 1, listed))} of {count(listed)}", "bold")
+        text, kind, who = queue.filter
+        filters = [part for part in (kind_name(kind), who, f"“{text}”" if text else "") if part]
+        if filters:
+            found.append(f" {safe_line(', '.join(filters))}, of {count(number)}")
         found.append(f" · {queue.order}", "dim")
     if marked:
         found.append(f" · {count(marked)} marked", "bold")
     if queue.decided:
-        full = round(queue.share * BAR)
-        found.append(f" · {'█' * full}{'░' * (BAR - full)} {count(len(queue.decided))} decided")
-    if looking and number:
+        full = round(queue.share * BAR_CELLS)
+        found.append(f" · {'█' * full}{'░' * (BAR_CELLS - full)} {count(len(queue.decided))} decided")
+    if searching and number:
         found.append(" · still looking …", "italic")
     return found
 
 
 def kinds_line(queue: InboxQueue) -> str:
     """Format the number of items of each kind."""
-    return " · ".join(f"{called(kind)} {number:,}" for kind, number in queue.by_kind.items())
+    return " · ".join(f"{kind_name(kind)} {number:,}" for kind, number in queue.by_kind.items())
 
 
 def why_lines(
     item: Item, notes: Sequence[str], usefulness: WouldAnswer | None = None, *, narrow: bool, cells: int
 ) -> list[str]:
-    """Format why the item is here, its evidence, its usefulness, its cost, and what is proposed; lines of so many cells."""
+    """Format why the item is here, its evidence, usefulness and cost, and the proposal, in lines of this width."""
     parts = [f"why  {safe_line(item.why)}"]
-    shown = [f"     {safe_line(note)}" for note in notes[: 1 if narrow else EVIDENCE]]
-    parts += [fit(note, 2 * cells - HANGING).rstrip() for note in shown]
-    use = [
-        use_phrase(item, usefulness) if usefulness else "",
+    shown = [f"     {safe_line(note)}" for note in notes[: 1 if narrow else MAX_NOTES]]
+    parts += [fit(note, 2 * cells - HANGING_INDENT).rstrip() for note in shown]
+    value = [
+        describe_usefulness(item, usefulness) if usefulness else "",
         f"costs about {count(item.cost)} tokens each time" if item.cost else "",
         f"worth {fraction(item.worth)} × {fraction(item.certainty)} certain",
     ]
-    parts.append(f"     {' · '.join(part for part in use if part)}")
-    proposed = "look at both; Engram cannot tell which is right" if item.proposal == LOOK else _effect(item)
+    parts.append(f"     {' · '.join(part for part in value if part)}")
     if item.kind == PROPOSAL:
         proposed = "enter opens it: accept or reject each of its entries"
+    elif item.proposal == LOOK:
+        proposed = "look at both; Engram cannot tell which is right"
+    else:
+        proposed = f"proposed: {item.proposal}, {item.decisions.get(item.proposal, '')}"
     parts.append(f"→    {proposed}")
-    return [line for one in parts for line in _wrap(one, cells)]
+    return [line for part in parts for line in _wrap(part, cells)]
 
 
-def _effect(item: Item) -> str:
-    return f"proposed: {item.proposal}, {item.decisions.get(item.proposal, '')}"
-
-
-def use_phrase(item: Item, would: WouldAnswer) -> str:
-    """Say how many of the past queries it answers, or would if accepted; "" where there were none."""
-    if not would.asked:
+def describe_usefulness(item: Item, usefulness: WouldAnswer) -> str:
+    """Say how many past queries an item answers, or would if accepted; "" if there were none."""
+    if not usefulness.asked:
         return ""
     does = "would have answered" if item.kind in (PENDING, FOREIGN) and not item.claims else "answers"
-    last = "the last query" if would.asked == 1 else f"the last {count(would.asked)} queries"
+    last = "the last query" if usefulness.asked == 1 else f"the last {count(usefulness.asked)} queries"
     return (
-        f"{does} {count(len(would.queries))} of {last}"
-        if would.asked > 1 or not would.queries
+        f"{does} {count(len(usefulness.queries))} of {last}"
+        if usefulness.asked > 1 or not usefulness.queries
         else f"{does} {last}"
     )
 
@@ -134,17 +130,16 @@ def _wrap(line: str, cells: int) -> list[str]:
     """Wrap a line with a hanging indent."""
     import textwrap
 
-    return textwrap.wrap(line, max(20, cells), subsequent_indent=" " * HANGING, drop_whitespace=True) or [
-        line
-    ]
+    return textwrap.wrap(line, max(20, cells), subsequent_indent=" " * HANGING_INDENT) or [line]
 
 
 def decisions_line(
     item: Item | None, actions: Mapping[str, tuple[str, str]], cells: int, *, short: bool, brief: bool
 ) -> Text:
-    """Format the possible decisions, of which the proposed one comes first, reversed, each with its effect in a line.
+    """Format the possible decisions with their effects, a line each; the proposed one comes first, reversed.
 
-    `actions` are keys and titles. `short`: as many in a line as fit into so many cells; `brief`: so that the most fit.
+    `actions` maps the names of actions to keys and titles. If `short`, effects are left out, and each line has as many
+    decisions as fit into `cells`; if `brief`, even more fit.
     """
     parts = _decisions(item, actions, brief=brief) if item is not None else []
     if not short:
@@ -168,7 +163,7 @@ def decisions_line(
 
 
 def _decisions(item: Item, actions: Mapping[str, tuple[str, str]], *, brief: bool) -> list[tuple[Text, str]]:
-    """Return each possible decision with its key, and its effect; the proposed one, whose effect is known, first."""
+    """Return each possible decision with its key, and its effect; the proposed one comes first, without an effect."""
     found: list[tuple[Text, str]] = []
     for action in DECIDING:
         decision = decision_of(item, action)
@@ -183,7 +178,7 @@ def _decisions(item: Item, actions: Mapping[str, tuple[str, str]], *, brief: boo
 
 
 def decision_name(item: Item, action: str) -> str:
-    """Return what a decision about an item is called, where the title of its action does not say it; "" else."""
+    """Return the name of a decision about an item if it differs from the title of its action, else ""."""
     if item.kind in PAIRS:
         return {"take": "take newer", "both": "both stay", "reject": "forget newer"}.get(action, "")
     if action == "accept" and item.kind not in (PENDING, FOREIGN):

@@ -1,4 +1,4 @@
-"""The list of the Inbox: what waits, by whom, since when, what it is worth, and what Engram proposes."""
+"""The list of the Inbox: the items with who recorded them, their age, their worth, and what Engram proposes."""
 
 from __future__ import annotations
 
@@ -49,31 +49,34 @@ WHO_CELLS = 14
 AGE_CELLS = 7
 WORTH_CELLS = 6
 PROPOSAL_CELLS = 11
-WIDE_WHO_CELLS, WIDE_TITLES = 24, 60  # a person and an agent, or two people, where titles keep so many cells
-SIGN_CELLS, BOTH_TITLES = 2, 36  # a kind without its word; cells from which two titles are told apart
-SHARED = 8  # characters that two titles begin with from which the second is cut to what differs
-# Columns beside the titles, in the order in which they come in where a title has so many cells left.
+WIDE_WHO_CELLS, WIDE_TITLES = (
+    24,
+    60,
+)  # a person and an agent, or two people; cells that titles must keep for that
+SIGN_CELLS, BOTH_TITLES = 2, 36  # a kind without its word; cells from which both titles are shown
+MIN_SHARED = 8  # characters that two titles begin with from which the second is cut to what differs
+# Columns beside the titles, in the order in which they are added, and how many cells a title must have left.
 COLUMNS = {
     "kind": (KIND_CELLS - SIGN_CELLS, 20),
     "who": (WHO_CELLS, 30),
-    "age": (AGE_CELLS, 30),  # the item beside the list has it, too
+    "age": (AGE_CELLS, 30),  # the detail pane has it, too
     "worth": (WORTH_CELLS, 34),
 }
 
 
-def titles_of(item: Item, cells: int) -> str:
-    """Format the titles of an item in so many cells: of two both, of more the first and how many others."""
+def format_titles(item: Item, cells: int) -> str:
+    """Format the titles of an item in this width: both of two, the first of more and the number of others."""
     first, *others = [safe_line(title) for title in item.titles or (item.title,)]
     if len(others) == 1 and others[0] != first and cells >= BOTH_TITLES:
-        return two_titles(first, others[0], cells)
+        return format_two(first, others[0], cells)
     if not others:
         return first
     more = f" + {len(others)}"
     return f"{fit(first, min(cell_len(first), max(1, cells - len(more))))}{more}"
 
 
-def two_titles(first: str, other: str, cells: int) -> str:
-    """Return as much of both titles as so many cells hold: the first, and what differs in the other."""
+def format_two(first: str, other: str, cells: int) -> str:
+    """Fit two titles or names into `cells`; if need be, leave out words of the other that both begin with."""
     room = cells - 3
     if cell_len(first) + cell_len(other) > room:
         other = _without_shared(first, other)
@@ -82,30 +85,32 @@ def two_titles(first: str, other: str, cells: int) -> str:
 
 
 def _without_shared(first: str, other: str) -> str:
-    """Return the other title without the words that both begin with, where they are many: the first one shows them."""
-    alike = next((at for at, (one, two) in enumerate(zip(first, other, strict=False)) if one != two), 0)
-    shared = other.rfind(" ", 0, alike + 1) + 1
-    return f"… {other[shared:]}" if SHARED <= shared < len(other) else other
+    """Return the other title without the words that both begin with, unless these are short."""
+    pairs = enumerate(zip(first, other, strict=False))
+    differs = next((index for index, (left, right) in pairs if left != right), 0)
+    shared = other.rfind(" ", 0, differs + 1) + 1
+    return f"… {other[shared:]}" if MIN_SHARED <= shared < len(other) else other
 
 
-def who_of(item: Item, cells: int) -> str:
-    """Return who recorded an item's newest entry, in so many cells if possible; "–" where nobody knows.
+def format_who(item: Item, cells: int) -> str:
+    """Format who recorded an item's newest entry, fitted into `cells` if possible; "–" if nobody knows.
 
-    Of a dispute both names: the first ones where the whole do not fit, cut alike where these do not.
+    A dispute has both names: first names if the full ones do not fit, cut if these do not fit either.
     """
     if item.sides:
-        whole = [safe_line(name) for name in item.sides]
-        one, other = whole if cell_len(item.who) <= cells else [name.partition(" ")[0] for name in whole]
-        return two_titles(one, other, cells)
+        full = [safe_line(name) for name in item.sides]
+        first, other = full if cell_len(item.who) <= cells else [name.partition(" ")[0] for name in full]
+        return format_two(first, other, cells)
     return safe_line(short_byline(item.agent, item.author, cells)) if item.who else "–"
 
 
 class InboxList(LineList):
-    """Draws items; each is made when its line is drawn."""
+    """A list of items; each is unpacked when its line is drawn."""
 
-    def show_items(self, found: Items, *, keep: str = "", top: bool = False) -> None:
+    def show_items(self, items: Items, *, keep: str = "", top: bool = False) -> None:
         """Show these items, the cursor on the one with the id `keep`, else where it was, or at the `top`."""
-        self.show(cast("Sequence[Row]", found), keep=keep or ("" if top else "?"))
+        # No item has the id "?", so the cursor stays on its row.
+        self.show(cast("Sequence[Row]", items), keep=keep or ("" if top else "?"))
 
     @property
     def item(self) -> Item | None:
@@ -121,19 +126,19 @@ class InboxList(LineList):
         self.cursor = len(self.rows) - 1 if bottom else 0
 
     def heading(self) -> str:
-        """Return the headings of the columns, as wide as the list is now."""
+        """Return the headings of the columns for the current width."""
         return "".join(f"{name:<{cells - 1}} " for name, cells in self._headings(self.size.width)).rstrip()
 
     def _headings(self, width: int) -> list[tuple[str, int]]:
         columns = self._columns(width)
-        taken = 2 + sum(columns.values())
+        title_cells = max(6, width - 2 - sum(columns.values()))
         kind = columns["kind"]
-        found = [("", 3), ("kind" if kind > SIGN_CELLS else "", kind - 1), ("entry", max(6, width - taken))]
+        found = [("", 3), ("kind" if kind > SIGN_CELLS else "", kind - 1), ("entry", title_cells)]
         names = {"who": "who", "age": "   age", "worth": "worth", "proposal": "proposed"}
         return [*found, *((names[name], cells) for name, cells in columns.items() if name in names)]
 
     def _columns(self, width: int) -> dict[str, int]:
-        """Return the columns beside the titles and their cells: the next one only where the titles keep their room."""
+        """Return the columns beside the titles and their cells: as many as leave the titles their room."""
         found = {"kind": SIGN_CELLS, "who": 0, "age": 0, "worth": 0, "proposal": PROPOSAL_CELLS}
         for name, (cells, least) in COLUMNS.items():
             if width - 2 - sum(found.values()) - cells < least:
@@ -152,12 +157,12 @@ class InboxList(LineList):
         columns = self._columns(width)
         room = max(6, width - 2 - sum(columns.values()) - 1)
         kind = f"{sign} {label}" if columns["kind"] > SIGN_CELLS else sign
-        # Two titles also take the place of the name: the item itself says who wrote each.
+        # Two titles also take the place of the name: the detail pane says who wrote each.
         is_pair = len(item.titles) == 2 and room < BOTH_TITLES <= room + columns.get("who", 0)
         room += columns["who"] if is_pair else 0
-        parts = [Part(kind, style, columns["kind"]), Part(titles_of(item, room))]
+        parts = [Part(kind, style, columns["kind"]), Part(format_titles(item, room))]
         if "who" in columns and not is_pair:
-            parts.append(Part(who_of(item, columns["who"] - 1), QUIET, columns["who"]))
+            parts.append(Part(format_who(item, columns["who"] - 1), QUIET, columns["who"]))
         if "age" in columns:
             when = elapsed(self.now - item.at) if item.at else "–"
             parts.append(Part(f"{when:>{AGE_CELLS - 1}}", QUIET, AGE_CELLS))

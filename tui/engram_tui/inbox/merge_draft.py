@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engram.domain.text.word_diff import compare_parts
@@ -18,7 +18,7 @@ _BREAK = re.compile(r"(\n[ \t]*\n\s*)")
 
 
 class Part(NamedTuple):
-    """A paragraph (`name` is "") or a field of both sides. Equal sides leave nothing to choose."""
+    """A paragraph (`name` is "") or a field of both sides. If they are equal, there is nothing to choose."""
 
     name: str
     left: Any
@@ -31,32 +31,32 @@ class Part(NamedTuple):
 
     @property
     def joins(self) -> bool:
-        """Whether both can stay."""
+        """Whether both sides can stay."""
         return not self.name or isinstance(self.left, tuple)
 
 
 class MergeDraft:
-    """The choices between two versions of an entry; `base` has all that is not for choosing."""
+    """The choices between two versions of an entry; everything else comes from `base`."""
 
     def __init__(self, left: Lore, right: Lore, base: Lore, *, join_fields: bool = False) -> None:
-        """Choose the left text at first; with `join_fields` the lists of both."""
+        """Choose the left side at first; with `join_fields`, both sides of fields that are lists."""
         self.base = base
-        self.paragraphs = _paragraphs(left.content, right.content)
+        self.paragraphs = _align_paragraphs(left.content, right.content)
         fields = [
             Part(name, getattr(left, name), getattr(right, name)) for name in FIELDS if name != "content"
         ]
-        asked = [part for part in fields if part.differs and _is_asked(part, base, join_fields)]
-        self.rows: tuple[Part, ...] = (*(part for part in self.paragraphs if part.differs), *asked)
+        choosable = [part for part in fields if part.differs and _is_choosable(part, base, join_fields)]
+        self.rows: tuple[Part, ...] = (*(part for part in self.paragraphs if part.differs), *choosable)
         self.choices = [BOTH if part.name and part.joins and join_fields else LEFT for part in self.rows]
-        self._row_of = {id(part): at for at, part in enumerate(self.rows)}
+        self._rows_by_part = {id(part): row for row, part in enumerate(self.rows)}
 
     def choice_of(self, part: Part) -> str:
-        """Return the choice for a part; "" where there is nothing to choose."""
-        row = self._row_of.get(id(part))
+        """Return the choice for a part; "" if there is nothing to choose."""
+        row = self._rows_by_part.get(id(part))
         return "" if row is None else self.choices[row]
 
     def choose(self, row: int, choice: str) -> bool:
-        """Choose for a row; returns False where both cannot stay."""
+        """Choose for a row; returns False if both cannot stay."""
         if choice == BOTH and not self.rows[row].joins:
             return False
         self.choices[row] = choice
@@ -85,23 +85,19 @@ class MergeDraft:
         return part.right if choice == RIGHT else part.left
 
 
-def _is_asked(part: Part, base: Lore, join_fields: bool) -> bool:
-    """Return whether a field is for choosing: authorship and derived fields of entries that become one are not."""
-    own = ("agent", "source_id", "sources", "prior", "relations", "status")
-    return not join_fields or (part.name not in own and hasattr(base, part.name))
+def _is_choosable(part: Part, base: Lore, join_fields: bool) -> bool:
+    """Return whether the user chooses a field: not authorship or derived fields, if entries become one."""
+    fixed = ("agent", "source_id", "sources", "prior", "relations", "status")
+    return not join_fields or (part.name not in fixed and hasattr(base, part.name))
 
 
-def _paragraphs(left: str, right: str) -> tuple[Part, ...]:
+def _align_paragraphs(left: str, right: str) -> tuple[Part, ...]:
     """Align the paragraphs of both texts."""
-    one, other = _split(left), _split(right)
+    all_left, all_right = _split(left), _split(right)
     found: list[Part] = []
-    for same, start, end, from_, to in compare_parts(one, other):
-        if same:
-            found += [Part("", text, text) for text in one[start:end]]
-            continue
-        mine, others = one[start:end], other[from_:to]
-        for at in range(max(len(mine), len(others))):
-            found.append(Part("", _at(mine, at), _at(others, at)))
+    for same, start, end, other_start, other_end in compare_parts(all_left, all_right):
+        pairs = zip_longest(all_left[start:end], all_right[other_start:other_end], fillvalue="")
+        found += [Part("", text, text if same else other) for text, other in pairs]
     return tuple(found)
 
 
@@ -116,7 +112,3 @@ def _split(text: str) -> list[str]:
             found.append(piece)
         inside ^= len(_FENCE.findall(piece)) % 2 == 1
     return [piece.strip("\n") for piece in found]
-
-
-def _at(texts: Sequence[str], index: int) -> str:
-    return texts[index] if index < len(texts) else ""

@@ -1,6 +1,6 @@
-"""The merge editor: two versions side by side, and below them the merged entry, as a text to edit.
+"""The merge editor: two versions side by side, and below them the text of the merged entry, to be edited.
 
-For each paragraph and field that differs `1` takes the left, `2` the right, `b` both. Nothing is written before ctrl+s.
+For each paragraph and field that differs, `1` takes the left, `2` the right, `b` both. Nothing is written before ctrl+s.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ CHOSEN, NOT_CHOSEN, CURRENT = "●", "○", "▶"
 
 
 class MergeEditor(ModalScreen[Lore | None]):
-    """Returns the merged entry, or None where nothing is to be saved."""
+    """Merges versions of an entry; returns the merged entry, or None if nothing is to be saved."""
 
     DEFAULT_CSS = """
     MergeEditor { align: center middle; }
@@ -82,11 +82,11 @@ class MergeEditor(ModalScreen[Lore | None]):
             yield TextArea(soft_wrap=True, id="result")
 
     def on_mount(self) -> None:
-        """Start with what the decision would make by itself."""
+        """Start with the default choices."""
         self.area.border_title = "result"
         self._compose_result()
         self.show()
-        self.call_after_refresh(self.show)  # to where the first difference is, once the panes have a width
+        self.call_after_refresh(self.show)  # scrolls to the first difference, once the panes have a width
 
     @property
     def area(self) -> TextArea:
@@ -94,7 +94,7 @@ class MergeEditor(ModalScreen[Lore | None]):
         return self.query_one(TextArea)
 
     @property
-    def is_typed(self) -> bool:
+    def is_edited(self) -> bool:
         """Whether the result was edited by hand."""
         return self.area.text != self._composed
 
@@ -109,12 +109,12 @@ class MergeEditor(ModalScreen[Lore | None]):
         """Draw both sides with the choices."""
         draft, versions = self.draft, self.source.versions
         more = f" · ] another of {len(versions) - 1}" if len(versions) > 2 else ""
-        here = f"{self.at + 1} of {len(draft.rows)}" if draft.rows else "no difference"
+        position = f"{self.at + 1} of {len(draft.rows)}" if draft.rows else "no difference"
         typing = self.focused is self.area
         hint = (
             "ctrl+s saves  esc back to the choices"
             if typing
-            else f"1 left  2 right  b both  ctrl+s saves  esc leave  tab edit  j k next ({here}){more}"
+            else f"1 left  2 right  b both  ctrl+s saves  esc leave  tab edit  j k next ({position}){more}"
         )
         self.query_one("#hint", Static).update(hint)
         for name, version, side in (("one", versions[0], LEFT), ("two", versions[self._right], RIGHT)):
@@ -129,40 +129,41 @@ class MergeEditor(ModalScreen[Lore | None]):
         self.query_one("#fields", Static).update(self._fields())
 
     def _side(self, side: str) -> tuple[Text, int]:
-        """Return one side's paragraphs with their signs, and where the current one begins."""
+        """Return the paragraphs of a side with their signs, and where the current one begins."""
         found, start = Text(), 0
         for part in self.draft.paragraphs:
-            mine, others = self._mark_part(part)
-            here = part is self._current
-            if here:
+            is_current = part is self._current
+            if is_current:
                 start = len(found)
-            found.append(self._sign(part, side, here), "bold")
-            text = mine if side == LEFT else others
-            found.append_text(text or Text("(nothing)", "dim italic"))
+            found.append(self._sign(part, side, is_current), "bold")
+            left, right = self._mark_part(part)
+            found.append_text((left if side == LEFT else right) or Text("(nothing)", "dim italic"))
             found.append("\n\n")
         return found, start
 
     def _mark_part(self, part: Part) -> tuple[Text, Text]:
-        """Return both sides of a paragraph with marks; compared once."""
+        """Return both sides of a paragraph with marks, from a cache."""
         if id(part) not in self._marks:
             comparable = part.differs and are_similar(part.left, part.right)
             plain = Text(safe_lines(part.left)), Text(safe_lines(part.right))
             self._marks[id(part)] = side_by_side(part.left, part.right) if comparable else plain
         return self._marks[id(part)]
 
-    def _sign(self, part: Part, side: str, here: bool) -> str:
+    def _sign(self, part: Part, side: str, is_current: bool) -> str:
         choice = self.draft.choice_of(part)
         if not choice:
             return ""
         sign = CHOSEN if choice in (side, BOTH) else NOT_CHOSEN
-        return f"{CURRENT if here else ''}{sign} "
+        return f"{CURRENT if is_current else ''}{sign} "
 
     def _fields(self) -> Text:
         found = Text()
         for row, part in enumerate(self.draft.rows):
             if part.name:
-                here = row == self.at
-                found.append(f"{CURRENT if here else ' '} {part.name:<10} ", "bold" if here else "")
+                is_current = row == self.at
+                found.append(
+                    f"{CURRENT if is_current else ' '} {part.name:<10} ", "bold" if is_current else ""
+                )
                 for side, value in ((LEFT, part.left), (RIGHT, part.right)):
                     chosen = self.draft.choices[row] in (side, BOTH)
                     found.append(
@@ -195,19 +196,19 @@ class MergeEditor(ModalScreen[Lore | None]):
         part = self._current
         if part is None:
             return
-        before, typed = safe_lines(self.draft.text_of(part)) if not part.name else "", self.is_typed
+        before, edited = safe_lines(self.draft.text_of(part)) if not part.name else "", self.is_edited
         old = self.draft.choices[self.at]
         if not self.draft.choose(self.at, choice):
             self.notify(f"{part.name} can have only one value.", markup=False)
             return
-        if not part.name and not self._rewrite(before, safe_lines(self.draft.text_of(part)), typed):
+        if not part.name and not self._rewrite(before, safe_lines(self.draft.text_of(part)), edited):
             self.draft.choose(self.at, old)
             self.notify("You edited that paragraph: change it in the text (tab).", markup=False)
         self.show()
 
-    def _rewrite(self, before: str, after: str, typed: bool) -> bool:
-        """Put the choice into the result; after an edit by hand only its own paragraph, if that is unchanged."""
-        if not typed:
+    def _rewrite(self, before: str, after: str, edited: bool) -> bool:
+        """Put a choice into the result; if that was edited by hand, replace only the paragraph, if it is unchanged."""
+        if not edited:
             self._compose_result()
             return True
         if not before or self.area.text.count(before) != 1:
@@ -218,18 +219,18 @@ class MergeEditor(ModalScreen[Lore | None]):
         return True
 
     def action_next_version(self) -> None:
-        """Compare with another version; what was chosen so far stays in the text."""
+        """Compare with another version; an edited result stays as it is."""
         if len(self.source.versions) < 3:
             return
-        if self.is_typed or self.draft.text != self._new_draft().text:
+        if self.is_edited or self.draft.text != self._new_draft().text:
             self.notify("The result is edited already; add the missing text by hand (tab).", markup=False)
-            typed = self.area.text
+            edited = self.area.text
         else:
-            typed = ""
+            edited = ""
         self._right = self._right % (len(self.source.versions) - 1) + 1
         self.draft, self.at = self._new_draft(), 0
         self._composed = safe_lines(self.draft.text)
-        self.area.text = typed or self._composed
+        self.area.text = edited or self._composed
         self.show()
 
     # Typing and leaving
@@ -240,7 +241,7 @@ class MergeEditor(ModalScreen[Lore | None]):
         self.show()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
-        """Disable keys while one types."""
+        """Disable keys while the user types."""
         return self.focused is not self.area or action in ("save", "leave", "type")
 
     def action_save(self) -> None:
@@ -255,7 +256,7 @@ class MergeEditor(ModalScreen[Lore | None]):
         if self.focused is self.area:
             self.set_focus(None)
             self.show()
-        elif self.is_typed:
+        elif self.is_edited:
             confirm_leave(self)
         else:
             self.dismiss(None)
@@ -268,12 +269,12 @@ def _value_text(value: object) -> str:
 
 
 def merge_by_hand(screen: ShellScreen, source: MergeSource, then: Callable[[Lore], None]) -> None:
-    """Open the editor on these versions, and go on with the merged entry."""
+    """Open the editor on these versions; call `then` with the merged entry."""
 
-    def merged(result: Lore | None) -> None:
+    def handle_result(result: Lore | None) -> None:
         if result is None:
             screen.toast("Merge", "Nothing was written.")
         else:
             then(result)
 
-    screen.app.push_screen(MergeEditor(source), merged)
+    screen.app.push_screen(MergeEditor(source), handle_result)

@@ -1,4 +1,4 @@
-"""Finding similar pairs in a large store, which takes seconds the first time, in a process of its own.
+"""Find similar pairs of entries in a process of its own, as the first search of a large store takes seconds.
 
 The process fills the store's cache of pairs; the app stays responsive meanwhile.
 """
@@ -26,7 +26,7 @@ class PairSearch:
         """Start nothing yet."""
         self._store = store
         self._process: Popen[bytes] | None = None
-        self._done = False  # from then on only what changed is compared
+        self._started = False  # a process is started only once: later only changed entries are compared
         self.is_large = False  # whether comparing or reading all entries takes seconds
 
     def measure(self, store: Engram) -> bool:
@@ -36,11 +36,11 @@ class PairSearch:
         self.is_large = consult(store.store, lambda generation: generation.catalog.count()) > LARGE
         return self.is_large
 
-    def ready(self, screen: StoreScreen, then: Callable[[], None]) -> None:
+    def call_when_ready(self, screen: StoreScreen, then: Callable[[], None]) -> None:
         """Call `then` once the cache is filled: at once in a small store. Call `measure` before."""
-        if self._process is None and not self._done and self.is_large:
+        if self._process is None and not self._started and self.is_large:
             self._process = _start_process(self._store.path)
-        self._done = True
+        self._started = True
         self._wait(screen, then)
 
     def stop(self) -> None:
@@ -61,23 +61,12 @@ class PairSearch:
 
 
 def _start_process(path: str) -> Popen[bytes] | None:
-    """Start the command that looks for pairs; None where it cannot be started."""
+    """Start the command that searches for pairs; returns None if it cannot be started."""
     import subprocess
     import sys
 
-    command = [
-        sys.executable,
-        "-m",
-        "engram",
-        "--store",
-        path,
-        "review",
-        "--kind",
-        "duplicate",
-        "--limit",
-        "0",
-        "--json",
-    ]
+    options = ["review", "--kind", "duplicate", "--limit", "0", "--json"]
+    command = [sys.executable, "-m", "engram", "--store", path, *options]
     try:
         return subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL

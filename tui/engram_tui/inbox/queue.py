@@ -11,14 +11,14 @@ from engram.domain.review.review import CONFLICT, ENTITY, KINDS, Item
 from engram.usecases.review.items import Items, PackedItem
 
 if TYPE_CHECKING:
-    Listed = Item | PackedItem
+    QueueItem = Item | PackedItem
 
-CALLED = {CONFLICT: "dispute", ENTITY: "disputed entity"}  # what people say for a kind
+KIND_NAMES = {CONFLICT: "dispute", ENTITY: "disputed entity"}  # those that differ from the kind
 BY_SCORE, NEWEST, OLDEST, BY_KIND = ORDERS = ("worth × certainty", "newest first", "oldest first", "by kind")
 
 
-class Wanted(NamedTuple):
-    """What the list is filtered by: words that all have to be in an item, a kind, who recorded it; "" is any."""
+class ItemFilter(NamedTuple):
+    """A filter of the list: words that all have to be in an item, a kind, who recorded it; "" is any."""
 
     text: str = ""
     kind: str = ""
@@ -26,126 +26,136 @@ class Wanted(NamedTuple):
 
     @property
     def narrows(self) -> bool:
-        """Whether anything is left out."""
+        """Whether it excludes anything."""
         return any(self)
 
-    def test(self) -> Callable[[Listed], bool]:
-        """Return a test of one item."""
+    def test(self) -> Callable[[QueueItem], bool]:
+        """Return a function that says whether an item passes."""
         words = self.text.casefold().split()
-        raw = [word.encode() for word in words]
+        raw_words = [word.encode() for word in words]
 
-        def fits(one: Listed) -> bool:
-            if self.kind and one.kind != self.kind:
+        def passes(item: QueueItem) -> bool:
+            if self.kind and item.kind != self.kind:
                 return False
-            if isinstance(one, PackedItem):
-                if self.who and one.unpack().who != self.who:
+            if isinstance(item, PackedItem):
+                if self.who and item.unpack().who != self.who:
                     return False
                 if not words:
                     return True
-                # It has title, path and agent as they are: nothing need be made.
-                line = one.packed.lower() + one.author.casefold().encode()
-                return all(word in line or text in one.kind for word, text in zip(raw, words, strict=True))
-            if self.who and one.who != self.who:
+                # The packed bytes contain title, path and agent as they are: no need to unpack them.
+                raw = item.packed.lower() + item.author.casefold().encode()
+                pairs = zip(raw_words, words, strict=True)
+                return all(raw_word in raw or word in item.kind for raw_word, word in pairs)
+            if self.who and item.who != self.who:
                 return False
-            named = (one.kind, called(one.kind), *one.titles, one.title, one.who, one.why, one.proposed)
-            line_ = " ".join(named).casefold()
-            return all(word in line_ for word in words)
+            names = item.kind, kind_name(item.kind), item.who
+            line = " ".join([*names, *item.titles, item.title, item.why, item.proposed]).casefold()
+            return all(word in line for word in words)
 
-        return fits
-
-
-def called(kind: str) -> str:
-    """Return what people say for a kind."""
-    return CALLED.get(kind, kind)
+        return passes
 
 
-def group_items(found: Items) -> dict[str, list[Listed]]:
-    """Group items by kind. Of 100,000 this takes long: it is for the thread that reads them."""
-    groups: dict[str, list[Listed]] = {}
-    for one in found.found:
-        groups.setdefault(one.kind, []).append(one)
+def kind_name(kind: str) -> str:
+    """Return the name of a kind for people."""
+    return KIND_NAMES.get(kind, kind)
+
+
+def group_items(items: Items) -> dict[str, list[QueueItem]]:
+    """Group items by kind. For 100,000 this takes long: call it in the thread that reads them."""
+    groups: dict[str, list[QueueItem]] = {}
+    for item in items.found:
+        groups.setdefault(item.kind, []).append(item)
     return groups
 
 
-def sort_items(found: Iterable[Listed], order: str) -> list[Listed]:
+def sort_items(items: Iterable[QueueItem], order: str) -> list[QueueItem]:
     """Sort items."""
     if order == BY_KIND:
-        rank = {kind: at for at, kind in enumerate(KINDS)}
-        return sorted(sort_items(found, BY_SCORE), key=lambda one: rank[one.kind])
+        rank = {kind: index for index, kind in enumerate(KINDS)}
+        return sorted(sort_items(items, BY_SCORE), key=lambda item: rank[item.kind])
     if order in (NEWEST, OLDEST):
-        return sorted(found, key=attrgetter("at"), reverse=order == NEWEST)
-    return sorted(found, key=attrgetter("score"), reverse=True)
+        return sorted(items, key=attrgetter("at"), reverse=order == NEWEST)
+    return sorted(items, key=attrgetter("score"), reverse=True)
 
 
 class InboxQueue:
-    """Every item by worth, those that are listed, and those decided."""
+    """All items by worth, those that are listed, and those that were decided."""
 
     def __init__(self) -> None:
-        self.every: list[Listed] = []
-        self._of: dict[str, list[Listed]] = {}  # the same by kind
-        self.listed: list[Listed] = []
-        self.wanted = Wanted()
+        self.items: list[QueueItem] = []
+        self._items_by_kind: dict[str, list[QueueItem]] = {}
+        self.listed: list[QueueItem] = []
+        self.filter = ItemFilter()
         self.order = BY_SCORE
         self.decided: dict[str, None] = {}  # ids, in the order of their decisions
-        self._deciding: set[str] = set()  # a decision is on its way to the store
-        self._ever: set[str] = set()  # decided in this run, also if undone since
+        self._deciding: set[str] = set()  # ids whose decision is not yet written
+        self._ever_decided: set[str] = set()  # ids decided in this run, even if undone since
 
     @property
     def by_kind(self) -> dict[str, int]:
         """The number of items of each kind, in the order of urgency."""
-        return {kind: len(self._of[kind]) for kind in KINDS if self._of.get(kind)}
+        found = self._items_by_kind
+        return {kind: len(found[kind]) for kind in KINDS if found.get(kind)}
 
     @property
     def share(self) -> float:
-        """The share of items that is decided: 0 to 1."""
-        total = len(self.decided) + len(self.every)
+        """The share of items that were decided: 0 to 1."""
+        total = len(self.decided) + len(self.items)
         return len(self.decided) / total if total else 1.0
 
     def list(self) -> None:
-        """List what the filter wants, in order."""
-        fits = self.wanted.test()
-        found = [one for one in self.every if fits(one)] if self.wanted.narrows else self.every
+        """List the items that pass the filter, in order."""
+        passes = self.filter.test()
+        found = [item for item in self.items if passes(item)] if self.filter.narrows else self.items
         self.listed = list(found) if self.order == BY_SCORE else sort_items(found, self.order)
 
-    def update(self, kinds: Collection[str], found: Mapping[str, Sequence[Listed]]) -> str:
-        """Replace the items of these kinds by what the store has now, by kind.
+    def update(self, kinds: Collection[str], found: Mapping[str, Sequence[QueueItem]]) -> str:
+        """Replace the items of these kinds by those that the store has now, by kind.
 
-        Returns the id of an item that was decided and is there again, as the decision was undone ("": none).
+        Returns the id of an item whose decision was undone, so that it is there again ("": none).
         """
-        fresh = {kind: [*found.get(kind, ())] for kind in kinds}
+        after = {kind: [*found.get(kind, ())] for kind in kinds}
         if self._deciding:
-            fresh = {kind: [one for one in of if one.id not in self._deciding] for kind, of in fresh.items()}
-        before = {kind: self._of.get(kind, []) for kind in kinds}
-        if fresh == before:
+            after = {
+                kind: [item for item in items if item.id not in self._deciding]
+                for kind, items in after.items()
+            }
+        before = {kind: self._items_by_kind.get(kind, []) for kind in kinds}
+        if after == before:
             return ""
-        back = ""
-        if self._ever:
-            there = {one.id: None for one in chain(*fresh.values())}
-            known = {one.id: None for one in chain(*before.values())}
-            returned = [one for one in there if one in self._ever and one not in known]
-            self.decided = {one: None for one in self.decided if one not in there}
-            self.decided |= {one: None for one in known if one in self._ever and one not in there}
-            back = returned[-1] if returned else ""
-        self._of |= fresh
+        returned: list[str] = []
+        if self._ever_decided:
+            ids_after = {item.id: None for item in chain(*after.values())}
+            ids_before = {item.id: None for item in chain(*before.values())}
+            added = [item_id for item_id in ids_after if item_id not in ids_before]
+            removed = [item_id for item_id in ids_before if item_id not in ids_after]
+            returned = [item_id for item_id in added if item_id in self._ever_decided]
+            self.decided = {item_id: None for item_id in self.decided if item_id not in ids_after}
+            self.decided |= {item_id: None for item_id in removed if item_id in self._ever_decided}
+        self._items_by_kind |= after
         # Of equal worth the more urgent kind comes first, however often they are read.
-        self.every = sort_items(chain(*[self._of.get(kind, ()) for kind in KINDS]), BY_SCORE)
+        by_urgency = chain(*[self._items_by_kind.get(kind, ()) for kind in KINDS])
+        self.items = sort_items(by_urgency, BY_SCORE)
         self.list()
-        return back
+        return returned[-1] if returned else ""
 
     def decide(self, ids: Collection[str]) -> None:
         """Remove items that are being decided."""
-        self._deciding |= {*ids}
-        self._ever |= {*ids}
+        decided = {*ids}
+        self._deciding |= decided
+        self._ever_decided |= decided
         self.decided.update(dict.fromkeys(ids))
-        gone = {*ids}
-        self._of = {kind: [one for one in of if one.id not in gone] for kind, of in self._of.items()}
-        self.every = [one for one in self.every if one.id not in gone]
-        self.listed = [one for one in self.listed if one.id not in gone]
+        self._items_by_kind = {
+            kind: [item for item in items if item.id not in decided]
+            for kind, items in self._items_by_kind.items()
+        }
+        self.items = [item for item in self.items if item.id not in decided]
+        self.listed = [item for item in self.listed if item.id not in decided]
 
     def finish(self, ids: Iterable[str], *, failed: bool = False) -> None:
-        """Note that the store has their decision, or that it `failed`."""
-        gone = set(ids)
-        self._deciding -= gone
+        """Note that the store has the decisions about these items, or that they `failed`."""
+        decided = set(ids)
+        self._deciding -= decided
         if failed:
-            for one in gone:
-                self.decided.pop(one, None)
+            for item_id in decided:
+                self.decided.pop(item_id, None)

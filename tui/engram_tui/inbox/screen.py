@@ -1,6 +1,6 @@
-"""The Inbox: everything that waits for a person as a list, the item under the cursor beside it, its decisions below.
+"""The Inbox: everything that waits for a person as a list, and beside it the item under the cursor with its decisions.
 
-A decision takes its item from the list at once; the write follows in a thread.
+A decision removes its item from the list at once; the write follows in a thread.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from textual import on
 from textual.containers import Container, Horizontal, Vertical, VerticalScroll
 from textual.widgets import Input, Static
 
-from engram.domain.review.review import CONTRADICTION, DUPLICATE, JUNK, MOMENT, PROPOSAL, STALE, WEAK, Item
+from engram.domain.review.review import JUNK, MOMENT, PROPOSAL, STALE, WEAK, Item
 from engram.usecases.review.items import Items, PackedItem
 from engram.usecases.review.waiting import QUICK_KINDS
 from engram_tui.inbox.actions import ACTIONS
 from engram_tui.inbox.decisions import DecidingScreen
-from engram_tui.inbox.format import decisions_line, kinds_line, progress_line, why_lines
+from engram_tui.inbox.format import PAIRS, decisions_line, kinds_line, progress_line, why_lines
 from engram_tui.inbox.inbox_list import LABELS, InboxList
-from engram_tui.inbox.item_details import PAIRS, ItemDetails, read_details, read_usefulness
+from engram_tui.inbox.item_details import ItemDetails, read_details, read_usefulness
 from engram_tui.inbox.pair_search import PairSearch
-from engram_tui.inbox.queue import ORDERS, Wanted, called, group_items
+from engram_tui.inbox.queue import ORDERS, ItemFilter, group_items, kind_name
 from engram_tui.shell.action import key_label
 from engram_tui.shell.sanitize import safe_line
 from engram_tui.widgets.entry_list import CURSOR_DELAY, EntryList
@@ -36,21 +36,21 @@ if TYPE_CHECKING:
 
     from engram.app import Engram
     from engram.usecases.recall.recall_preview import WouldAnswer
-    from engram_tui.inbox.queue import Listed
+    from engram_tui.inbox.queue import QueueItem
 
-# What the index lists, what is compared with code and files, and what all entries are compared for.
-AGED_KINDS, SLOW_KINDS, PAIR_KINDS = (WEAK, STALE), (STALE, JUNK, MOMENT), (CONTRADICTION, DUPLICATE)
-ALL_KINDS = frozenset((*QUICK_KINDS, *AGED_KINDS, *SLOW_KINDS, *PAIR_KINDS))
+# Kinds that the index lists, and those for which entries are compared with code and files.
+AGED_KINDS, SLOW_KINDS = (WEAK, STALE), (STALE, JUNK, MOMENT)
+ALL_KINDS = frozenset((*QUICK_KINDS, *AGED_KINDS, *SLOW_KINDS, *PAIRS))
 FIRST_PAGE = 200  # stale entries that are shown before all of them are read
-DECISION_DELAY = 0.6  # seconds after a decision before the queue is read anew
-CACHED = 64  # details of items
-TWO_SIDES = 84  # cells from which two texts stand side by side
+DECISION_DELAY = 0.6  # seconds after a decision before the queue is read again
+MAX_CACHED = 64  # items whose details are cached
+TWO_SIDES = 84  # cells from which two texts fit side by side
 
 Key = tuple[str, str, int]  # an item's id and mark, and which entry of its group is compared
 
 
 class InboxScreen(DecidingScreen):
-    """Decide about what waits for a person."""
+    """Decide about the items that wait for a person."""
 
     SCREEN = "inbox"
     AUTO_FOCUS = "InboxList"
@@ -93,9 +93,9 @@ class InboxScreen(DecidingScreen):
         self.details: ItemDetails | None = None
         self._cache: dict[Key, ItemDetails] = {}
         self._usefulness: dict[tuple[str, str], WouldAnswer] = {}
-        self._looking: set[str] = set(ALL_KINDS)  # kinds that are not read yet
+        self._unread_kinds: set[str] = set(ALL_KINDS)
         self._pairs = PairSearch(store)
-        self._is_new = True  # until everything was read once
+        self._is_new = True  # until every kind was read once
 
     def compose_body(self) -> Iterator[Widget]:
         """Yield the list under its progress; the item with its texts, why it is here, and its decisions."""
@@ -124,27 +124,27 @@ class InboxScreen(DecidingScreen):
                 yield StatusText(id="decisions")
 
     def on_mount(self) -> None:
-        """Read what is found quickly first."""
+        """Read the queue, quick kinds first."""
         self.item_list.now = self.now()
         self.show_item()
         self.read_queue()
 
     def on_unmount(self) -> None:
-        """Stop looking for pairs."""
+        """Stop searching for pairs."""
         self._pairs.stop()
 
     # Conditions of the actions
 
     def has_any(self) -> bool:
         """Return whether anything waits at all."""
-        return bool(self.queue.every)
+        return bool(self.queue.items)
 
     def may_mark(self) -> bool:
         """Return whether there is an item to mark in the list."""
         return self.is_listing() and self.item is not None
 
     def can_open(self) -> bool:
-        """Return whether there is an item to read."""
+        """Return whether there is an item to open."""
         return self.item is not None and (self.is_listing() or self.item.kind == PROPOSAL)
 
     def has_group(self) -> bool:
@@ -153,7 +153,7 @@ class InboxScreen(DecidingScreen):
 
     def is_filtered(self) -> bool:
         """Return whether a filter is on."""
-        return self.queue.wanted.narrows
+        return self.queue.filter.narrows
 
     def can_clear(self) -> bool:
         """Return whether esc has something to clear."""
@@ -162,9 +162,9 @@ class InboxScreen(DecidingScreen):
     # Reading the queue
 
     def read_queue(self) -> None:
-        """Read every group of kinds; what takes long comes last, and blocks nothing."""
-        self._looking = set(ALL_KINDS)
-        if not self.queue.every:
+        """Read every kind of item; slow kinds come last and block nothing."""
+        self._unread_kinds = set(ALL_KINDS)
+        if not self.queue.items:
             self._ask_kinds((STALE,), first=FIRST_PAGE)
         self._ask_kinds(QUICK_KINDS)
         self.ask("size", self._pairs.measure, self._read_rest)
@@ -173,53 +173,56 @@ class InboxScreen(DecidingScreen):
         if large:
             self._ask_kinds(AGED_KINDS, code=False, done=())
         self._ask_kinds(tuple(dict.fromkeys((*AGED_KINDS, *SLOW_KINDS))), own_store=large)
-        self._pairs.ready(self, lambda: self._ask_kinds(PAIR_KINDS))
+        self._pairs.call_when_ready(self, lambda: self._ask_kinds(PAIRS))
 
     def _ask_kinds(
         self, kinds: Sequence[str], *, own_store: bool = False, code: bool = True, first: int | None = None,
         done: Sequence[str] | None = None,
     ) -> None:  # fmt: skip
-        """Read the items of some kinds; `own_store` on a store of its own, as in a large store it takes seconds."""
+        """Read the items of some kinds, at most the `first` ones, of which `done` (None: all) are then complete.
 
-        def read(store: Engram) -> Mapping[str, Sequence[Listed]]:
+        Set `own_store` in a large store, where it takes seconds.
+        """
+
+        def read(store: Engram) -> Mapping[str, Sequence[QueueItem]]:
             from engram.usecases.review import review
 
             return group_items(review.review(store.store, kinds=kinds, code=code, first=first).items)
 
-        read_now = () if first else kinds if done is None else done
+        complete = () if first else kinds if done is None else done
         self.ask(
             f"queue {kinds[0]} {code} {first}",
             read,
-            partial(self._take_kinds, kinds, read_now, first),
+            partial(self._receive_kinds, kinds, complete, first),
             own_store=own_store,
         )
 
-    def _take_kinds(
+    def _receive_kinds(
         self,
         kinds: Sequence[str],
-        done: Sequence[str],
+        complete: Sequence[str],
         first: int | None,
-        found: Mapping[str, Sequence[Listed]],
+        found: Mapping[str, Sequence[QueueItem]],
     ) -> None:
         if first and self.queue.by_kind.keys() & {*kinds}:
             return  # all of them came earlier
-        self._looking -= set(done)
-        back = self.queue.update(kinds, found)
+        self._unread_kinds -= set(complete)
+        returned = self.queue.update(kinds, found)
         if kinds == QUICK_KINDS:
             self.shell.note_shown(self)
-        self.show_list(keep=back)
-        if not self._looking:
+        self.show_list(keep=returned)
+        if not self._unread_kinds:
             self._is_new = False
             self.shell.note_waiting(self.queue.by_kind)
 
     def store_changed(self) -> None:
-        """Read everything anew: somebody else, or undo, changed the store."""
+        """Read everything again: somebody else, or undo, changed the store."""
         self._cache.clear()
         self._usefulness.clear()
         self.read_queue()
 
     def entries_changed(self, ids: Sequence[str]) -> None:
-        """Read anew what else a decision resolved, once the keys rest."""
+        """Read again, as a decision may resolve other items, too; but not before the user pauses."""
         self.queue.finish(ids, failed=not self.last_succeeded)
         self.debounce("queue", DECISION_DELAY if self.last_succeeded else 0.01, self.store_changed)
 
@@ -227,14 +230,14 @@ class InboxScreen(DecidingScreen):
 
     def show_list(self, *, keep: str = "") -> None:
         """Show the list, the cursor on the item with the id `keep`, else on the one where it was."""
-        here, rows = self.item, self.item_list
-        rows.now = self.now()
-        if self.queue.every:
-            rows.set_placeholder(
+        item, items = self.item, self.item_list
+        items.now = self.now()
+        if self.queue.items:
+            items.set_placeholder(
                 "Nothing has these words.", "", "F removes all filters, / changes the words."
             )
-        elif self._looking:
-            rows.set_placeholder("Nothing yet; still looking.")
+        elif self._unread_kinds:
+            items.set_placeholder("Nothing yet; still looking.")
         else:
             done = len(self.queue.decided)
             decided = (
@@ -242,24 +245,26 @@ class InboxScreen(DecidingScreen):
                 if done
                 else "Engram lists here what needs a decision of yours."
             )
-            rows.set_placeholder("Nothing waits for you.", "", decided)
-        if self._is_new and not rows.cursor and not self.is_reading():
-            here = None  # what is worth more comes in above: nobody has moved yet
-        rows.show_items(Items(self.queue.listed), keep=keep or (here.id if here else ""), top=here is None)
-        self._show_about()
+            items.set_placeholder("Nothing waits for you.", "", decided)
+        if self._is_new and not items.cursor and not self.is_reading():
+            item = None  # nobody has moved yet: stay at the top, where items of more worth come in
+        items.show_items(Items(self.queue.listed), keep=keep or (item.id if item else ""), top=item is None)
+        self._show_summary()
         self.show_item()
 
-    def _show_about(self) -> None:
-        rows = self.item_list
-        self._text("progress").show(progress_line(self.queue, rows.cursor, len(rows.marked), self._looking))
-        self._text("columns").show(rows.heading() if rows.rows else "")
+    def _show_summary(self) -> None:
+        """Draw the lines above and below the list."""
+        items = self.item_list
+        progress = progress_line(self.queue, items.cursor, len(items.marked), bool(self._unread_kinds))
+        self._text("progress").show(progress)
+        self._text("columns").show(items.heading() if items.rows else "")
         self._text("kinds").show(kinds_line(self.queue))
 
     @on(EntryList.Highlighted)
     def moved(self) -> None:
-        """Show the item once the cursor rests."""
+        """Show the item under the cursor once the cursor rests."""
         self.other = 0
-        self._show_about()
+        self._show_summary()
         self.debounce("item", CURSOR_DELAY, self.show_item)
 
     def show_item(self) -> None:
@@ -267,12 +272,10 @@ class InboxScreen(DecidingScreen):
         item = self.item
         if not self.is_mounted:
             return
-        possible = {
-            action.name: (key_label(self.keys_of(action)), self.title_of(action)) for action in ACTIONS
-        }
+        labels = {action.name: (key_label(self.keys_of(action)), self.title_of(action)) for action in ACTIONS}
         cells, is_low = self.item_cells, self.has_class("-low")
         self._text("decisions").show(
-            decisions_line(item, possible, cells, short=self.is_narrow or is_low, brief=is_low)
+            decisions_line(item, labels, cells, short=self.is_narrow or is_low, brief=is_low)
         )
         self.query_one("#item").set_class(item is None, "-empty")
         if item is None:
@@ -287,7 +290,7 @@ class InboxScreen(DecidingScreen):
                 self._show_why(item, ())
                 if not self.is_narrow or self.is_reading():
                     self.ask("details", lambda store: read_details(store, item, key[2]),
-                             partial(self._take_details, key), failed=partial(self._details_failed, item))  # fmt: skip
+                             partial(self._receive_details, key), failed=partial(self._show_failure, item))  # fmt: skip
         self.refresh_bindings()
 
     @property
@@ -299,45 +302,43 @@ class InboxScreen(DecidingScreen):
     def _text(self, name: str) -> StatusText:
         return self.query_one(f"#{name}", StatusText)
 
-    def _take_details(self, key: Key, details: ItemDetails) -> None:
-        self._keep(key, details)
+    def _receive_details(self, key: Key, details: ItemDetails) -> None:
+        self._cache[key] = details
+        while len(self._cache) > MAX_CACHED:
+            del self._cache[next(iter(self._cache))]
         item = self.item
         if item is not None and (item.id, item.mark, self.other) == key:
             self._show_details(details)
 
-    def _details_failed(self, item: Item, line: str) -> None:
-        """Show why it cannot be read; most likely it has just gone."""
+    def _show_failure(self, item: Item, line: str) -> None:
+        """Show why the item cannot be read; most likely it is gone."""
         if self.item == item:
             self._show_side("left-side", "", "", line)
             self._show_side("right-side", "", "", "")
-
-    def _keep(self, key: Key, details: ItemDetails) -> None:
-        self._cache[key] = details
-        while len(self._cache) > CACHED:
-            del self._cache[next(iter(self._cache))]
 
     def _show_title(self, item: Item) -> None:
         sign, label, _ = LABELS[item.kind]
         self._text("title").show(f"{sign} {label}  {safe_line(item.title)}")
 
     def _show_details(self, details: ItemDetails) -> None:
-        another = details is not self.details
+        is_other = details is not self.details
         self.details = details
         left, *rest = details.sides
         self._show_title(details.item)
         sides = self.query_one("#sides")
         sides.styles.layout = "horizontal" if self.item_cells >= TWO_SIDES else "vertical"
-        self._show_side("left-side", left.title, left.facts, left.text, another)
+        self._show_side("left-side", left.title, left.facts, left.text, from_top=is_other)
         if rest:
-            self._show_side("right-side", rest[0].title, rest[0].facts, rest[0].text, another)
+            right = rest[0]
+            self._show_side("right-side", right.title, right.facts, right.text, from_top=is_other)
         self.query_one("#right-side").display = bool(rest)
-        if another and rest:
-            self.call_after_refresh(self._show_difference, details)
+        if is_other and rest:
+            self.call_after_refresh(self._scroll_to_difference, details)
         self._show_why(details.item, details.notes)
         self._read_usefulness(details.item)
 
-    def _show_difference(self, details: ItemDetails) -> None:
-        """Scroll each text to its first difference, where that is below what fits."""
+    def _scroll_to_difference(self, details: ItemDetails) -> None:
+        """Scroll each text to its first difference, if that is out of view."""
         for name, side in zip(("left-side", "right-side"), details.sides, strict=True):
             pane, text = self.query_one(f"#{name}", VerticalScroll), self._text(f"{name}-text")
             before = text_before_marks(side.text)
@@ -347,38 +348,40 @@ class InboxScreen(DecidingScreen):
             if line > pane.size.height:
                 pane.scroll_to(y=line - max(1, pane.size.height // 2), animate=False, force=True)
 
-    def _show_side(self, name: str, title: str, facts: str, text: Text | str, another: bool = True) -> None:
+    def _show_side(
+        self, name: str, title: str, facts: str, text: Text | str, *, from_top: bool = True
+    ) -> None:
         side = self.query_one(f"#{name}", VerticalScroll)
         side.border_title = safe_line(title)
         self._text(f"{name}-facts").show(facts)
         self._text(f"{name}-text").show(safe_line(text) if isinstance(text, str) else text)
-        if another:
+        if from_top:
             side.scroll_home(animate=False)
 
     def _show_why(self, item: Item, notes: Sequence[str]) -> None:
-        use = self._usefulness.get((item.id, item.mark))
-        lines = why_lines(item, notes, use, narrow=self.is_narrow, cells=self.item_cells)
+        usefulness = self._usefulness.get((item.id, item.mark))
+        lines = why_lines(item, notes, usefulness, narrow=self.is_narrow, cells=self.item_cells)
         self._text("why").show("\n".join(lines))
 
     def _read_usefulness(self, item: Item) -> None:
-        """Replay which past queries it answers, while the person reads."""
+        """Find out which past queries an item answers, while the user reads it."""
         if item.lore and (item.id, item.mark) not in self._usefulness:
             self.ask(
                 "use",
                 partial(read_usefulness, item.lore[-1]),
-                partial(self._take_usefulness, item),
+                partial(self._receive_usefulness, item),
                 failed=lambda _line: None,
                 unlocked=True,
             )
 
-    def _take_usefulness(self, item: Item, use: WouldAnswer) -> None:
-        self._usefulness[item.id, item.mark] = use
+    def _receive_usefulness(self, item: Item, usefulness: WouldAnswer) -> None:
+        self._usefulness[item.id, item.mark] = usefulness
         if self.details is not None and self.details.item == item == self.item:
             self._show_why(item, self.details.notes)
 
     def on_resize(self) -> None:
-        """Draw the lines for the new width."""
-        self.call_after_refresh(self._show_about)
+        """Redraw the lines for the new width."""
+        self.call_after_refresh(self._show_summary)
         self.call_after_refresh(self.show_item)
 
     # Moving and reading
@@ -405,7 +408,7 @@ class InboxScreen(DecidingScreen):
     def action_back(self) -> None:
         """Go from the item to the list."""
         super().action_back()
-        self.call_after_refresh(self._show_about)  # while it was hidden the list had no width
+        self.call_after_refresh(self._show_summary)  # the hidden list had no width
 
     def action_next_of_group(self) -> None:
         """Compare with another entry of the group."""
@@ -428,8 +431,8 @@ class InboxScreen(DecidingScreen):
         if item is None:
             return
 
-        def show(found: ItemDetails) -> None:
-            self.app.push_screen(DifferenceScreen(found.item.title, found.difference))
+        def show(details: ItemDetails) -> None:
+            self.app.push_screen(DifferenceScreen(details.item.title, details.difference))
 
         if self.details is not None and self.details.item == item:
             show(self.details)
@@ -440,30 +443,30 @@ class InboxScreen(DecidingScreen):
 
     def show_marks(self) -> None:
         """Count the marked items."""
-        self._show_about()
+        self._show_summary()
 
     def clear_filters(self) -> None:
         """List all."""
         self.action_no_facets()
 
     def action_filter(self) -> None:
-        """Type words to filter by."""
+        """Let the user type words to filter by."""
         self.remove_class("-reading")
         self.query_one("#search").add_class("-shown")
         self.set_focus(self.query_one(FilterInput))
 
     @on(Input.Changed, "#filter")
     def typed(self) -> None:
-        """Filter once the keys rest."""
+        """Filter once the user stops typing."""
         self.debounce("filter", TYPING_DELAY, self._filter_by_text)
 
     def _filter_by_text(self) -> None:
         text = self.query_one(FilterInput).value.strip()
-        if text != self.queue.wanted.text:
-            self.filter_by(self.queue.wanted._replace(text=text))
+        if text != self.queue.filter.text:
+            self.filter_by(self.queue.filter._replace(text=text))
 
     def leave_filter(self, cleared: bool) -> None:
-        """Go back to the list, with or without the words."""
+        """Go back to the list, without the words if `cleared`."""
         line = self.query_one(FilterInput)
         if cleared:
             line.clear()
@@ -471,9 +474,9 @@ class InboxScreen(DecidingScreen):
         self.query_one("#search").set_class(bool(line.value.strip()), "-shown")
         self.set_focus(self.item_list)
 
-    def filter_by(self, wanted: Wanted) -> None:
-        """List other items."""
-        self.queue.wanted = wanted
+    def filter_by(self, item_filter: ItemFilter) -> None:
+        """List only the items that pass this filter."""
+        self.queue.filter = item_filter
         self.queue.list()
         self.show_list()
 
@@ -481,21 +484,21 @@ class InboxScreen(DecidingScreen):
         """List all."""
         self.query_one(FilterInput).clear()
         self.query_one("#search").remove_class("-shown")
-        self.filter_by(Wanted())
+        self.filter_by(ItemFilter())
 
     def action_kind(self) -> None:
         """Filter by a kind, or by who recorded it."""
         from engram_tui.shell.picker import Choice
 
         people = dict.fromkeys(
-            one.who
-            for one in (*self.queue.every, self.item)
-            if one and not isinstance(one, PackedItem) and one.who
+            item.who
+            for item in (*self.queue.items, self.item)
+            if item and not isinstance(item, PackedItem) and item.who
         )
         choices = [
             Choice("kind ", "all", after="no filter"),
             *(
-                Choice(f"kind {kind}", called(kind), after=f"{number:,} waiting")
+                Choice(f"kind {kind}", kind_name(kind), after=f"{number:,} waiting")
                 for kind, number in self.queue.by_kind.items()
             ),
             *(Choice(f"who {name}", safe_line(name), after="who wrote it") for name in people),
@@ -504,8 +507,8 @@ class InboxScreen(DecidingScreen):
 
     def _handle_facet(self, picked: str) -> None:
         name, _, value = picked.partition(" ")
-        wanted = self.queue.wanted
-        self.filter_by(wanted._replace(**{name: value}) if value else wanted._replace(kind="", who=""))
+        before = self.queue.filter
+        self.filter_by(before._replace(**{name: value}) if value else before._replace(kind="", who=""))
 
     def action_sort(self) -> None:
         """Sort by the next order."""

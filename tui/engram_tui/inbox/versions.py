@@ -1,4 +1,4 @@
-"""The versions that a review item is about, and what the merge editor makes one entry of."""
+"""The versions of an entry that a review item is about, as the merge editor needs them."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 class Version(NamedTuple):
-    """An entry as it is or could be, and a name for it; `by` wrote this version `at` a moment (RFC 3339).
+    """An entry as it is or could be, and a name for it; `by` wrote this version `at` a time (RFC 3339).
 
-    Both are "" where that is who recorded the entry, and when.
+    Both are "" if the version is as it was recorded.
     """
 
     name: str
@@ -29,7 +29,7 @@ class Version(NamedTuple):
     at: str = ""
 
     @property
-    def whose(self) -> str:
+    def title(self) -> str:
         """The name, and who wrote it."""
         return f"{self.name}, by {self.who}"
 
@@ -40,7 +40,7 @@ class Version(NamedTuple):
 
 
 class MergeSource(NamedTuple):
-    """The versions to merge, the one that stays first; `base` is what the decision would make of them by itself."""
+    """The versions to merge, first the one that stays; `base` is the result of the decision without choices."""
 
     item: Item
     versions: tuple[Version, ...]
@@ -54,7 +54,7 @@ class MergeSource(NamedTuple):
 
 
 def versions_of(store: Engram, item: Item) -> list[Version]:
-    """Return every version of an item, the one that stays first: the current one of a conflict, else the oldest entry."""
+    """Return the versions of an item, first the one that stays: the current one of a conflict, else the oldest entry."""
     if item.kind == CONFLICT:
         lore = store.get(item.lore[0]).lore
         if not lore.conflicts:
@@ -71,20 +71,20 @@ def versions_of(store: Engram, item: Item) -> list[Version]:
         return [Version("captured", captured_entry(store.store, item))]
     found = [store.get(entry_id).lore for entry_id in item.lore]
     return [
-        Version("older" if at == 0 else "newer" if len(found) == 2 else f"newer {at}", lore)
-        for at, lore in enumerate(found)
+        Version("older" if index == 0 else "newer" if len(found) == 2 else f"newer {index}", lore)
+        for index, lore in enumerate(found)
     ]
 
 
 def read_merge_source(store: Engram, item: Item) -> MergeSource:
-    """Read the versions of an item to merge. Raises UsageError where there is only one, NotFoundError."""
+    """Read the versions of an item to merge. Raises NotFoundError, and UsageError if there is only one."""
     decision = ACCEPT if item.kind == CONFLICT else MERGE
     versions = versions_of(store, item)
     if len(versions) < 2:
         raise UsageError(
             "The other version is not text, so it cannot be merged here.", "e opens the file; it shows both."
         )
-    made = store.decide(item, decision, dry_run=True).lore[item.lore[0]]
-    if made is None:
+    merged = store.decide(item, decision, dry_run=True).lore[item.lore[0]]
+    if merged is None:
         raise UsageError("The merged entry would be empty.", "i keeps the current version.")
-    return MergeSource(item, tuple(versions), made, decision)
+    return MergeSource(item, tuple(versions), merged, decision)
