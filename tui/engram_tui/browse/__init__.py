@@ -1,1 +1,1 @@
-"""All entries as a list, a search over them, filters, and one of them beside the list."""
+"""A list of all entries with search and filters, and the entry under the cursor beside it."""

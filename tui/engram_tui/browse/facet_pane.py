@@ -1,4 +1,4 @@
-"""The filters of Browse as a pane of their own, on terminals with room for three: each value with its number of entries."""
+"""A pane of filters for Browse, on terminals with room for three panes: each value with its number of entries."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from engram.app import Engram
 
 CELLS = 30
-_MOST = {"category": 16, "tag": 12}
-_FEW = 6  # values of any other facet
+_MAX_VALUES = {"category": 16, "tag": 12}
+_DEFAULT_MAX = 6  # values of any other facet
 
 Values = Mapping[str, Sequence[tuple[str, str]]]
 
 
 class FacetLines(Static):
-    """The values, one in a line; a click filters by one, or stops filtering by it."""
+    """The values, a line each; a click filters by one, or stops filtering by it."""
 
     class Picked(Message):
         """A value was clicked."""
@@ -42,21 +42,21 @@ class FacetLines(Static):
         self._places: list[tuple[str, str]] = []
 
     def show(self, values: Values, chosen: Facets) -> None:
-        """Draw the values; those that are filtered by are marked and bold."""
+        """Draw the values; the chosen ones are marked and bold."""
         text, self._places = Text(no_wrap=True), []
         for name in NAMES:
             if not values.get(name):
                 continue
-            self._line(text, name.upper(), "bold underline", ("", ""))
+            self._add_line(text, name.upper(), "bold underline", ("", ""))
             for value, note in values[name]:
-                on = getattr(chosen, name) == value
+                is_chosen = getattr(chosen, name) == value
                 room = CELLS - len(note) - 5
-                line = f"{'●' if on else ' '} {fit(safe_line(label(name, value)), room)} {note}"
-                self._line(text, line, "bold" if on else "", (name, value))
-            self._line(text, "", "", ("", ""))
+                line = f"{'●' if is_chosen else ' '} {fit(safe_line(label(name, value)), room)} {note}"
+                self._add_line(text, line, "bold" if is_chosen else "", (name, value))
+            self._add_line(text, "", "", ("", ""))
         self.update(text)
 
-    def _line(self, text: Text, line: str, style: str, place: tuple[str, str]) -> None:
+    def _add_line(self, text: Text, line: str, style: str, place: tuple[str, str]) -> None:
         text.append(f"{line}\n", style)
         self._places.append(place)
 
@@ -68,7 +68,7 @@ class FacetLines(Static):
 
 
 class FacetPane(VerticalScroll, can_focus=False):
-    """Shows the filters beside the list; `f` chooses them by keys."""
+    """Shows the filters beside the list; by keys, `f` chooses them."""
 
     DEFAULT_CSS = """
     FacetPane {
@@ -88,6 +88,6 @@ class FacetPane(VerticalScroll, can_focus=False):
 
 def read_values(store: Engram) -> dict[str, list[tuple[str, str]]]:
     """List the most frequent values of each facet; a single scope is left out."""
-    found = {name: values_of(store, name)[: _MOST.get(name, _FEW)] for name in NAMES}
+    found = {name: values_of(store, name)[: _MAX_VALUES.get(name, _DEFAULT_MAX)] for name in NAMES}
     found["scope"] = [(name, "") for name, _ in found["scope"]] if len(found["scope"]) > 1 else []
     return found

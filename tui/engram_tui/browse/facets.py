@@ -1,4 +1,4 @@
-"""The filters of a list of entries: one value for each facet, and how the store is asked for them."""
+"""The filters of a list of entries: a value for each facet, and queries for the possible values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 NAMES = ("scope", "category", "status", "type", "tag", "confidence", "agent", "age")
 AGES = {"today": 86_400, "this week": 604_800, "this month": 2_592_000, "this year": 31_536_000}
-MOST_TAGS = 300
+MAX_TAGS = 300
 
 
 class Facets(NamedTuple):
@@ -31,7 +31,7 @@ class Facets(NamedTuple):
     age: str = ""
 
     def conditions(self, now: float) -> Filter:
-        """The conditions beyond category, status and tag."""
+        """Return the conditions beyond category, status and tag."""
         lowest, highest = band(self.confidence)
         return Filter(
             types=(self.type,) if self.type else (),
@@ -42,7 +42,7 @@ class Facets(NamedTuple):
         )
 
     def matches(self, row: Row, now: float) -> bool:
-        """Return whether a found entry passes the filters that a query does not have."""
+        """Return whether the entry of a row passes the filters that a query does not support."""
         lowest, highest = band(self.confidence)
         return (
             lowest <= row.confidence <= highest
@@ -53,7 +53,7 @@ class Facets(NamedTuple):
 
     @property
     def text(self) -> str:
-        """All that are set, in a line."""
+        """The filters that are set, in a line."""
         return " · ".join(
             f"{name} {label(name, value)}" for name, value in zip(NAMES, self, strict=True) if value
         )
@@ -75,20 +75,20 @@ class Facets(NamedTuple):
 
 
 def label(facet: str, value: str) -> str:
-    """Return a value as people read it."""
+    """Return the label of a value."""
     return "people" if facet == "agent" and value == HUMAN else value
 
 
 def band(name: str) -> tuple[int, int]:
-    """Return the lowest and the highest confidence of a band, in thousandths; of all for an unknown one."""
+    """Return the lowest and the highest confidence of a band, in thousandths; (0, 1000) for an unknown one."""
     inside = [thousandths for thousandths in range(1001) if state(thousandths) == name]
     return (inside[0], inside[-1]) if inside else (0, 1000)
 
 
 def values_of(store: Engram, facet: str) -> list[tuple[str, str]]:
-    """List the values of a facet, each with the number of its entries where that is known quickly."""
+    """List the values of a facet with a note on each, such as the number of its entries if that is found quickly."""
     if facet == "scope":
-        return [(one.name, f"{one.path}") for one in store.scopes() if one.exists]
+        return [(scope.name, f"{scope.path}") for scope in store.scopes() if scope.exists]
     if facet == "age":
         return [(name, "") for name in AGES]
     if facet == "confidence":
@@ -98,5 +98,5 @@ def values_of(store: Engram, facet: str) -> list[tuple[str, str]]:
         return []
     counted = generation.catalog.count_tags() if facet == "tag" else generation.catalog.count_by(facet)
     known = {"status": STATUSES, "type": TYPES}.get(facet, ())
-    counted = {**counted, **{name: 0 for name in known if name not in counted}}  # also what no entry has yet
-    return [(str(name), f"{count:,}") for name, count in list(counted.items())[:MOST_TAGS] if name]
+    counted = {**counted, **{name: 0 for name in known if name not in counted}}  # even if no entry has it
+    return [(str(name), f"{count:,}") for name, count in list(counted.items())[:MAX_TAGS] if name]

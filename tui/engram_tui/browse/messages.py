@@ -1,4 +1,4 @@
-"""The messages of the browse screen: counts, and what an empty list says. Texts of the store are made safe here."""
+"""The messages of the browse screen: counts, and what an empty list says. Text from the store is sanitized here."""
 
 from __future__ import annotations
 
@@ -23,13 +23,12 @@ FIRST_STEPS = (
 
 
 def counts(matches: Matches | None, matching: int, total: int, narrow: bool = False) -> str:
-    """Say how many of how many entries the list shows."""
+    """Say how many entries the list shows, and of how many."""
     if matches is None:
         return entries(total) if matching == total else f"{count(matching)} of {entries(total)}"
-    took = f"{matches.took_ms:.0f} ms" if matches.took_ms >= 1 else "under 1 ms"
-    return (
-        f"{count(len(matches.rows))} of {count(total)} · {matches.strength}{'' if narrow else f' · {took}'}"
-    )
+    duration = f"{matches.took_ms:.0f} ms" if matches.took_ms >= 1 else "under 1 ms"
+    found = f"{count(len(matches.rows))} of {count(total)} · {matches.strength}"
+    return found if narrow else f"{found} · {duration}"
 
 
 def describe_no_match(text: str) -> tuple[str, ...]:
@@ -38,12 +37,12 @@ def describe_no_match(text: str) -> tuple[str, ...]:
 
 
 def describe_no_fit(filters: str) -> tuple[str, ...]:
-    """Return the message for filters that match no entry."""
+    """Say that no entry matches the filters."""
     return (f"No entry matches: {safe_line(filters)}.", "", "F removes all filters, f changes one.")
 
 
-def empty_store() -> tuple[str, ...]:
-    """Say how an empty store is filled."""
+def describe_empty_store() -> tuple[str, ...]:
+    """Say how to fill an empty store."""
     steps = [line for command, what in FIRST_STEPS for line in (command, f"    {what}")]
     return (
         "This store is empty. Three ways to fill it:",

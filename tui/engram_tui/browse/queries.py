@@ -1,4 +1,4 @@
-"""What the browse screen reads from the store, as rows ready to draw. Called from worker threads."""
+"""Read from the store, for the browse screen, rows that are ready to draw. Called from worker threads."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from engram_tui.widgets.rows import COLUMNS, LazyRows, Row, row_of_recalled, row
 if TYPE_CHECKING:
     from engram.app import Engram
 
-MOST_MATCHES = 50
+MAX_MATCHES = 50
 WORTH = "worth"  # the order that only the activity log knows
 _shown: WeakKeyDictionary[Engram, tuple[int, dict[str, int]]] = WeakKeyDictionary()
 
@@ -35,7 +35,7 @@ class Page(NamedTuple):
 
 
 class Matches(NamedTuple):
-    """What a search found, best first, and for which `text` and filters; `notes` say what was degraded."""
+    """The results of a search for `text` with these filters, best first; `notes` say what was degraded."""
 
     text: str
     rows: list[Row]
@@ -49,11 +49,11 @@ class Matches(NamedTuple):
 def read_page(store: Engram, order: str, facets: Facets, now: float, limit: int | None) -> Page:
     """Read the first `limit` entries in this order (None: all). Raises StoreError, NotFoundError (no such scope).
 
-    Of a first page that is not all, without filters, the counts may include files that share an id twice.
+    If the page is incomplete and has no filters, its counts may include files with the same id twice.
     """
-    where = reach(store.store, facets.scope)
+    scope = reach(store.store, facets.scope)
     ids, packed, matching = list_packed(
-        where,
+        scope,
         COLUMNS,
         limit=None if order == WORTH else limit,
         sort="created" if order == WORTH else order,
@@ -62,23 +62,21 @@ def read_page(store: Engram, order: str, facets: Facets, now: float, limit: int 
         tags=(facets.tag,) if facets.tag else (),
         where=facets.conditions(now),
     )
-    generation = where.index.generation
+    generation = scope.index.generation
     filtered = any(facets._replace(scope=""))
     total = generation.catalog.count() if generation and filtered else matching
-    first = limit is not None and order != WORTH and len(ids) >= limit
-    shown = {} if first else times_shown(store)  # of a long list, not before the first page is shown
-    authors = partial(authors_of, where)
-    rows = LazyRows(ids, packed, _refs(store), where.places.scope, authors, shown)
-    return Page(
-        rows.by_usefulness() if order == WORTH else rows, matching, total, order, facets, complete=not first
-    )
+    complete = limit is None or order == WORTH or len(ids) < limit
+    shown = times_shown(store) if complete else {}  # the first page of a long list does not wait for it
+    authors = partial(authors_of, scope)
+    rows = LazyRows(ids, packed, _refs(store), scope.places.scope, authors, shown)
+    return Page(rows.by_usefulness() if order == WORTH else rows, matching, total, order, facets, complete)
 
 
 def read_matches(store: Engram, text: str, facets: Facets, now: float) -> Matches:
     """Search for `text`, without a trace in the session or the log. Raises ValidationError, StoreError."""
     answer = store.query(
         text,
-        k=MOST_MATCHES,
+        k=MAX_MATCHES,
         min_confidence=0,
         keep=False,
         categories=facets.category or (),
@@ -94,7 +92,7 @@ def read_matches(store: Engram, text: str, facets: Facets, now: float) -> Matche
 
 
 def read_rows(store: Engram, ids: Sequence[str]) -> dict[str, Row | None]:
-    """Read these entries as they are now; None for one that is gone."""
+    """Read these entries as they are now; None for one that no longer exists."""
     found: dict[str, Row | None] = {}
     shown = times_shown(store)
     for entry_id in ids:
@@ -106,13 +104,13 @@ def read_rows(store: Engram, ids: Sequence[str]) -> dict[str, Row | None]:
 
 
 def times_shown(store: Engram) -> dict[str, int]:
-    """Count by id the answers that each entry was in; cached until there are new answers."""
+    """Return the number of answers that each entry was in, by id; cached until there are new answers."""
     newest = store.live(limit=1)
     number = newest[-1].number if newest else 0
-    known = _shown.get(store)
-    if known is None or known[0] != number:
-        known = _shown[store] = number, usage_of(store.store).shown
-    return known[1]
+    cached = _shown.get(store)
+    if cached is None or cached[0] != number:
+        cached = _shown[store] = number, usage_of(store.store).shown
+    return cached[1]
 
 
 def _refs(store: Engram) -> dict[str, str]:

@@ -1,7 +1,7 @@
-"""The browse screen: all entries as a list, a search over it, filters, and the entry under the cursor beside it.
+"""The browse screen: a list of all entries with search and filters, and the entry under the cursor beside it.
 
-Wide terminals show list and entry side by side, very wide ones the filters, too; narrow ones one of them. Answers of the
-store that come late, for another order, filter or search, are dropped.
+Wide terminals show list and entry side by side, very wide ones the filters, too; narrow ones show one of them. Late
+answers, for another order, filter or search, are dropped.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from engram.usecases.lookup.listing import Shown
 
 FIRST_PAGE = 500
-HELD_DELAY = 0.15  # the same while a key is held down: a keyboard's next repeat may be late
+HELD_DELAY = 0.15  # the `CURSOR_DELAY` while a key is held down, as the keyboard's next repeat may be late
 
 
 class BrowseScreen(MarkScreen, EntryActionsScreen):
@@ -72,11 +72,11 @@ class BrowseScreen(MarkScreen, EntryActionsScreen):
         self.order = "created"
         self.listed: Sequence[Row] = ()
         self.total = self.matching = 0
-        self.page_of: tuple[str, Facets] | None = None  # order and filters of what `listed` holds
+        self.page_of: tuple[str, Facets] | None = None  # order and filters of `listed`
         self.matches: queries.Matches | None = None  # of the search, if there is one
         self.match_order = BEST
-        self.values: Values = {}  # what there is to filter by
-        self._moved = 0.0
+        self.values: Values = {}  # to filter by
+        self._moved_at = 0.0  # when the cursor moved last
         self._complete = False  # whether `listed` is the whole list
 
     def compose_body(self) -> Iterator[Widget]:
@@ -114,7 +114,7 @@ class BrowseScreen(MarkScreen, EntryActionsScreen):
 
     @property
     def search_text(self) -> str:
-        """What is searched for; "": the whole list is shown."""
+        """The text of the search; "": the whole list is shown."""
         return self.search_line.value.strip()
 
     @property
@@ -125,7 +125,7 @@ class BrowseScreen(MarkScreen, EntryActionsScreen):
     # Conditions of the actions
 
     def store_is_empty(self) -> bool:
-        """Return whether the store has no entry at all, as far as is known."""
+        """Return whether the store has no entry at all, as far as it was read."""
         return self.page_of is not None and not self.total and not self.search_text
 
     def is_filtered(self) -> bool:
@@ -151,9 +151,11 @@ class BrowseScreen(MarkScreen, EntryActionsScreen):
         first = self.page_of != (self.order, self.facets)
         order, facets, now = self.order, self.facets, self.now()
         limit = FIRST_PAGE if first else None
-        self.ask("list", lambda store: queries.read_page(store, order, facets, now, limit), self._take_page)
+        self.ask(
+            "list", lambda store: queries.read_page(store, order, facets, now, limit), self._receive_page
+        )
 
-    def _take_page(self, page: queries.Page) -> None:
+    def _receive_page(self, page: queries.Page) -> None:
         if (page.order, page.facets) != (self.order, self.facets):
             return
         top = self.page_of != (page.order, page.facets)
@@ -174,49 +176,49 @@ class BrowseScreen(MarkScreen, EntryActionsScreen):
             self.read_list()
 
     def read_facet_values(self) -> None:
-        """Read what one may filter by, where there is room to show it."""
+        """Read the values to filter by, if there is room to show them."""
         if self.app.size.width >= ROOMY:
-            self.ask("values", read_values, self._take_values)
+            self.ask("values", read_values, self._receive_values)
 
-    def _take_values(self, values: Values) -> None:
+    def _receive_values(self, values: Values) -> None:
         self.values = values
         self._show_facets()
 
     def store_changed(self) -> None:
-        """Read everything anew: somebody else changed the store."""
+        """Read everything again: somebody else, or undo, changed the store."""
         self.read_list()
         self._search()
         self._load_entry()
 
     def entries_changed(self, ids: Sequence[str]) -> None:
-        """Show in place what a command did; the order stays as it is."""
-        self.ask("rows", lambda store: queries.read_rows(store, ids), self._take_rows, exclusive=False)
+        """Update these entries after a command, without reordering the list."""
+        self.ask("rows", lambda store: queries.read_rows(store, ids), self._receive_rows, exclusive=False)
 
-    def _take_rows(self, changed: dict[str, Row | None]) -> None:
-        gone = [entry_id for entry_id, row in changed.items() if row is None]
-        self.total, self.matching = self.total - len(gone), self.matching - len(gone)
-        self.entry_list.mark(gone, on=False)
+    def _receive_rows(self, changed: dict[str, Row | None]) -> None:
+        removed = [entry_id for entry_id, row in changed.items() if row is None]
+        self.total, self.matching = self.total - len(removed), self.matching - len(removed)
+        self.entry_list.mark(removed, on=False)
         ids = ids_of(self.entry_list.rows)
         before = {
             entry_id: self.entry_list.rows[ids.index(entry_id)] for entry_id in changed if entry_id in ids
         }
-        kept = {
+        after = {
             entry_id: row and row._replace(ref=before[entry_id].ref, why=before[entry_id].why)
             if entry_id in before
             else row
             for entry_id, row in changed.items()
         }
-        self.listed = replace_rows(self.listed, kept)
+        self.listed = replace_rows(self.listed, after)
         if self.matches is not None:
-            self.matches = self.matches._replace(rows=list(replace_rows(self.matches.rows, kept)))
-        self._show_rows(replace_rows(self.entry_list.rows, kept))
+            self.matches = self.matches._replace(rows=list(replace_rows(self.matches.rows, after)))
+        self._show_rows(replace_rows(self.entry_list.rows, after))
         self._load_entry()
 
     # Searching
 
     @on(Input.Changed, "#filter")
     def typed(self) -> None:
-        """Search once the keys rest; an empty search shows the list at once."""
+        """Search once the user stops typing; an empty search shows the list at once."""
         if self.search_text:
             self.debounce("search", TYPING_DELAY, self._search)
         elif self.matches is not None:
@@ -236,16 +238,14 @@ class BrowseScreen(MarkScreen, EntryActionsScreen):
             )
 
     def take_matches(self, matches: queries.Matches) -> None:
-        """Show what a search found if it is still what is searched for."""
-        if (matches.text, matches.facets) != (self.search_text, self.facets):
+        """Show what a search found, unless there is a newer search or filter."""
+        query = matches.text, matches.facets
+        if query != (self.search_text, self.facets):
             return
-        new = self.matches is None or (self.matches.text, self.matches.facets) != (
-            matches.text,
-            matches.facets,
-        )
+        is_new = self.matches is None or (self.matches.text, self.matches.facets) != query
         self.matches = matches
         self.show_error("; ".join(matches.notes))
-        self._show_rows(sort_rows(matches.rows, self.match_order), top=new)
+        self._show_rows(sort_rows(matches.rows, self.match_order), top=is_new)
 
     def action_filter(self) -> None:
         """Go to the search line."""
@@ -253,7 +253,7 @@ class BrowseScreen(MarkScreen, EntryActionsScreen):
         self.set_focus(self.search_line)
 
     def leave_filter(self, cleared: bool) -> None:
-        """Go back to the list, with or without the search."""
+        """Go back to the list, without the search if `cleared`."""
         if cleared:
             self.search_line.clear()
         self.set_focus(self.entry_list)
@@ -266,14 +266,10 @@ class BrowseScreen(MarkScreen, EntryActionsScreen):
         self.entry_list.shows_usefulness = self._shown_order == WORTH
         if self.matches is not None:
             self.entry_list.set_placeholder(*messages.describe_no_match(self.matches.text))
+        elif self.page_of is not None and self.is_filtered():
+            self.entry_list.set_placeholder(*messages.describe_no_fit(self.facets.text))
         elif self.page_of is not None:
-            self.entry_list.set_placeholder(
-                *(
-                    messages.describe_no_fit(self.facets.text)
-                    if self.is_filtered()
-                    else messages.empty_store()
-                )
-            )
+            self.entry_list.set_placeholder(*messages.describe_empty_store())
         self.entry_list.show(rows, keep="" if top else self.entry_list.current_id)
         self._show_counts()
         self.refresh_bindings()
@@ -287,7 +283,7 @@ class BrowseScreen(MarkScreen, EntryActionsScreen):
         marked, arrived = len(self.entry_list.marked), len(self.entry_list.arrived)
         parts = [f"{marked} marked"] if marked else []
         parts += [f"{count(arrived)} new (+)"] if arrived else []
-        # What was typed needs the room, where there is little.
+        # On a small terminal the typed text needs the room.
         if not parts or self.app.size.width >= NARROWEST:
             parts.append(found)
         self.query_one("#counts", Static).update(" · ".join(parts))
@@ -314,12 +310,12 @@ class BrowseScreen(MarkScreen, EntryActionsScreen):
 
     @on(EntryList.Highlighted)
     def moved(self) -> None:
-        """Show the entry under the cursor once the cursor rests; one that had arrived is not new any more."""
+        """Show the entry under the cursor once the cursor rests; it no longer counts as new."""
         if self.row is not None and self.row.id in self.entry_list.arrived:
             self.entry_list.arrived.discard(self.row.id)
             self._show_counts()
-        moved, self._moved = self._moved, monotonic()
-        held_down = self._moved - moved < HELD_DELAY
+        before, self._moved_at = self._moved_at, monotonic()
+        held_down = self._moved_at - before < HELD_DELAY
         self.debounce("entry", HELD_DELAY if held_down else CURSOR_DELAY, self._load_entry)
 
     def _load_entry(self) -> None:
@@ -331,7 +327,7 @@ class BrowseScreen(MarkScreen, EntryActionsScreen):
                 "entry",
                 lambda store: store.get(row.id),
                 partial(self.take_entry, row.id),
-                failed=partial(self._entry_missing, row),
+                failed=partial(self._show_missing, row),
             )
 
     def take_entry(self, entry_id: str, shown: Shown) -> None:
@@ -340,7 +336,7 @@ class BrowseScreen(MarkScreen, EntryActionsScreen):
         if row is not None and row.id == entry_id:
             self.preview.show(shown, self.now(), row.why)
 
-    def _entry_missing(self, row: Row, line: str) -> None:
+    def _show_missing(self, row: Row, line: str) -> None:
         if self.row == row:
             self.preview.show_message(row.title, line)
 
@@ -377,7 +373,7 @@ class BrowseScreen(MarkScreen, EntryActionsScreen):
     # Order and filters
 
     def action_sort(self) -> None:
-        """Sort by the next order; a search has one more, its own."""
+        """Sort by the next order; a search has one more, best first."""
         orders = [name for name in SORT_NAMES if name != BEST or self.matches]
         if self.matches is None:
             self.order = _after(self.order, orders)
@@ -413,9 +409,9 @@ class BrowseScreen(MarkScreen, EntryActionsScreen):
         choices = [
             Choice(name, name, after=value or "all") for name, value in zip(NAMES, self.facets, strict=True)
         ]
-        self.pick("Filter by", choices, self._facet_picked, "scope, category, tag …")
+        self.pick("Filter by", choices, self._read_values, "scope, category, tag …")
 
-    def _facet_picked(self, name: str) -> None:
+    def _read_values(self, name: str) -> None:
         self.ask("facet", lambda store: values_of(store, name), partial(self._pick_value, name), opens=True)
 
     def _pick_value(self, name: str, values: list[tuple[str, str]]) -> None:

@@ -14,6 +14,6 @@ ACTIONS = (
     Action("open_line", "enter", "open", "the entry of a link, the changes of a version, the results of a query", 2, "in_lines"),
     Action("mark_version", "space", "mark version", "mark a version; enter on another one compares the two", 2, "in_history"),
     *ENTRY_ACTIONS,
-    Action("next_lore", "J", "next entry", "the next entry of the list", 0, "has_around", run="walk(1)"),
-    Action("previous_lore", "K", "previous entry", "the entry before in the list", 0, "has_around", run="walk(-1)"),
+    Action("next_lore", "J", "next entry", "the next entry of the list", 0, "has_list", run="walk(1)"),
+    Action("previous_lore", "K", "previous entry", "the entry before in the list", 0, "has_list", run="walk(-1)"),
 )  # fmt: skip

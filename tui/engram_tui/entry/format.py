@@ -34,12 +34,12 @@ _KINDS_BACK = {
     "caused_by": "cause of",
     "see_also": "see also",
 }
-_MOST_QUERY = 200
-_LEAST_SPAN = 0.1  # of confidence: smaller changes are not drawn large
+_MAX_QUERY = 200
+_MIN_SPAN = 0.1  # of confidence: smaller changes are not drawn large
 
 
 class Provenance(NamedTuple):
-    """Where an entry is from: by git, by its file, and the remotes of its store; its usefulness; who voted, by clone."""
+    """The provenance of an entry: by git, by its file, the remotes of its store; who voted, by clone; its usefulness."""
 
     origin: Origin
     voters: Mapping[str, str]
@@ -49,7 +49,7 @@ class Provenance(NamedTuple):
 
 
 def trust_line(shown: Shown, now: float) -> str:
-    """Format the trust signals in one line: bar, number, band, and how often it helped."""
+    """Format the trust signals in a line: bar, number, band, and how often the entry helped."""
     lore = shown.lore
     status = "" if lore.status == ACTIVE else f" · {lore.status}"
     pinned = " · pinned" if lore.pinned else ""
@@ -60,7 +60,7 @@ def trust_line(shown: Shown, now: float) -> str:
 def facts(
     shown: Shown, now: float, provenance: Provenance | None, last: Event | None = None
 ) -> list[tuple[str, str]]:
-    """Return the names and values of all fields that are set, as people read them; `last` is its latest version."""
+    """Return the names and formatted values of all fields that are set; `last` is the latest version of the entry."""
     lore = shown.lore
     author = provenance.origin.author if provenance else lore.author
     found = [
@@ -68,10 +68,10 @@ def facts(
             "confidence",
             f"{gauge(lore.confidence, 8)} {fraction(lore.thousandths)} {format_earned(shown, now)}",
         ),
-        ("helpful", _helpful(lore, now)),
-        ("votes", _votes(lore, provenance.voters if provenance else {})),
-        ("worth", _usefulness(provenance.usefulness) if provenance else ""),
-        *_origin(lore, provenance, last),
+        ("helpful", _format_helpful(lore, now)),
+        ("votes", _format_votes(lore, provenance.voters if provenance else {})),
+        ("worth", _format_usefulness(provenance.usefulness) if provenance else ""),
+        *_origin_facts(lore, provenance, last),
         ("sources", f"{count(len(lore.sources))}: {', '.join(lore.sources)}" if lore.sources else ""),
         ("category", f"{lore.category} ({lore.type})"),
         ("status", lore.status + (", pinned" if lore.pinned else "")),
@@ -82,12 +82,12 @@ def facts(
         ("when", " · ".join(lore.when)),
         ("context", " / ".join(lore.context)),
         ("importance", "" if lore.importance is None else f"{lore.importance:g}"),
-        ("expires", _moment(lore.expires_at, now)),
+        ("expires", _format_moment(lore.expires_at, now)),
         (
             "recorded",
-            f"{_moment(lore.created_at, now)}{f' by {byline(lore.agent, author)}' if lore.agent or author else ''}",
+            f"{_format_moment(lore.created_at, now)}{f' by {byline(lore.agent, author)}' if lore.agent or author else ''}",
         ),
-        ("changed", _moment(lore.updated_at, now) if lore.updated_at != lore.created_at else ""),
+        ("changed", _format_moment(lore.updated_at, now) if lore.updated_at != lore.created_at else ""),
         ("disputed", describe_dispute(lore, datetime.fromtimestamp(now, UTC)).removeprefix("disputed: ")),
         ("id", lore.id + (f" ({shown.ref} in this session)" if shown.ref else "")),
         ("scope", shown.scope),
@@ -96,7 +96,7 @@ def facts(
     return [(name, safe_line(value)) for name, value in found if value]
 
 
-def _origin(lore: Lore, provenance: Provenance | None, last: Event | None) -> list[tuple[str, str]]:
+def _origin_facts(lore: Lore, provenance: Provenance | None, last: Event | None) -> list[tuple[str, str]]:
     if provenance is None:
         return []
     clone = f"another clone, on {provenance.origin.machine}" if provenance.origin.foreign else "this clone"
@@ -115,16 +115,16 @@ def _origin(lore: Lore, provenance: Provenance | None, last: Event | None) -> li
     ]
 
 
-def _helpful(lore: Lore, now: float) -> str:
+def _format_helpful(lore: Lore, now: float) -> str:
     if not lore.validation_count:
         return "never yet"
     return f"{lore.validation_count}×" + (
-        f", last {_moment(lore.last_validated, now)}" if lore.last_validated else ""
+        f", last {_format_moment(lore.last_validated, now)}" if lore.last_validated else ""
     )
 
 
-def _usefulness(values: Mapping[str, float]) -> str:
-    """Format what its use on this machine shows."""
+def _format_usefulness(values: Mapping[str, float]) -> str:
+    """Format the usefulness as measured on this machine."""
     shown = (
         f"shown {values['shown']:,.0f}×, about {values['tokens']:,.0f} tokens in all"
         if values["shown"]
@@ -133,7 +133,7 @@ def _usefulness(values: Mapping[str, float]) -> str:
     return f"{fraction(round(values['importance'] * 1000))} from use; {shown}"
 
 
-def _votes(lore: Lore, voters: Mapping[str, str]) -> str:
+def _format_votes(lore: Lore, voters: Mapping[str, str]) -> str:
     votes = [
         f"{voters.get(clone, clone)} +{vote.up / 1000:.2f}{f' −{vote.down / 1000:.2f}' if vote.down else ''}"
         for clone, vote in lore.accounts.items()
@@ -141,7 +141,7 @@ def _votes(lore: Lore, voters: Mapping[str, str]) -> str:
     return f"{lore.prior / 1000:.2f} at first; {', '.join(votes)}" if votes else ""
 
 
-def _moment(at: datetime | None, now: float) -> str:
+def _format_moment(at: datetime | None, now: float) -> str:
     if at is None:
         return ""
     if at.timestamp() > now:
@@ -150,36 +150,36 @@ def _moment(at: datetime | None, now: float) -> str:
 
 
 def link_line(link: Link) -> str:
-    """Format a link: `→ refines  Title`, and `←` for one to this entry."""
+    """Format a link as `→ refines  Title`, or with `←` if it leads to this entry."""
     kind = _KINDS_BACK.get(link.kind, link.kind) if link.back else _KINDS.get(link.kind, link.kind)
     missing = "(no longer in this store)"
     return safe_line(f"{'←' if link.back else '→'} {kind:<13} {link.title or f'{link.id} {missing}'}")
 
 
 def sparkline(events: Sequence[Event], cells: int) -> str:
-    """Draw the confidence over the versions, the oldest first: `.70 ▁▂▃▅█ .83`; "" for a single version."""
+    """Draw the confidence over the versions, oldest first, as `.70 ▁▂▃▅█ .83`; "" for a single version."""
     known = [event.confidence for event in reversed(events) if event.confidence is not None]
     if len(known) < 2:
         return ""
-    shown = known if len(known) <= cells else [known[at * len(known) // cells] for at in range(cells)]
+    shown = known if len(known) <= cells else [known[cell * len(known) // cells] for cell in range(cells)]
     shown[-1] = known[-1]
-    low, span = min(known), max(max(known) - min(known), _LEAST_SPAN)
+    low, span = min(known), max(max(known) - min(known), _MIN_SPAN)
     drawn = "".join(SPARKS[min(len(SPARKS) - 1, int((value - low) / span * len(SPARKS)))] for value in shown)
     first, last = (fraction(round(value * 1000)) for value in (known[0], known[-1]))
     return f"{first} {drawn} {last}"
 
 
 def event_line(event: Event, now: float, *, marked: bool) -> str:
-    """Format a version: when, its effect on the confidence, what, who, and the fields."""
+    """Format a version: its age, its effect on the confidence, what was done, by whom, and the changed fields."""
     what = event.subject.partition(":")[0] if event.op and ":" in event.subject else event.kind
     fields = "" if event.fields == ("confidence",) else ", ".join(event.fields)
     mark = "●" if marked else " "
     what, author = safe_line(what, 12), safe_line(event.who, 14)
-    line = f"{mark} {elapsed(now - event.at.timestamp()):>6}  {_change(event):<9} {what:<9} {author:<12} {fields}"
+    line = f"{mark} {elapsed(now - event.at.timestamp()):>6}  {_format_change(event):<9} {what:<9} {author:<12} {fields}"
     return safe_line(line).rstrip()
 
 
-def _change(event: Event) -> str:
+def _format_change(event: Event) -> str:
     before, after = event.confidence_before, event.confidence
     if after is None:
         return "gone" if event.kind == "removed" else ""
@@ -193,14 +193,14 @@ def version_heading(event: Event) -> str:
     return f"{event.at:%Y-%m-%d %H:%M} · {event.who} · {event.commit}"
 
 
-def query_line(one: Surfaced, now: float) -> str:
+def query_line(surfaced: Surfaced, now: float) -> str:
     """Format a query that returned this entry."""
-    place = f"#{one.rank} of {one.shown} · {decimals(one.score)} {one.strength}"
-    return safe_line(f"  {elapsed(now - one.at):>6}  “{one.query}”  {place}", _MOST_QUERY)
+    place = f"#{surfaced.rank} of {surfaced.shown} · {decimals(surfaced.score)} {surfaced.strength}"
+    return safe_line(f"  {elapsed(now - surfaced.at):>6}  “{surfaced.query}”  {place}", _MAX_QUERY)
 
 
 def compared_text(lore: Lore, event: Event) -> str:
-    """Format an entry as text, to compare it with another version; `event` has what it counted as then."""
+    """Format an entry as text, to compare it with another version; `event` has its confidence at that time."""
     confidence = lore.thousandths if event.confidence is None else round(event.confidence * 1000)
     helpful = lore.validation_count if event.validation_count is None else event.validation_count
     fields = [
@@ -222,7 +222,7 @@ def compared_text(lore: Lore, event: Event) -> str:
 
 
 def fact_table(rows: Sequence[tuple[str, str]], cells: int) -> Text:
-    """Format names and values as a table of so many cells, long values wrapped and indented."""
+    """Format names and values as a table of this width, long values wrapped and indented."""
     import textwrap
 
     width = max((len(name) for name, _ in rows), default=0) + 2

@@ -31,12 +31,12 @@ class EntryText(MarkdownPane):
         """Yield the widget that shows it."""
         yield Static(id="plain", markup=False)
 
-    def show(self, body: str, *, another: bool) -> None:
-        """Show a text, that of `another` entry from its beginning."""
+    def show(self, body: str, *, from_top: bool) -> None:
+        """Show a text; scroll to its beginning if `from_top`."""
         if body != self._shown:
             self._shown = body
             self.show_body(safe_lines(body))
-        if another:
+        if from_top:
             self.scroll_home(animate=False)
 
 

@@ -1,4 +1,4 @@
-"""What the entry screen reads from the store. Called from worker threads."""
+"""Read from the store for the entry screen. Called from worker threads."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from engram.usecases.history.log import Event
     from engram.usecases.recall.recall_log import Surfaced
 
-MOST_VERSIONS = 500
-MOST_QUERIES = 50
+MAX_VERSIONS = 500
+MAX_QUERIES = 50
 
 
 def provenance(entry_id: str, store: Engram) -> Provenance:
-    """Read where an entry is from, and its usefulness. Raises NotFoundError."""
+    """Read the provenance of an entry, and its usefulness. Raises NotFoundError."""
     shown = store.get(entry_id)
     home = reach(store.store, shown.scope)
     try:
@@ -48,7 +48,7 @@ def provenance(entry_id: str, store: Engram) -> Provenance:
 def versions(entry_id: str, store: Engram) -> Sequence[Event]:
     """Read the commits of an entry, newest first; none outside git. Raises NotFoundError, GitError."""
     try:
-        return store.history(entry_id, MOST_VERSIONS)
+        return store.history(entry_id, MAX_VERSIONS)
     except StoreError:
         if store.store.places.repository is None:
             return ()
@@ -56,17 +56,17 @@ def versions(entry_id: str, store: Engram) -> Sequence[Event]:
 
 
 def queries(entry_id: str, store: Engram) -> Sequence[Surfaced]:
-    """Read the last queries that returned it. Raises NotFoundError."""
-    return store.surfaced(entry_id, MOST_QUERIES)
+    """Read the latest queries that returned an entry. Raises NotFoundError."""
+    return store.surfaced(entry_id, MAX_QUERIES)
 
 
 def links(entry_id: str, store: Engram) -> Sequence[Link]:
-    """Read the links to and from it. Raises NotFoundError, StoreError."""
+    """Read the links from and to an entry. Raises NotFoundError, StoreError."""
     return store.links(entry_id)
 
 
 def texts(store: Engram, entry_id: str, commits: Sequence[str]) -> list[Lore | None]:
-    """Read an entry at each of these commits; None where it is not in one. Raises StoreError, GitError."""
+    """Read an entry at each of these commits; None for a commit without it. Raises StoreError, GitError."""
     found: list[Lore | None] = []
     for commit in commits:
         try:

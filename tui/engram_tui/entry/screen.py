@@ -1,6 +1,6 @@
-"""The screen of one entry: its text, every field, its links, its history, and the queries that it answered.
+"""The screen of one entry: its text, all fields, its links, its history, and the queries that it answered.
 
-It lies over the screen it was opened from. Wide terminals show all parts, narrow ones the part that has the focus.
+It lies over the screen it was opened from. Wide terminals show all parts, narrow ones the part with the focus.
 """
 
 from __future__ import annotations
@@ -86,12 +86,12 @@ class EntryScreen(EntryActionsScreen):
     """
     OWN_ACTIONS = ACTIONS
 
-    def __init__(self, store: Engram, entry_id: str, around: Sequence[str] = ()) -> None:
-        """`around` are the ids of the list it was opened from, in order."""
+    def __init__(self, store: Engram, entry_id: str, list_ids: Sequence[str] = ()) -> None:
+        """`list_ids` are the ids of the list it was opened from, in order."""
         super().__init__(store)
         self.entry_id = entry_id
-        self.around = around
-        self.came_from: list[str] = []  # through links
+        self.list_ids = list_ids
+        self.came_from: list[str] = []  # ids of the entries from which links were followed
         self.shown: Shown | None = None
         self.links: Sequence[Link] = ()
         self.versions: Sequence[Event] = ()
@@ -99,7 +99,7 @@ class EntryScreen(EntryActionsScreen):
         self.marked_version = ""
         self._provenance: Provenance | None = None
         self._part = "text"
-        self._empty: dict[str, str] = {}  # the line of an empty list, by part, once its question was answered
+        self._placeholders: dict[str, str] = {}  # of empty lists, by part, once they were read
 
     def compose_body(self) -> Iterator[Widget]:
         """Yield title and trust; the text, and beside it the other parts."""
@@ -136,9 +136,9 @@ class EntryScreen(EntryActionsScreen):
         """Return the id of this entry."""
         return (self.entry_id,) if self.shown else ()
 
-    def has_around(self) -> bool:
+    def has_list(self) -> bool:
         """Return whether there is a list to go through."""
-        return len(self.around) > 1
+        return len(self.list_ids) > 1
 
     def in_history(self) -> bool:
         """Return whether the versions have the focus."""
@@ -151,35 +151,39 @@ class EntryScreen(EntryActionsScreen):
     # Reading
 
     def read(self) -> None:
-        """Read everything about this entry anew."""
+        """Read everything about this entry again."""
         entry_id = self.entry_id
         self.ask(
-            "entry", lambda store: store.get(entry_id), partial(self._take, entry_id), failed=self._missing
+            "entry",
+            lambda store: store.get(entry_id),
+            partial(self._receive, entry_id),
+            failed=self._show_missing,
         )
 
     def store_changed(self) -> None:
-        """Read it anew: somebody else changed the store."""
+        """Read the entry again: somebody else, or undo, changed the store."""
         self.read()
 
-    def _take(self, entry_id: str, shown: Shown) -> None:
+    def _receive(self, entry_id: str, shown: Shown) -> None:
         if entry_id != self.entry_id:
             return
-        another = self.shown is None or self.shown.lore.id != shown.lore.id
+        is_other = self.shown is None or self.shown.lore.id != shown.lore.id
         self.entry_id, self.shown = shown.lore.id, shown
         self.show_error("")
-        if another:
+        if is_other:
             self._provenance, self.marked_version = None, ""
-            self._empty.clear()
-            self._show_lists((), (), ())
+            self._placeholders.clear()
+            self.links, self.versions, self.queries = (), (), ()
+            self._show_lists()
         self.query_one("#title", StatusText).show(safe_line(shown.lore.title))
         self.query_one("#trust", StatusText).show(trust_line(shown, self.now()))
-        self.query_one(EntryText).show(body_of(shown.lore) or shown.lore.content, another=another)
+        self.query_one(EntryText).show(body_of(shown.lore) or shown.lore.content, from_top=is_other)
         self._show_facts()
         self.refresh_bindings()
         self._read_more(self.entry_id)
 
-    def _missing(self, line: str) -> None:
-        """Say that it was forgotten, or that its file cannot be read."""
+    def _show_missing(self, line: str) -> None:
+        """Say that the entry was forgotten, or that its file cannot be read."""
         if self.shown is None or self.shown.lore.id != self.entry_id:
             self.query_one("#title", StatusText).show(safe_line(self.entry_id))
         self.shown = None
@@ -190,70 +194,70 @@ class EntryScreen(EntryActionsScreen):
         self.refresh_bindings()
 
     def _read_more(self, entry_id: str) -> None:
-        """Read what is found less quickly."""
+        """Read the parts that take longer."""
         for group, question, answer, unlocked in (
-            ("provenance", queries.provenance, self._take_provenance, False),
-            ("versions", queries.versions, self._take_versions, False),
-            ("queries", queries.queries, self._take_queries, False),
-            ("links", queries.links, self._take_links, True),
+            ("provenance", queries.provenance, self._receive_provenance, False),
+            ("versions", queries.versions, self._receive_versions, False),
+            ("queries", queries.queries, self._receive_queries, False),
+            ("links", queries.links, self._receive_links, True),
         ):
             self.ask(
                 group,
                 partial(question, entry_id),
                 partial(answer, entry_id),
-                failed=partial(self._part_failed, group),
+                failed=partial(self._show_failure, group),
                 unlocked=unlocked,
             )
 
-    def _part_failed(self, group: str, line: str) -> None:
+    def _show_failure(self, group: str, line: str) -> None:
         if group in PARTS:
-            self._empty[group] = safe_line(line)
-            self._show_lists(self.links, self.versions, self.queries)
+            self._placeholders[group] = safe_line(line)
+            self._show_lists()
         else:
             self.show_error(line)
 
-    def _take_provenance(self, entry_id: str, provenance: Provenance) -> None:
+    def _receive_provenance(self, entry_id: str, provenance: Provenance) -> None:
         if entry_id == self.entry_id:
             self._provenance = provenance
             self._show_facts()
 
-    def _take_versions(self, entry_id: str, versions: Sequence[Event]) -> None:
+    def _receive_versions(self, entry_id: str, versions: Sequence[Event]) -> None:
         if entry_id == self.entry_id:
-            self._empty["versions"] = EMPTY["versions"]
-            self._show_lists(self.links, versions, self.queries)
+            self.versions, self._placeholders["versions"] = versions, EMPTY["versions"]
+            self._show_lists()
             self._show_facts()
 
-    def _take_links(self, entry_id: str, links: Sequence[Link]) -> None:
+    def _receive_links(self, entry_id: str, links: Sequence[Link]) -> None:
         if entry_id == self.entry_id:
-            self._empty["links"] = EMPTY["links"]
-            self._show_lists(links, self.versions, self.queries)
+            self.links, self._placeholders["links"] = links, EMPTY["links"]
+            self._show_lists()
 
-    def _take_queries(self, entry_id: str, found: Sequence[Surfaced]) -> None:
+    def _receive_queries(self, entry_id: str, found: Sequence[Surfaced]) -> None:
         if entry_id == self.entry_id:
-            self._empty["queries"] = EMPTY["queries"]
-            self._show_lists(self.links, self.versions, found)
+            self.queries, self._placeholders["queries"] = found, EMPTY["queries"]
+            self._show_lists()
 
     # Moving
 
     def action_leave_lore(self) -> None:
-        """Go back to the entry before, else to the screen before."""
+        """Go back to the previous entry, else to the previous screen."""
         if self.came_from:
             self._go_to(self.came_from.pop())
         else:
             self.shell.close_overlays(self.entry_id)
 
     def action_step(self, by: int) -> None:
-        """Focus the next part, or (-1) the one before."""
+        """Focus the next part, or (-1) the previous one."""
         names = list(PARTS)
         self.action_open_part(names[(names.index(self._part) + by) % len(names)])
 
     def action_walk(self, by: int) -> None:
-        """Open the next entry of the list, or (-1) the one before."""
-        if self.entry_id in self.around:
-            at = self.around.index(self.entry_id) + by
-            if 0 <= at < len(self.around):
+        """Open the next entry of the list, or (-1) the previous one."""
+        if self.entry_id in self.list_ids:
+            index = self.list_ids.index(self.entry_id) + by
+            if 0 <= index < len(self.list_ids):
                 self.came_from.clear()
-                self._go_to(self.around[at])
+                self._go_to(self.list_ids[index])
 
     def _go_to(self, entry_id: str) -> None:
         self.entry_id = entry_id
@@ -268,61 +272,64 @@ class EntryScreen(EntryActionsScreen):
     @on(OptionList.OptionSelected)
     def opened(self, event: OptionList.OptionSelected) -> None:
         """Open the entry of a link, the changes of a version, or the results of a query."""
-        name, at = event.option_list.id, event.option_index
-        if name == "links" and at < len(self.links):
+        name, index = event.option_list.id, event.option_index
+        if name == "links" and index < len(self.links):
             self.came_from.append(self.entry_id)
-            self._go_to(self.links[at].id)
-        elif name == "versions" and at < len(self.versions):
-            self.compare(at)
-        elif name == "queries" and at < len(self.queries):
-            self.shell.search(self.queries[at].query)
+            self._go_to(self.links[index].id)
+        elif name == "versions" and index < len(self.versions):
+            self.compare(index)
+        elif name == "queries" and index < len(self.queries):
+            self.shell.search(self.queries[index].query)
 
     # Comparing versions
 
     def action_mark_version(self) -> None:
-        """Mark the version under the cursor, or no version."""
-        at = self.query_one("#versions", OptionLines).highlighted
-        if at is not None and at < len(self.versions):
-            commit = self.versions[at].commit
+        """Mark the version under the cursor, or remove its mark."""
+        index = self.query_one("#versions", OptionLines).highlighted
+        if index is not None and index < len(self.versions):
+            commit = self.versions[index].commit
             self.marked_version = "" if commit == self.marked_version else commit
-            self._show_lists(self.links, self.versions, self.queries)
+            self._show_lists()
 
-    def compare(self, at: int) -> None:
-        """Show that version beside the marked one, else beside the one before it."""
-        chosen = self.versions[at]
-        marked = next((one for one in self.versions if one.commit == self.marked_version), None)
-        before = self.versions[at + 1] if at + 1 < len(self.versions) else None
+    def compare(self, index: int) -> None:
+        """Show this version beside the marked one, else beside the previous one."""
+        chosen = self.versions[index]
+        marked = next((version for version in self.versions if version.commit == self.marked_version), None)
+        before = self.versions[index + 1] if index + 1 < len(self.versions) else None
         other = marked if marked is not None and marked.commit != chosen.commit else before
         pair = [chosen] if other is None else sorted((other, chosen), key=self.versions.index, reverse=True)
         entry_id = self.entry_id
         self.ask(
             "compare",
-            lambda store: queries.texts(store, entry_id, [self._commit_of(one) for one in pair]),
-            partial(self._show_pair, at if other is before else None, pair),
+            lambda store: queries.texts(store, entry_id, [self._commit_of(version) for version in pair]),
+            partial(self._show_pair, index if other is before else None, pair),
             opens=True,
         )
 
-    def _commit_of(self, event: Event) -> str:
-        """Return the commit whose words a version has: a judgement is none, and changes no word."""
-        rest = self.versions[self.versions.index(event) :]
-        return next((one.commit for one in rest if one.kind != JUDGED), event.commit)
+    def _commit_of(self, version: Event) -> str:
+        """Return the commit with the text of a version; a judgement has no commit and changes no text."""
+        rest = self.versions[self.versions.index(version) :]
+        return next((event.commit for event in rest if event.kind != JUDGED), version.commit)
 
-    def _show_pair(self, at: int | None, pair: Sequence[Event], found: Sequence[Lore | None]) -> None:
+    def _show_pair(self, index: int | None, pair: Sequence[Event], found: Sequence[Lore | None]) -> None:
+        """Show two versions; with the `index` of the newer one, other pairs can be reached from here."""
         sides = [
             Side(version_heading(event), compared_text(lore, event) if lore else "")
             for event, lore in zip(pair, found, strict=True)
         ]
         if len(sides) == 1:
             sides.insert(0, Side("before: did not exist", ""))
-        hint = "" if at is None else " · ← older · → newer"
-        self.app.push_screen(Compare(PARTS["versions"], *sides, hint=hint), partial(self._other_pair, at))
+        hint = "" if index is None else " · ← older · → newer"
+        self.app.push_screen(
+            Compare(PARTS["versions"], *sides, hint=hint), partial(self._compare_next, index)
+        )
 
-    def _other_pair(self, at: int | None, which: str | None) -> None:
-        if at is None or which not in (OLDER, NEWER):
+    def _compare_next(self, index: int | None, which: str | None) -> None:
+        if index is None or which not in (OLDER, NEWER):
             return
-        wanted = min(max(at + (1 if which == OLDER else -1), 0), len(self.versions) - 1)
-        self.query_one("#versions", OptionLines).highlighted = wanted
-        self.compare(wanted)
+        following = min(max(index + (1 if which == OLDER else -1), 0), len(self.versions) - 1)
+        self.query_one("#versions", OptionLines).highlighted = following
+        self.compare(following)
 
     # Showing
 
@@ -349,42 +356,40 @@ class EntryScreen(EntryActionsScreen):
 
     def _show_facts(self) -> None:
         if self.shown is not None:
-            last = next((one for one in self.versions if one.kind != JUDGED), None)
+            last = next((version for version in self.versions if version.kind != JUDGED), None)
             self.query_one(Facts).show(facts(self.shown, self.now(), self._provenance, last))
 
-    def _show_lists(
-        self, links: Sequence[Link], versions: Sequence[Event], found: Sequence[Surfaced]
-    ) -> None:
-        self.links, self.versions, self.queries = links, versions, found
+    def _show_lists(self) -> None:
         now = self.now()
         lists = {
-            "links": [link_line(link) for link in links],
-            "versions": [event_line(one, now, marked=one.commit == self.marked_version) for one in versions],
-            "queries": [query_line(one, now) for one in found],
+            "links": [link_line(link) for link in self.links],
+            "versions": [
+                event_line(event, now, marked=event.commit == self.marked_version) for event in self.versions
+            ],
+            "queries": [query_line(query, now) for query in self.queries],
         }
         for name, shown in lists.items():
-            self.query_one(f"#{name}", OptionLines).show(shown, self._empty.get(name, "reading …"))
+            self.query_one(f"#{name}", OptionLines).show(shown, self._placeholders.get(name, "reading …"))
             self._box(name).border_title = f"{PARTS[name]} {len(shown)}" if shown else PARTS[name]
         spark = self.query_one("#spark", StatusText)
-        spark.show(sparkline(versions, 24))
-        spark.display = len(versions) > 1
+        spark.show(sparkline(self.versions, 24))
+        spark.display = len(self.versions) > 1
         self._show_parts()
         self.refresh_bindings()
 
     def _show_parts(self) -> None:
-        """Draw the line of parts of a narrow terminal; the numbers go where they do not fit."""
+        """Draw the line of parts for a narrow terminal; without numbers if they do not fit."""
         counts = {"links": len(self.links), "versions": len(self.versions), "queries": len(self.queries)}
         counted = {name: f"{title} {counts.get(name) or ''}".rstrip() for name, title in PARTS.items()}
         room = self.app.size.width - 2
         variants = [(gap, labels) for labels in (counted, PARTS) for gap in ("   ", "  ")]
-        gap, labels = next(
-            (one for one in variants if len(one[0].join(one[1].values())) <= room), variants[-1]
-        )
+        fitting = (pair for pair in variants if len(pair[0].join(pair[1].values())) <= room)
+        gap, labels = next(fitting, variants[-1])
         text = Text(gap, no_wrap=True).join(
             Text(label, "bold underline" if name == self._part else "dim") for name, label in labels.items()
         )
         self.query_one("#parts", StatusText).show(text)
 
     def on_resize(self) -> None:
-        """Draw the line of parts for the new width."""
+        """Redraw the line of parts for the new width."""
         self.call_after_refresh(self._show_parts)

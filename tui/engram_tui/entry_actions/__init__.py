@@ -1,1 +1,1 @@
-"""Commands on entries that several screens share: judging, editing, archiving, tagging, forgetting."""
+"""Commands on entries that several screens share: judge, edit, archive, tag, forget."""

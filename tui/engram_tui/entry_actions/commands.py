@@ -55,25 +55,26 @@ def _describe_judged(judged: Judged, shown: Shown) -> str:
 
 
 def edit_fields(title: str, edit: Edit, change: str, options: str) -> Command:
-    """Change fields of entries; `change` completes a sentence about one entry: `is archived`."""
+    """Change fields of entries; `change` completes a sentence about one entry, such as "is archived"."""
 
     def execute(store: Engram, ids: tuple[str, ...]) -> str:
         done = [store.edit(entry_id, edit) for entry_id in ids]
-        what = quote(done[0].lore.title) if len(done) == 1 else entries(len(done))
+        already = "" if store.store.deed is not None and store.store.deed.operations else " already"
+        if len(done) == 1:
+            return f"{quote(done[0].lore.title)} {change}{already}"
         plural = change.replace("is ", "are ", 1).replace("has ", "have ", 1)
-        wrote = store.store.deed is not None and store.store.deed.operations
-        return f"{what} {change if len(done) == 1 else plural}{'' if wrote else ' already'}"
+        return f"{entries(len(done))} {plural}{already}"
 
     return Command(title, execute, f"engram edit {{}} {options}")
 
 
 def archive() -> Command:
-    """Take entries out of recall."""
+    """Exclude entries from recall."""
     return edit_fields("Archive", Edit(status=ARCHIVED), "is archived", "--status archived")
 
 
 def activate() -> Command:
-    """Bring entries back into recall."""
+    """Include archived entries in recall again."""
     return edit_fields("Activate", Edit(status=ACTIVE), "is active", "--status active")
 
 
@@ -85,7 +86,7 @@ def pin(on: bool) -> Command:
 
 
 def tag(text: str) -> Command:
-    """Add the tags in `text`, and remove those with `-` before them. Raises ValidationError where there is none."""
+    """Add the tags in `text`, and remove those with `-` before them. Raises ValidationError if there are none."""
     typed = [word.strip().lstrip("#") for word in text.replace(",", " ").split()]
     removed = tuple(word[1:] for word in typed if word.startswith("-") and word[1:])
     added = tuple(word.lstrip("+") for word in typed if word and not word.startswith("-"))
@@ -107,8 +108,9 @@ def forget() -> Command:
     """Delete entries."""
 
     def execute(store: Engram, ids: tuple[str, ...]) -> str:
-        gone = store.forget(*ids)
-        return f"{quote(gone[0].lore.title) if len(gone) == 1 else entries(len(gone))} forgotten"
+        forgotten = store.forget(*ids)
+        what = quote(forgotten[0].lore.title) if len(forgotten) == 1 else entries(len(forgotten))
+        return f"{what} forgotten"
 
     return Command("Forget", execute, "engram forget {}")
 
@@ -125,12 +127,12 @@ def replace_text(path: str, scope: str, before: bytes, after: bytes) -> Command:
     return Command("Edit", execute, "engram edit {}", repeats=False)
 
 
-def record(fields: Mapping[str, object], recorded: Callable[[], None]) -> Command:
-    """Record an entry of the fields that `Engram.record` takes; `recorded` is called once it is durable."""
+def record(fields: Mapping[str, object], then: Callable[[], None]) -> Command:
+    """Record an entry with these fields, as `Engram.record` takes them; `then` is called once it is durable."""
 
     def execute(store: Engram, _ids: tuple[str, ...]) -> str:
         done = store.record(**fields)  # type: ignore[arg-type]
-        recorded()
+        then()
         title = quote(done.lore.title)
         if done.status == KNOWN:
             return f"{title} is known already. {describe_known(done)}".strip()

@@ -1,4 +1,4 @@
-"""Screens whose entries can be judged and changed: the marked ones, else the one under the cursor."""
+"""Screens on which entries can be judged and changed: the marked ones, else the one under the cursor."""
 
 from __future__ import annotations
 
@@ -31,26 +31,26 @@ class JudgeScreen(ShellScreen):
 
 
 class EntryActionsScreen(JudgeScreen):
-    """A screen on which entries can be judged and changed. Subclasses give `row` and `selected_ids`."""
+    """A screen on which entries can be judged and changed. Subclasses define `row` and `selected_ids`."""
 
     @property
     def row(self) -> Row | None:
-        """The entry that is looked at."""
+        """The entry under the cursor."""
         raise NotImplementedError
 
     def action_archive(self) -> None:
-        """Take the selected entries out of recall; bring them back where the one under the cursor is archived."""
+        """Archive the selected entries; make them active again if the one under the cursor is archived."""
         row = self.row
         archived = row is not None and row.status == ARCHIVED
         self.execute(commands.activate() if archived else commands.archive(), self.selected_ids())
 
     def action_pin(self) -> None:
-        """Pin them, or unpin them where the one under the cursor is pinned."""
+        """Pin the selected entries; unpin them if the one under the cursor is pinned."""
         row = self.row
         self.execute(commands.pin(not (row and row.pinned)), self.selected_ids())
 
     def action_forget(self) -> None:
-        """Delete them; where undo cannot help, only after a question."""
+        """Delete the selected entries; ask first if that cannot be undone."""
         ids = self.selected_ids()
         if self.shell.can_undo:
             self.execute(commands.forget(), ids)
@@ -63,15 +63,14 @@ class EntryActionsScreen(JudgeScreen):
     def action_tags(self) -> None:
         """Ask for tags to add and to remove."""
         ids = self.selected_ids()
-        explain = "A word adds a tag, -word removes one."
         self.prompt(
             f"Tags of {entries(len(ids))}",
-            partial(self._tags_typed, ids),
+            partial(self._set_tags, ids),
             hint="queue kafka -old",
-            explain=explain,
+            explain="A word adds a tag, -word removes one.",
         )
 
-    def _tags_typed(self, ids: tuple[str, ...], text: str) -> None:
+    def _set_tags(self, ids: tuple[str, ...], text: str) -> None:
         try:
             self.execute(commands.tag(text), ids)
         except EngramError as error:
@@ -94,15 +93,15 @@ class EntryActionsScreen(JudgeScreen):
         self._with_entry(lambda shown: self.copy(os.path.join(self._root(shown), shown.path)))
 
     def action_copy_name(self) -> None:
-        """Copy its ref in this session, else its id."""
+        """Copy the entry's ref in this session, else its id, to the clipboard."""
         self._with_entry(lambda shown: self.copy(shown.ref or shown.lore.id))
 
     def action_edit(self) -> None:
-        """Edit its file, in the editor of the environment or in the app."""
+        """Edit the entry's file, in the user's own editor or in the app."""
         self._with_entry(self._edit)
 
     def action_open_file(self) -> None:
-        """Open a file that it names; where there is none, its own."""
+        """Open a file that the entry names, or its own."""
         self._with_entry(self._choose_file)
 
     def copy(self, text: str) -> None:
