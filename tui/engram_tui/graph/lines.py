@@ -1,4 +1,4 @@
-"""The neighbourhood of an entity as lines: a tree of the paths from it, and the entries about its entities."""
+"""The neighbourhood of an entity as lines: a tree of the paths from it, then the entries about these entities."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ if TYPE_CHECKING:
     from engram.domain.graph.entity import Entity
     from engram.usecases.graph.neighbourhood import AboutLore, Found, Neighbourhood
 
-MOST = 200  # entities, and entries
+MAX_LISTED = 200  # entities, and as many entries
 WITH_TYPE, WITH_SINCE, WITH_IMPORTANCE = 48, 64, 110  # columns of the terminal from which these fit
 ENTITY_LINE = "entity"
 
 
-class Around(NamedTuple):
-    """What is drawn: a neighbourhood, and the entities of the store that have a file, in order and by key."""
+class Drawing(NamedTuple):
+    """A neighbourhood, and all entities of the store that have a file, in order and by key."""
 
     found: Neighbourhood
-    every: tuple[Entity, ...]
-    entities: Mapping[str, Entity]
+    entities: tuple[Entity, ...]
+    entities_by_key: Mapping[str, Entity]
 
 
-def read_around(store: Engram, start: str, depth: int) -> Around:
-    """Read what is around an entity (its key; "": the most important ones). Raises NotFoundError, StoreError."""
-    found = store.search_graph(start, depth, limit=MOST)
-    every = read_entities(store)
-    return Around(found, every, {entity_key(entity.slug): entity for entity in every})
+def read_drawing(store: Engram, start: str, depth: int) -> Drawing:
+    """Read the neighbourhood of an entity (its key; "": the most important ones). Raises NotFoundError, StoreError."""
+    found = store.search_graph(start, depth, limit=MAX_LISTED)
+    entities = read_entities(store)
+    return Drawing(found, entities, {entity_key(entity.slug): entity for entity in entities})
 
 
 def read_entities(store: Engram) -> tuple[Entity, ...]:
@@ -46,28 +46,27 @@ def read_entities(store: Engram) -> tuple[Entity, ...]:
     return list_entities(store.store)
 
 
-def lines_of(around: Neighbourhood, *, cells: int) -> list[Line]:
-    """Return for a terminal of so many cells the tree, or without a start all entities as a list; then the entries."""
-    facts = {found.reached.node.key: found for found in around.entities}
-    if around.start is None:
-        lines = [_entity_line("", "", found, cells=cells) for found in around.entities]
-    else:
-        branches = tree([found.reached for found in around.entities])
-        lines = [
-            _entity_line(one.before, one.step, facts[one.reached.node.key], cells=cells) for one in branches
-        ]
-    if around.lore and around.start is not None:
+def lines_of(found: Neighbourhood, *, cells: int) -> list[Line]:
+    """Return the tree and the entries, or without a start a list of all entities, for a terminal of this width."""
+    if found.start is None:
+        return [_entity_line("", "", entity, cells=cells) for entity in found.entities]
+    by_key = {entity.reached.node.key: entity for entity in found.entities}
+    lines = [
+        _entity_line(branch.before, branch.step, by_key[branch.reached.node.key], cells=cells)
+        for branch in tree([entity.reached for entity in found.entities])
+    ]
+    if found.lore:
         lines.append(Line(":", (Part(""),), heading=True))
-        lines.append(Line("::", (Part(f"{entries(len(around.lore))} about these", QUIET),), heading=True))
-        lines += [_about_line(one) for one in around.lore]
+        lines.append(Line("::", (Part(f"{entries(len(found.lore))} about these", QUIET),), heading=True))
+        lines += [_about_line(entry) for entry in found.lore]
     return lines
 
 
 def _entity_line(before: str, step: str, found: Found, *, cells: int) -> Line:
     node = found.reached.node
-    last = found.reached.way[-1] if found.reached.way else None
+    link = found.reached.way[-1] if found.reached.way else None
     since = (
-        f"since {last.since}" if last and last.since else f"{last.lore} shared" if last and last.lore else ""
+        f"since {link.since}" if link and link.since else f"{link.lore} shared" if link and link.lore else ""
     )
     name = safe_line(f"{before}{step} {node.name}" if step else f"{before}{node.name}")
     parts = [Part(name, STRONG if not step else "")]
@@ -78,32 +77,34 @@ def _entity_line(before: str, step: str, found: Found, *, cells: int) -> Line:
     return Line(node.key, tuple(parts), group=ENTITY_LINE)
 
 
-def _about_line(one: AboutLore) -> Line:
+def _about_line(entry: AboutLore) -> Line:
     parts = (
-        Part(short_category(one.category), QUIET, CATEGORY_CELLS + 1),
-        Part(safe_line(one.title)),
-        Part(decimals(one.confidence), QUIET, 4),
+        Part(short_category(entry.category), QUIET, CATEGORY_CELLS + 1),
+        Part(safe_line(entry.title)),
+        Part(decimals(entry.confidence), QUIET, 4),
     )
-    return Line(one.id, parts, entry_id=one.id)
+    return Line(entry.id, parts, entry_id=entry.id)
 
 
-def heading_of(around: Neighbourhood) -> str:
-    """Say in a line what is drawn."""
-    more = ", truncated" if around.truncated else ""
-    if around.start is None:
-        number = len(around.entities)
+def heading_of(found: Neighbourhood) -> str:
+    """Describe a neighbourhood in a line."""
+    more = ", truncated" if found.truncated else ""
+    if found.start is None:
+        number = len(found.entities)
         return f"{count(number)} entities{more}, the most important first" if number else "No entities yet"
-    steps = "1 step" if around.depth == 1 else f"{around.depth} steps"
-    others = len(around.entities) - 1
-    return f"{around.start.name} · {count(others)} {'entity' if others == 1 else 'entities'} within {steps}{more}"
+    steps = "1 step" if found.depth == 1 else f"{found.depth} steps"
+    others = len(found.entities) - 1
+    return (
+        f"{found.start.name} · {count(others)} {'entity' if others == 1 else 'entities'} within {steps}{more}"
+    )
 
 
-def details_of(around: Around, key: str) -> tuple[str, ...]:
+def details_of(drawing: Drawing, key: str) -> tuple[str, ...]:
     """Return an entity as lines: its importance, its relationships, and the text of its file."""
-    found = next((one for one in around.found.entities if one.reached.node.key == key), None)
+    found = next((entity for entity in drawing.found.entities if entity.reached.node.key == key), None)
     if found is None:
         return ()
-    node, entity = found.reached.node, around.entities.get(key)
+    node, entity = found.reached.node, drawing.entities_by_key.get(key)
     facts = [
         " · ".join(
             [
@@ -118,18 +119,19 @@ def details_of(around: Around, key: str) -> tuple[str, ...]:
     facts += [f"also called {', '.join(entity.aliases)}"] if entity.aliases else []
     facts += [f"{name}: {value}" for name, value in entity.metadata]
     facts += [
-        _format_relationship(link.kind, link.to, link.since, around.entities) for link in entity.relationships
+        _format_relationship(link.kind, link.to, link.since, drawing.entities_by_key)
+        for link in entity.relationships
     ]
     return (node.name, *facts, " ", *entity.content.splitlines())
 
 
-def _format_relationship(kind: str, to: str, since: str, entities: Mapping[str, Entity]) -> str:
-    other = entities.get(entity_key(to))
+def _format_relationship(kind: str, to: str, since: str, entities_by_key: Mapping[str, Entity]) -> str:
+    other = entities_by_key.get(entity_key(to))
     return f"{kind} → {other.name if other else to}" + (f", since {since}" if since else "")
 
 
-def empty_graph() -> Sequence[str]:
-    """Return what an empty graph says."""
+def empty_lines() -> Sequence[str]:
+    """Return the placeholder of an empty graph."""
     return (
         "No entry here names an entity yet.",
         "",

@@ -1,4 +1,4 @@
-"""The graph screen: what is around an entity, drawn as a tree to move along, and the entries about it."""
+"""The graph screen: the neighbourhood of an entity, drawn as a tree to move along, and the entries about it."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from engram.domain.graph.graph_walk import DEEPEST
 from engram_tui.graph.actions import ACTIONS
 from engram_tui.graph.lines import (
     ENTITY_LINE,
-    Around,
+    Drawing,
     details_of,
-    empty_graph,
+    empty_lines,
     heading_of,
     lines_of,
-    read_around,
+    read_drawing,
     read_entities,
 )
 from engram_tui.shell.sanitize import safe_line
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from engram.usecases.graph.neighbourhood import Neighbourhood
     from engram_tui.widgets.line_list import Line
 
-POLL_INTERVAL = 1.0  # seconds between looks at the entities: the app itself only looks at entries
+POLL_INTERVAL = 1.0  # seconds between checks for changed entities: the app itself only checks entries
 
 
 class GraphScreen(LineScreen):
@@ -51,18 +51,17 @@ class GraphScreen(LineScreen):
 
     def __init__(self, store: Engram) -> None:
         super().__init__(store)
-        self.around: Around | None = None
+        self.drawing: Drawing | None = None
         self.start = ""  # the key of the entity in the centre; "": none
         self.depth = 1
-        # Where one came from: the start, and the line under the cursor there.
-        self._before: list[tuple[str, str]] = []
+        self._before: list[tuple[str, str]] = []  # earlier drawings: start, and line under the cursor
 
     def compose_above(self) -> Iterator[Widget]:
         """Yield the line about what is drawn."""
         yield Static("drawing …", id="about", markup=False)
 
     def on_mount(self) -> None:
-        """Draw, and look for changes while this screen is open."""
+        """Draw, and poll for changes while this screen is open."""
         self.store_changed()
         self.set_interval(POLL_INTERVAL, self.poll)
 
@@ -79,37 +78,37 @@ class GraphScreen(LineScreen):
     # Drawing
 
     def poll(self) -> None:
-        """Ask whether somebody changed an entity, unless another screen is open."""
-        if self.around is not None and self.shell.current is self:
+        """Check whether somebody changed an entity, unless another screen is open."""
+        if self.drawing is not None and self.shell.current is self:
             self.ask_if_idle("entities", read_entities, self._handle_poll)
 
-    def _handle_poll(self, every: tuple[Entity, ...]) -> None:
-        if self.around is not None and every != self.around.every:
+    def _handle_poll(self, entities: tuple[Entity, ...]) -> None:
+        if self.drawing is not None and entities != self.drawing.entities:
             self.store_changed()
 
     def store_changed(self) -> None:
-        """Draw anew, the cursor where it was."""
+        """Draw again, the cursor where it was."""
         self._draw(self.start, self.line_list.current_id)
 
     def _draw(self, start: str, keep: str, *, opens: bool = False) -> None:
         self.ask(
             "graph",
-            lambda store: read_around(store, start, self.depth),
-            partial(self._take, start, keep),
-            failed=partial(self._draw_failed, start),
+            lambda store: read_drawing(store, start, self.depth),
+            partial(self._receive, start, keep),
+            failed=partial(self._handle_failure, start),
             opens=opens,
         )
 
-    def _take(self, start: str, keep: str, around: Around) -> None:
-        first = self.around is None
-        self.around, self.start = around, start
+    def _receive(self, start: str, keep: str, drawing: Drawing) -> None:
+        first = self.drawing is None
+        self.drawing, self.start = drawing, start
         self.show_error("")
         self._show(keep)
         if first:
             self.shell.note_shown(self)
 
-    def _draw_failed(self, start: str, line: str) -> None:
-        """Draw without a start where the entity is gone."""
+    def _handle_failure(self, start: str, line: str) -> None:
+        """Draw without a start if the entity no longer exists."""
         if start:
             self._before.clear()
             self._draw("", "")
@@ -117,28 +116,30 @@ class GraphScreen(LineScreen):
             self.show_error(line)
 
     def _show(self, keep: str) -> None:
-        if self.around is None:
+        if self.drawing is None:
             return
-        found: Neighbourhood = self.around.found
-        self.line_list.set_placeholder(*empty_graph())
+        found: Neighbourhood = self.drawing.found
+        self.line_list.set_placeholder(*empty_lines())
         self.line_list.show_lines(lines_of(found, cells=self.app.size.width), keep=keep)
         self.query_one("#about", Static).update(safe_line(heading_of(found)))
         self.load_entry()
         self.refresh_bindings()
 
     def redraw(self) -> None:
-        """Draw the columns for the new width."""
+        """Redraw the columns for the new width."""
         self._show(self.line_list.current_id)
 
     def placeholder(self, line: Line | None) -> tuple[str, ...]:
         """Return the entity of a line."""
-        return details_of(self.around, line.id) if self.around and line and line.group == ENTITY_LINE else ()
+        return (
+            details_of(self.drawing, line.id) if self.drawing and line and line.group == ENTITY_LINE else ()
+        )
 
     # Actions
 
     @on(EntryList.Opened)
     def action_read(self) -> None:
-        """Draw what is around an entity; read an entry, or the entity in the centre."""
+        """Draw the neighbourhood of an entity; read an entry, or the entity in the centre."""
         line = self.line_list.line
         if self.is_listing() and line is not None and line.group == ENTITY_LINE and line.id != self.start:
             self._go_to(line.id)
@@ -154,7 +155,7 @@ class GraphScreen(LineScreen):
         super().action_read()
 
     def action_back(self) -> None:
-        """Go back to the drawing, or to the drawing before."""
+        """Go back to the drawing, or to the previous drawing."""
         if self.is_reading():
             super().action_back()
         elif self._before:
@@ -178,11 +179,11 @@ class GraphScreen(LineScreen):
         from engram_tui.shell.picker import Choice
 
         choices = [
-            Choice(one.reached.node.key, one.reached.node.name, one.reached.node.type)
-            for one in found.entities
+            Choice(node.key, node.name, node.type)
+            for node in (entity.reached.node for entity in found.entities)
         ]
-        self.pick("Which entity", choices, self._entity_picked, "letters of its name …")
+        self.pick("Which entity", choices, self._handle_entity, "letters of its name …")
 
-    def _entity_picked(self, key: str) -> None:
+    def _handle_entity(self, key: str) -> None:
         if key != self.start:
             self._go_to(key)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from engram.usecases.lookup.listing import Shown
 
 PADDING = 3  # cells of a panel beside its chart
-NARROWEST = 36
+MIN_WIDTH = 36  # cells of a chart
 
 
 class Panel(Vertical):
@@ -89,7 +89,7 @@ class InsightScreen(ShellScreen):
         self.store_changed()
 
     def on_resize(self) -> None:
-        """Draw the charts for the new width."""
+        """Redraw the charts for the new width."""
         self.call_after_refresh(self._draw)
 
     # Conditions of the actions
@@ -101,10 +101,10 @@ class InsightScreen(ShellScreen):
     # Showing
 
     def store_changed(self) -> None:
-        """Read the numbers anew."""
-        self.ask("insight", lambda store: store.insight(), self._take)
+        """Read the numbers again."""
+        self.ask("insight", lambda store: store.insight(), self._receive)
 
-    def _take(self, found: Insight) -> None:
+    def _receive(self, found: Insight) -> None:
         self.found = found
         self.show_error("")
         self._draw()
@@ -115,7 +115,7 @@ class InsightScreen(ShellScreen):
             return
         room = self.app.size.width - 1  # of the scroll bar
         columns = 1 if self.is_narrow else 2 if self.app.size.width < ROOMY else 3
-        width = max(NARROWEST, room // columns - PADDING)
+        width = max(MIN_WIDTH, room // columns - PADDING)
         found = charts(self.found, self.now(), width)
         if found != self._charts:
             self._charts = found
@@ -137,8 +137,8 @@ class InsightScreen(ShellScreen):
 
         if self.found is None or not self.can_read():
             return
-        choices = [Choice(one.id, one.title, f"✓{one.helpful}") for one in self.found.useful]
-        choices += [Choice(one.id, one.title, "unused") for one in self.found.unused]
+        choices = [Choice(entry.id, entry.title, f"✓{entry.helpful}") for entry in self.found.useful]
+        choices += [Choice(entry.id, entry.title, "unused") for entry in self.found.unused]
         self.pick("Which entry", choices, self._read_entry, "words of its title …")
 
     def _read_entry(self, entry_id: str) -> None:
@@ -163,7 +163,7 @@ class InsightScreen(ShellScreen):
         return (self.preview.shown_id,) if self.is_reading() and self.preview.shown_id else ()
 
     def action_scroll_by(self, rows: int) -> None:
-        """Scroll by so many lines down (negative: up)."""
+        """Scroll down by this many lines (negative: up)."""
         self.findings.scroll_relative(y=rows, animate=False)
 
     def action_scroll_page(self, direction: int) -> None:

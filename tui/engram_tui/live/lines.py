@@ -1,4 +1,4 @@
-"""The activity log as lines: what was asked or done, below it the entries that were shown, and those that were withheld."""
+"""The activity log as lines: what was asked or done, and below it the entries that were shown or withheld."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from engram.adapters.state.activity_table import LiveEntry
     from engram.app import Engram
 
-KEPT = 500  # events on the screen
-MOST_SHOWN = 8  # entries of one event
+MAX_EVENTS = 500
+MAX_SHOWN = 8  # entries of one event
 TIME_CELLS, SCORE_CELLS = 9, 5
-MOST_WHO_CELLS = 21
+MAX_WHO_CELLS = 21
 _RECALLS = ("query", "get", "brief")
-LONG_MS = 10_000  # from here on in seconds
+LONG_MS = 10_000  # from which a duration is shown in seconds
 _DONE = {
     "record": "recorded",
     "feedback": "judged",
@@ -52,7 +52,7 @@ def is_recall(event: LiveEntry) -> bool:
 
 
 def is_missing(event: LiveEntry) -> bool:
-    """Return whether a query had no answer or a weak one, or entries were withheld."""
+    """Return whether it is a query with no answer, a weak one, or entries withheld."""
     return event.action == "query" and (not event.ids or event.strength != "strong" or bool(event.withheld))
 
 
@@ -64,7 +64,7 @@ CHOICES: tuple[tuple[str, Callable[[LiveEntry], bool]], ...] = (
 
 
 class News(NamedTuple):
-    """The events since the last look, the titles of their entries, by id, and the name of the person here."""
+    """New events, the titles of their entries by id, and the name of this clone's user."""
 
     events: Sequence[LiveEntry]
     titles: Mapping[str, str]
@@ -73,8 +73,8 @@ class News(NamedTuple):
 
 def read_news(store: Engram, since: int | None, known: Mapping[str, str]) -> News:
     """Read the events after number `since` (None: the latest), and titles that are not known yet. Raises StoreError."""
-    events = store.live(since, KEPT)
-    ids = {one for event in events for one in ids_in(event)} - known.keys()
+    events = store.live(since, MAX_EVENTS)
+    ids = {entry_id for event in events for entry_id in ids_in(event)} - known.keys()
     return News(events, read_titles(store, ids) if ids else {}, people.own_name(store.store))
 
 
@@ -86,10 +86,10 @@ def ids_in(event: LiveEntry) -> Iterator[str]:
 
 
 def read_titles(store: Engram, ids: set[str]) -> dict[str, str]:
-    """Read the titles of entries, here or in another scope; entries that do not exist any more have none."""
+    """Read the titles of entries in this or another scope; entries that no longer exist have none."""
     found: dict[str, str] = {}
     here = store.store.places.scope
-    for name in (here, *(one for one in scopes.reachable_scopes(store.store) if one != here)):
+    for name in (here, *(scope for scope in scopes.reachable_scopes(store.store) if scope != here)):
         missing = ids - found.keys()
         if not missing:
             break
@@ -102,42 +102,42 @@ def read_titles(store: Engram, ids: set[str]) -> dict[str, str]:
 
 
 def _titles_in(store: Engram, scope: str, ids: Sequence[str]) -> dict[str, str]:
-    where = "id IN (SELECT value FROM json_each(?))"
+    condition = "id IN (SELECT value FROM json_each(?))"
     hits = consult(
         scopes.reach(store.store, scope),
-        lambda generation: generation.catalog.select(where, (json.dumps(ids),)),
+        lambda generation: generation.catalog.select(condition, (json.dumps(ids),)),
     )
     return {hit.id: hit.title for hit in hits}
 
 
 def who_cells(events: Iterable[LiveEntry], person: str, width: int) -> int:
-    """Return how many cells the names of those who did something take, on a terminal of that width."""
-    most = min(MOST_WHO_CELLS, width // 6 + 1)
-    names = {short_byline(agent, person, most - 1) for agent in {event.agent for event in events}}
-    return min(most, max(map(cell_len, names), default=0) + 1)
+    """Return the cells of the column of names on a terminal of this width."""
+    limit = min(MAX_WHO_CELLS, width // 6 + 1)
+    names = {short_byline(agent, person, limit - 1) for agent in {event.agent for event in events}}
+    return min(limit, max(map(cell_len, names), default=0) + 1)
 
 
 def lines_of(
     event: LiveEntry, titles: Mapping[str, str], person: str, narrow: bool, cells: int
 ) -> Iterator[Line]:
-    """Yield the lines of an event: what was done, by whom in so many cells, then its entries."""
-    one = event.ids[0] if len(event.ids) == 1 and not is_recall(event) else ""
+    """Yield the lines of an event: what was done, by whom (a column of `cells`), then its entries."""
+    only_id = event.ids[0] if len(event.ids) == 1 and not is_recall(event) else ""
     facts = _facts(event, narrow)
     parts = [
         Part(f"{datetime.fromtimestamp(event.at).astimezone():%H:%M:%S}", QUIET, TIME_CELLS),
         Part(short_byline(event.agent, person, cells - 1), STRONG, cells),
-        Part(_description(event, titles, one)),
+        Part(_describe(event, titles, only_id)),
         Part(facts, _STRENGTHS.get(event.strength, QUIET), cell_len(facts) + 1),
     ]
-    yield Line(f"{event.number}:", tuple(parts), one, group=str(event.number))
-    if one:
+    yield Line(f"{event.number}:", tuple(parts), only_id, group=str(event.number))
+    if only_id:
         return
     scores = [*event.scores, *[None] * len(event.ids)]
-    for at, (entry_id, score) in enumerate(zip(event.ids[:MOST_SHOWN], scores, strict=False)):
+    for index, (entry_id, score) in enumerate(zip(event.ids[:MAX_SHOWN], scores, strict=False)):
         score_text = "" if score is None else fraction(round(score * 1000))
-        yield _entry_line(event, f"s{at}", entry_id, score_text, titles)
-    if len(event.ids) > MOST_SHOWN:
-        more = f"… and {count(len(event.ids) - MOST_SHOWN)} more"
+        yield _entry_line(event, f"s{index}", entry_id, score_text, titles)
+    if len(event.ids) > MAX_SHOWN:
+        more = f"… and {count(len(event.ids) - MAX_SHOWN)} more"
         yield Line(
             f"{event.number}:more", (Part("", "", TIME_CELLS), Part(more, QUIET)), group=str(event.number)
         )
@@ -153,9 +153,9 @@ def _entry_line(event: LiveEntry, key: str, entry_id: str, score: str, titles: M
 
 
 def _withheld_line(event: LiveEntry, number: int, titles: Mapping[str, str]) -> Line:
-    """Format the entries that were withheld for one reason; the line is about the entry where it is only one."""
+    """Format the entries that were withheld for one reason; if there is only one, the line is about it."""
     withheld = event.withheld[number]
-    one = withheld.ids[0] if len(withheld.ids) == 1 and withheld.ids[0] in titles else ""
+    only_id = withheld.ids[0] if len(withheld.ids) == 1 and withheld.ids[0] in titles else ""
     why = f"withheld {len(withheld.ids) or ''}, {withheld.why}".replace(" ,", ",")
     parts = (
         Part("", "", TIME_CELLS),
@@ -163,14 +163,14 @@ def _withheld_line(event: LiveEntry, number: int, titles: Mapping[str, str]) -> 
         Part(why, WARN, cell_len(why) + 2),
         Part(" · ".join(_title(entry_id, titles) for entry_id in withheld.ids), QUIET),
     )
-    return Line(f"{event.number}:w{number}", parts, one, group=str(event.number))
+    return Line(f"{event.number}:w{number}", parts, only_id, group=str(event.number))
 
 
 def _title(entry_id: str, titles: Mapping[str, str]) -> str:
     return titles.get(entry_id) or f"{entry_id[:10]}… no longer exists"
 
 
-def _description(event: LiveEntry, titles: Mapping[str, str], entry_id: str) -> str:
+def _describe(event: LiveEntry, titles: Mapping[str, str], entry_id: str) -> str:
     query = " ".join(event.query.split())
     if event.action == "query":
         return f"“{query}”"
@@ -183,20 +183,20 @@ def _description(event: LiveEntry, titles: Mapping[str, str], entry_id: str) -> 
 
 
 def _facts(event: LiveEntry, narrow: bool) -> str:
-    """Format the result, for the end of the line."""
+    """Format the result for the end of the line."""
     if event.action == "query":
         found = entries(len(event.ids)) if event.ids else "nothing"
         strength = event.strength if event.strength not in ("", "none") else ""
     else:
         found, strength = (entries(len(event.ids)) if len(event.ids) > 1 else ""), ""
     tokens = f"{count(event.tokens)} tok" if event.tokens and not narrow else ""
-    took = f"{event.took_ms:.0f} ms" if event.took_ms >= 1 else ""
-    took = f"{event.took_ms / 1000:.0f} s" if event.took_ms >= LONG_MS else took
-    return " · ".join(part for part in (strength, found, tokens, took) if part)
+    duration = f"{event.took_ms:.0f} ms" if event.took_ms >= 1 else ""
+    duration = f"{event.took_ms / 1000:.0f} s" if event.took_ms >= LONG_MS else duration
+    return " · ".join(part for part in (strength, found, tokens, duration) if part)
 
 
 def details_of(event: LiveEntry, titles: Mapping[str, str], person: str) -> tuple[str, ...]:
-    """Return all about an event: a title and lines."""
+    """Return the details of an event: a title and lines."""
     asked = (
         event.query if event.action == "query" else f"{_DONE.get(event.action, event.action)} {event.query}"
     )
@@ -204,8 +204,11 @@ def details_of(event: LiveEntry, titles: Mapping[str, str], person: str) -> tupl
     shown = f"{entries(len(event.ids))} shown, about {count(event.tokens)} tokens"
     withheld = [
         line
-        for one in event.withheld
-        for line in (f"withheld, {one.why}:", *(f"  · {_title(entry_id, titles)}" for entry_id in one.ids))
+        for group in event.withheld
+        for line in (
+            f"withheld, {group.why}:",
+            *(f"  · {_title(entry_id, titles)}" for entry_id in group.ids),
+        )
     ]
     at = datetime.fromtimestamp(event.at).astimezone()
     via = f", via {event.via}" if event.via else ""

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from textual.widgets import Static
@@ -13,7 +12,7 @@ from engram_tui.entry_actions.screen import JudgeScreen
 from engram_tui.live.actions import ACTIONS
 from engram_tui.live.lines import (
     CHOICES,
-    KEPT,
+    MAX_EVENTS,
     News,
     details_of,
     ids_in,
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from engram.usecases.store.activity_log import LiveEntry
     from engram_tui.widgets.line_list import Line
 
-POLL_INTERVAL = 0.5  # seconds between looks for new events
+POLL_INTERVAL = 0.5  # seconds between checks for new events
 
 
 class LiveScreen(LineScreen, JudgeScreen):
@@ -50,19 +49,19 @@ class LiveScreen(LineScreen, JudgeScreen):
 
     def __init__(self, store: Engram) -> None:
         super().__init__(store)
-        self.events: deque[LiveEntry] = deque(maxlen=KEPT)
+        self.events: deque[LiveEntry] = deque(maxlen=MAX_EVENTS)
         self.titles: dict[str, str] = {}
-        self.person = ""  # the name of whoever is here
+        self.person = ""  # the name of this clone's user
         self.last: int | None = None  # the number of the newest event; None: not read yet
-        self.only = 0  # which of the choices is shown
-        self.unseen = 0  # events that came while it did not follow
+        self.choice = 0  # the index of the filter in `CHOICES`
+        self.unseen = 0  # events that came while the cursor did not follow
 
     def compose_above(self) -> Iterator[Widget]:
-        """Yield the line about what is shown, and whether it follows."""
+        """Yield the line that says what is shown, and whether the cursor follows."""
         yield Static("opening …", id="about", markup=False)
 
     def on_mount(self) -> None:
-        """Look for events now, and again while this screen is open."""
+        """Poll for events while this screen is open."""
         self.poll()
         self.set_interval(POLL_INTERVAL, self.poll)
 
@@ -81,13 +80,10 @@ class LiveScreen(LineScreen, JudgeScreen):
     def poll(self) -> None:
         """Read new events, unless another screen is open."""
         if self.shell.current is self:
-            self.ask_if_idle("live", partial(self._news, self.last, dict(self.titles)), self._take)
+            since, known = self.last, dict(self.titles)
+            self.ask_if_idle("live", lambda store: read_news(store, since, known), self._receive)
 
-    @staticmethod
-    def _news(since: int | None, known: dict[str, str], store: Engram) -> News:
-        return read_news(store, since, known)
-
-    def _take(self, news: News) -> None:
+    def _receive(self, news: News) -> None:
         first, self.last = self.last is None, news.events[-1].number if news.events else self.last or 0
         if first:
             self.shell.note_shown(self)
@@ -102,24 +98,20 @@ class LiveScreen(LineScreen, JudgeScreen):
         self._show(follow=follows)
 
     def store_changed(self) -> None:
-        """Read the titles anew: entries may be changed or gone."""
+        """Read the titles again: entries may have changed or been forgotten."""
         self.titles.clear()
         self.load_entry()
-        events = list(self.events)
-        self.ask("titles", partial(self._titles, events), self._take_titles)
+        ids = {entry_id for event in self.events for entry_id in ids_in(event)}
+        self.ask("titles", lambda store: read_titles(store, ids), self._receive_titles)
 
-    @staticmethod
-    def _titles(events: Sequence[LiveEntry], store: Engram) -> dict[str, str]:
-        return read_titles(store, {one for event in events for one in ids_in(event)})
-
-    def _take_titles(self, titles: dict[str, str]) -> None:
+    def _receive_titles(self, titles: dict[str, str]) -> None:
         self.titles.update(titles)
         self._show(follow=False)
 
     # Showing
 
     def _show(self, *, follow: bool) -> None:
-        shown = [*filter(CHOICES[self.only][1], self.events)]
+        shown = [*filter(CHOICES[self.choice][1], self.events)]
         cells = who_cells(shown, self.person, self.app.size.width)
         lines = [
             line
@@ -141,8 +133,8 @@ class LiveScreen(LineScreen, JudgeScreen):
                 "engram config recall.log true --user",
                 "    turns it on",
             )
-        if self.only:
-            return (f"Nothing yet: {CHOICES[self.only][0]}.", "", "f shows more.")
+        if self.choice:
+            return (f"Nothing yet: {CHOICES[self.choice][0]}.", "", "f shows more.")
         return (
             "Nothing was asked here yet.",
             "",
@@ -157,7 +149,7 @@ class LiveScreen(LineScreen, JudgeScreen):
         new = f"{count(self.unseen)} new below, G follows" if self.unseen else "G follows again"
         state = "following" if self.follows() else new
         self.query_one("#about", Static).update(
-            safe_line(f"{CHOICES[self.only][0]} · {state}   (f shows only …)")
+            safe_line(f"{CHOICES[self.choice][0]} · {state}   (f shows only …)")
         )
 
     def line_chosen(self) -> None:
@@ -168,21 +160,22 @@ class LiveScreen(LineScreen, JudgeScreen):
             self._show_state()
 
     def redraw(self) -> None:
-        """Draw the columns for the new width."""
+        """Redraw the columns for the new width."""
         if self.last is not None:
             self._show(follow=self.follows())
 
     def placeholder(self, line: Line | None) -> tuple[str, ...]:
-        """Return all about the event of a line."""
-        event = next((one for one in self.events if line is not None and str(one.number) == line.group), None)
+        """Return the details of the event of a line."""
+        events = (event for event in self.events if line is not None and str(event.number) == line.group)
+        event = next(events, None)
         return details_of(event, self.titles, self.person) if event is not None else ()
 
     # Actions
 
     def action_live_only(self) -> None:
-        """Show the next choice only."""
+        """Filter by the next choice."""
         follows = self.follows()
-        self.only = (self.only + 1) % len(CHOICES)
+        self.choice = (self.choice + 1) % len(CHOICES)
         self._show(follow=follows or not self.line_list.lines)
 
     def action_live_follow(self) -> None:
@@ -190,10 +183,10 @@ class LiveScreen(LineScreen, JudgeScreen):
         self.line_list.action_edge(True)
 
     def action_move_by_event(self, by: int) -> None:
-        """Go to the next event, or (-1) to the one before."""
-        lines, at = self.line_list.lines, self.line_list.cursor
-        starts = [number for number, line in enumerate(lines) if line.id.endswith(":")]
+        """Go to the next event, or (-1) to the previous one."""
+        lines, cursor = self.line_list.lines, self.line_list.cursor
+        starts = [row for row, line in enumerate(lines) if line.id.endswith(":")]
         if by > 0:
-            self.line_list.cursor = next((number for number in starts if number > at), len(lines) - 1)
+            self.line_list.cursor = next((row for row in starts if row > cursor), len(lines) - 1)
         else:
-            self.line_list.cursor = next((number for number in reversed(starts) if number < at), 0)
+            self.line_list.cursor = next((row for row in reversed(starts) if row < cursor), 0)

@@ -1,1 +1,1 @@
-"""A proposal, entry by entry: what each changes, and which of them come in."""
+"""A proposal: what each of its entries changes, and which of them are accepted."""

@@ -1,4 +1,4 @@
-"""Deciding about an entry of a proposal: a note in this clone, which can be undone until the review ends."""
+"""Decide about entries of a proposal. A decision is a note in this clone, which can be undone until the review ends."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ ENTRY = "entry of a proposal"  # the target of these commands
 
 
 class Note:
-    """Notes decisions (id, decision, reason) about entries of a proposal."""
+    """A call of it notes decisions (id, decision, reason) about entries of a proposal."""
 
     def __init__(self, proposal: str, decisions: Sequence[tuple[str, str, str]]) -> None:
         self.proposal, self.decisions = proposal, decisions
 
     def __call__(self, store: Engram) -> bool:
-        """Note them; returns that there was something to note."""
+        """Note the decisions; returns True."""
         store.decide_proposal(self.proposal, self.decisions)
         return True
 
@@ -32,23 +32,23 @@ class Note:
 def decide(
     name: str, about: Sequence[ProposedEntry], decision: str, reason: str = "", *, rest: bool = False
 ) -> Command:
-    """Note a decision about these entries; undone, they have the one they had.
+    """Note a decision about these entries; undo restores their former decisions.
 
-    Of the `rest` those are left out that were decided about since the screen was drawn.
+    With `rest`, entries that were decided about since the screen was drawn are left out.
     """
-    wanted = [(one.id, decision, reason) for one in about]
-    before = [(one.id, one.decision, one.reason) for one in about]
-    note = Note(name, wanted)
+    after = [(entry.id, decision, reason) for entry in about]
+    before = [(entry.id, entry.decision, entry.reason) for entry in about]
+    note = Note(name, after)
 
     def execute(store: Engram, _ids: tuple[str, ...]) -> str:
         if rest:
-            undecided = {one.id for one in store.proposal(name, fetch=False).undecided}
-            wanted[:] = [one for one in wanted if one[0] in undecided]
-            before[:] = [one for one in before if one[0] in undecided]
+            undecided = {entry.id for entry in store.proposal(name, fetch=False).undecided}
+            for decisions in (after, before):
+                decisions[:] = [noted for noted in decisions if noted[0] in undecided]
         note(store)
-        what = quote(safe_line(about[0].title)) if len(about) == 1 else entries(len(wanted))
+        what = quote(safe_line(about[0].title)) if len(about) == 1 else entries(len(after))
         verbs = ("goes back", "go back") if decision == REJECT else ("comes in", "come in")
-        return f"{what}: {verbs[len(wanted) > 1]} when the review ends"
+        return f"{what}: {verbs[len(after) > 1]} when the review ends"
 
     because = f" --reason '{reason}'" if reason else ""
     return Command(

@@ -1,6 +1,6 @@
-"""The screen of a proposal: its entries, what the one under the cursor changes, and ending the review.
+"""The screen of a proposal: its entries, the change of the one under the cursor, and the end of the review.
 
-It lies over the Inbox. What is decided is only noted, until the review ends: then it goes to the branch of lore.
+It lies over the Inbox. Decisions are only noted until the review ends; then accepted entries go to the branch of lore.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class ProposalScreen(ShellScreen):
         self.finishing = False
 
     def compose_body(self) -> Iterator[Widget]:
-        """Yield what it is about, its entries, and what one of them changes."""
+        """Yield the facts of the proposal, its entries, and the change of one of them."""
         yield StatusText("opening …", id="about")
         with Container(id="panes"):
             with Vertical(id="left"):
@@ -86,7 +86,7 @@ class ProposalScreen(ShellScreen):
         return self.entry is not None and not self.finishing
 
     def has_undecided(self) -> bool:
-        """Return whether any entry is undecided."""
+        """Return whether any entry is still undecided."""
         return self.proposal is not None and bool(self.proposal.undecided) and not self.finishing
 
     def is_decided(self) -> bool:
@@ -99,7 +99,7 @@ class ProposalScreen(ShellScreen):
 
     @property
     def line_list(self) -> LineList:
-        """The list of its entries."""
+        """The list of entries."""
         return self.query_one(LineList)
 
     @property
@@ -107,45 +107,45 @@ class ProposalScreen(ShellScreen):
         """The entry under the cursor; None also before the screen is drawn, and once it is closed."""
         line = self.line_list.line if self.query(LineList) else None
         found = self.proposal.entries if self.proposal else ()
-        return next((one for one in found if line is not None and one.id == line.id), None)
+        return next((entry for entry in found if line is not None and entry.id == line.id), None)
 
     # Showing
 
     def store_changed(self) -> None:
-        """Read the proposal with what was decided."""
+        """Read the proposal and the decisions about it."""
         if not self.finishing:
-            self.ask("proposal", lambda store: store.proposal(self.proposal_name, fetch=False), self._take)
+            self.ask("proposal", lambda store: store.proposal(self.proposal_name, fetch=False), self._receive)
 
-    def _take(self, found: Proposal) -> None:
+    def _receive(self, found: Proposal) -> None:
         if not self.query(LineList):
             return
         before, self.proposal = self.proposal, found
         keep = self.entry.id if self.entry else ""
         if before is not None and len(found.undecided) < len(before.undecided):
-            keep = self._next_open(found, keep)
-        self.line_list.show_lines([self._line(one) for one in found.entries], keep=keep)
+            keep = self._next_undecided(found, keep)
+        self.line_list.show_lines([self._line(entry) for entry in found.entries], keep=keep)
         self._show_about()
         self.show_entry()
 
     @staticmethod
-    def _next_open(found: Proposal, here: str) -> str:
-        """Return the id of the next entry that is undecided, else that of the one where the cursor is."""
-        ids = [one.id for one in found.entries]
-        at = ids.index(here) if here in ids else 0
-        following = [*found.entries[at:], *found.entries[:at]]
-        return next((one.id for one in following if not one.decision), here)
+    def _next_undecided(found: Proposal, current_id: str) -> str:
+        """Return the id of the next undecided entry, else the current id."""
+        ids = [entry.id for entry in found.entries]
+        start = ids.index(current_id) if current_id in ids else 0
+        following = [*found.entries[start:], *found.entries[:start]]
+        return next((entry.id for entry in following if not entry.decision), current_id)
 
-    def _line(self, one: ProposedEntry) -> Line:
-        state, style = _STATES[one.decision]
+    def _line(self, entry: ProposedEntry) -> Line:
+        state, style = _STATES[entry.decision]
         width = self.app.size.width if self.is_narrow else self.app.size.width * 3 // 5
-        if width < WITH_KIND:  # the sign of the state alone; its change says the kind
+        if width < WITH_KIND:  # only the sign of the state; the pane of the change has the kind
             parts = [Part(state[0], style, SIGN_CELLS)]
         else:
-            parts = [Part(state, style, STATE_CELLS), Part(one.kind, QUIET, KIND_CELLS)]
-        parts.append(Part(safe_line(one.title)))
+            parts = [Part(state, style, STATE_CELLS), Part(entry.kind, QUIET, KIND_CELLS)]
+        parts.append(Part(safe_line(entry.title)))
         if width >= WITH_WHO:
-            parts.append(Part(safe_line(one.who), QUIET, WHO_CELLS))
-        return Line(one.id, tuple(parts))
+            parts.append(Part(safe_line(entry.who), QUIET, WHO_CELLS))
+        return Line(entry.id, tuple(parts))
 
     def _show_about(self, step: str = "") -> None:
         found = self.proposal
@@ -164,9 +164,11 @@ class ProposalScreen(ShellScreen):
 
     @on(EntryList.Highlighted)
     def show_entry(self) -> None:
-        """Show what the entry under the cursor changes."""
-        one = self.entry
-        facts, text = ("", Text("This proposal no longer changes anything.")) if one is None else _change(one)
+        """Show the change of the entry under the cursor."""
+        if self.entry is None:
+            facts, text = "", Text("This proposal no longer changes anything.")
+        else:
+            facts, text = _format_change(self.entry)
         self.query_one("#facts", StatusText).show(facts)
         self.query_one("#text", StatusText).show(text)
         self.query_one("#change", VerticalScroll).scroll_home(animate=False)
@@ -178,13 +180,13 @@ class ProposalScreen(ShellScreen):
         from engram_tui.shell.text_screen import DifferenceScreen
 
         if self.entry is not None:
-            facts, text = _change(self.entry)
+            facts, text = _format_change(self.entry)
             self.app.push_screen(DifferenceScreen(self.entry.title, Text(f"{facts}\n\n").append_text(text)))
 
     def on_resize(self) -> None:
-        """Draw the lines for the new width."""
+        """Redraw the lines for the new width."""
         if self.proposal is not None:
-            self.call_after_refresh(self._take, self.proposal)
+            self.call_after_refresh(self._receive, self.proposal)
 
     # Deciding
 
@@ -193,7 +195,7 @@ class ProposalScreen(ShellScreen):
     ) -> None:
         self.execute(
             commands.decide(self.proposal_name, about, decision, reason, rest=rest),
-            tuple(one.id for one in about),
+            tuple(entry.id for entry in about),
         )
 
     def action_accept_entry(self) -> None:
@@ -208,25 +210,25 @@ class ProposalScreen(ShellScreen):
 
     def action_reject_entry(self) -> None:
         """Ask for the reason, then reject."""
-        one = self.entry
-        if one is None:
+        entry = self.entry
+        if entry is None:
             return
 
-        def reasoned(reason: str) -> None:
+        def reject(reason: str) -> None:
             if reason.strip():
-                self._decide([one], REJECT, reason)
+                self._decide([entry], REJECT, reason)
             else:
                 self.toast("Reject", "Rejecting an entry needs a reason: nothing was decided.")
 
-        explain = f"Why reject “{one.title}”? Whoever proposed it will read this."
-        self.prompt("Reject", reasoned, one.reason, hint="the reason", explain=explain)
+        explain = f"Why reject “{entry.title}”? Whoever proposed it will read this."
+        self.prompt("Reject", reject, entry.reason, hint="the reason", explain=explain)
 
     def action_bring_in(self) -> None:
-        """Ask, then end the review: this is pushed."""
+        """Ask, then end the review, which pushes the accepted entries."""
         if self.proposal is None:
             return
         found = self.proposal
-        rejected = sum(one.decision == REJECT for one in found.entries)
+        rejected = sum(entry.decision == REJECT for entry in found.entries)
         back = f", {counted(rejected, 'goes', 'go')} back with the reason" if rejected else ""
         question = (
             f"{counted(len(found.entries) - rejected, 'entry comes', 'entries come')} into the lore{back}."
@@ -284,8 +286,8 @@ def outcome_sentence(done: Finished) -> str:
     """Say what ending the review did."""
     sentence = f"{entries(done.accepted)} accepted, {done.rejected:,} rejected"
     if not done.pushed:
-        where = done.url or f"the branch {done.branch}"
-        return f"{sentence}; the remote did not take them: merge {safe_line(where)} at the host."
+        source = done.url or f"the branch {done.branch}"
+        return f"{sentence}; the remote did not take them: merge {safe_line(source)} at the host."
     held = (
         f"; {counted(done.held, 'entry waits', 'entries wait')} here until you accept them"
         if done.held
@@ -294,14 +296,14 @@ def outcome_sentence(done: Finished) -> str:
     return f"{sentence}; the remote has it, and whoever proposed gets it by their next sync{held}."
 
 
-def _change(one: ProposedEntry) -> tuple[str, Text]:
-    """Return the facts of a change, and the text with what is removed and added marked."""
-    facts = [one.phrase, one.who, f"rejected: {one.reason}" if one.reason else ""]
-    lore = one.after or one.before
+def _format_change(entry: ProposedEntry) -> tuple[str, Text]:
+    """Format the facts of a change, and the text with additions and removals marked."""
+    facts = [entry.phrase, entry.who, f"rejected: {entry.reason}" if entry.reason else ""]
+    lore = entry.after or entry.before
     if lore is not None:
         facts.insert(1, lore.category)
-    if one.before is not None and one.after is not None:
-        text = inline(one.before.content, one.after.content)
+    if entry.before is not None and entry.after is not None:
+        text = inline(entry.before.content, entry.after.content)
     else:
-        text = Text(safe_lines(lore.content) if lore else safe_line(one.title))
+        text = Text(safe_lines(lore.content) if lore else safe_line(entry.title))
     return safe_line(" · ".join(part for part in facts if part)), text

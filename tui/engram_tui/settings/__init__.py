@@ -1,1 +1,1 @@
-"""Every setting, where its value comes from, and changing it."""
+"""All settings, where their values come from, and changing them."""

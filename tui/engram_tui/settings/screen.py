@@ -1,4 +1,4 @@
-"""The settings screen: every setting, its value, where it comes from, what it means; changing one in the user's own file."""
+"""The settings screen: every setting with its value, origin and meaning, to be changed in the user's own file."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from engram.app import Engram
 
-_FROM = {STORE: "the store's file", OWN: "your own file"}
+_ORIGINS = {STORE: "the store's file", OWN: "your own file"}
 _MARKS = {DEFAULT: " ", STORE: "◆", OWN: "●"}
 
 
@@ -51,7 +51,7 @@ class SettingsScreen(ShellScreen):
         self.settings: Sequence[Setting] = ()
 
     def compose_body(self) -> Iterator[Widget]:
-        """Yield the list, and what the setting under the cursor means."""
+        """Yield the list, and the meaning of the setting under the cursor."""
         about = f"◆ the store's file · ● your own, {short_path(user_config_file())}"
         yield Static(safe_line(about), id="about", markup=False)
         yield OptionLines(id="settings")
@@ -64,48 +64,52 @@ class SettingsScreen(ShellScreen):
     @property
     def current(self) -> Setting | None:
         """The setting under the cursor."""
-        at = self.query_one(OptionLines).highlighted
-        return self.settings[at] if at is not None and at < len(self.settings) else None
+        index = self.query_one(OptionLines).highlighted
+        return self.settings[index] if index is not None and index < len(self.settings) else None
 
     def can_change(self) -> bool:
-        """Return whether the one under the cursor can be typed: tables are edited in the file."""
+        """Return whether the setting under the cursor can be changed here; tables are edited in the file."""
         return self.current is not None and not isinstance(self.current.key.default, dict)
 
     def is_own(self) -> bool:
-        """Return whether the one under the cursor is set in the user's own file."""
+        """Return whether the setting under the cursor is set in the user's own file."""
         return self.current is not None and self.current.origin == OWN
 
     def store_changed(self) -> None:
         """Read the settings again."""
-        self.ask("settings", lambda store: store.configuration(), self._take)
+        self.ask("settings", lambda store: store.configuration(), self._receive)
 
-    def _take(self, settings: Sequence[Setting]) -> None:
+    def _receive(self, settings: Sequence[Setting]) -> None:
         self.settings = settings
-        width = min(max(len(one.key.name) for one in settings), self.app.size.width // 2)
-        listed = [
-            f"{_MARKS[one.origin]} {one.key.name:<{width}}  {safe_line(value_text(one.value), 60)}"
-            for one in settings
+        width = min(max(len(setting.key.name) for setting in settings), self.app.size.width // 2)
+        lines = [
+            f"{_MARKS[setting.origin]} {setting.key.name:<{width}}  {safe_line(value_text(setting.value), 60)}"
+            for setting in settings
         ]
-        self.query_one(OptionLines).show(listed, "")
+        self.query_one(OptionLines).show(lines, "")
         self._explain()
 
     @on(OptionList.OptionHighlighted)
     def moved(self) -> None:
-        """Explain the one under the cursor."""
+        """Explain the setting under the cursor."""
         self._explain()
 
     def _explain(self) -> None:
-        one = self.current
-        if one is None:
+        setting = self.current
+        if setting is None:
             return
-        about = [f"{one.key.doc}{' Applies only in your own file.' if one.key.user_only else ''}"]
-        default = "" if one.origin == DEFAULT else f"; default: {value_text(one.key.default) or 'none'}"
-        about.append(f"from {_FROM[one.origin]}{default}" if default else "the default")
-        if one.key.choices:
-            about.append(f"one of: {', '.join(one.key.choices)}")
-        elif one.key.low is not None and one.key.high is not None:
-            about.append(f"from {one.key.low:g} to {one.key.high:g}")
-        if isinstance(one.key.default, dict):
+        key = setting.key
+        about = [f"{key.doc}{' Applies only in your own file.' if key.user_only else ''}"]
+        if setting.origin == DEFAULT:
+            about.append("the default")
+        else:
+            default = value_text(key.default) or "none"
+            about.append(f"from {_ORIGINS[setting.origin]}; default: {default}")
+        if key.choices:
+            about.append(f"one of: {', '.join(key.choices)}")
+        elif key.low is not None and key.high is not None:
+            about.append(f"from {key.low:g} to {key.high:g}")
+        if isinstance(key.default, dict):
             about.append("A table: edit the file (docs/configuration.md).")
         self.query_one("#doc", Static).update("\n".join(safe_line(line) for line in about))
         self.refresh_bindings()
@@ -113,37 +117,33 @@ class SettingsScreen(ShellScreen):
     # Changing
 
     def on_option_list_option_selected(self) -> None:
-        """Change the one that was clicked."""
+        """Change the setting that was clicked."""
         self.action_change()
 
     def action_change(self) -> None:
         """Pick or type the value."""
         from engram_tui.shell.picker import Choice
 
-        one = self.current
-        if one is None or not self.can_change():
+        setting = self.current
+        if setting is None or not self.can_change():
             return
-        changed = partial(self._configure, one)
-        choices = one.key.choices or (("true", "false") if isinstance(one.key.default, bool) else ())
-        if choices:
-            picked = [
-                Choice(name, name, after="set now" if name == value_text(one.value) else "")
-                for name in choices
-            ]
-            self.pick(one.key.name, picked, changed, "which …")
+        key, value = setting.key, value_text(setting.value)
+        configure = partial(self._configure, setting)
+        names = key.choices or (("true", "false") if isinstance(key.default, bool) else ())
+        if names:
+            choices = [Choice(name, name, after="set now" if name == value else "") for name in names]
+            self.pick(key.name, choices, configure, "which …")
         else:
-            before = "" if one.key.secret else value_text(one.value)
-            self.prompt(one.key.name, changed, before, explain=one.key.doc)
+            self.prompt(key.name, configure, "" if key.secret else value, explain=key.doc)
 
     def action_unset(self) -> None:
-        """Remove it from the user's own file: the store's value or the default applies again."""
+        """Remove the setting from the user's own file: the store's value or the default applies again."""
         if self.current is not None:
             self._configure(self.current, None)
 
-    def _configure(self, one: Setting, text: str | None) -> None:
-        self.execute(
-            set_command(one.key.name, text, value_text(one.value) if one.origin == OWN else None), ()
-        )
+    def _configure(self, setting: Setting, text: str | None) -> None:
+        before = value_text(setting.value) if setting.origin == OWN else None
+        self.execute(set_command(setting.key.name, text, before), ())
 
     def command_done(self, command: Command, ids: tuple[str, ...], outcome: Outcome) -> None:
         """Show the new value, and apply a new theme."""
@@ -157,12 +157,12 @@ class SettingsScreen(ShellScreen):
         self.toast("Copied", user_config_file())
 
     def action_leave_settings(self) -> None:
-        """Go back."""
+        """Go back to the previous screen."""
         self.app.pop_screen()
 
 
 def set_command(name: str, text: str | None, before: str | None) -> Command:
-    """Set this in the user's own file, or (None) unset it; `before` is the value there."""
+    """Set a setting in the user's own file, or (None) unset it; `before` is its value there."""
 
     def configure(value: str | None, store: Engram) -> bool:
         store.configure(name, value)
@@ -178,7 +178,7 @@ def set_command(name: str, text: str | None, before: str | None) -> Command:
 
 
 def value_text(value: object) -> str:
-    """Format a value as people type it."""
+    """Format a value as the user would type it."""
     if isinstance(value, list):
         return ", ".join(str(item) for item in value)
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -1,1 +1,1 @@
-"""What waits to be pushed and pulled, and syncing."""
+"""The changes that wait to be pushed and pulled, and syncing."""

@@ -25,7 +25,7 @@ def add_remote(name: str, url: str) -> Command:
 
 
 def remove_remote(name: str, url: str) -> Command:
-    """Remove a remote; `url` is for undoing that."""
+    """Remove a remote; `url` is needed to undo that."""
     return _remote(
         f"engram remote remove {name}",
         f"{name} is removed; what is stored there stays",

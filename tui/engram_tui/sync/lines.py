@@ -1,4 +1,4 @@
-"""The texts of the sync screen: its lines of facts, and its list of entries with the change of each in a phrase."""
+"""Format the texts of the sync screen: its lines of facts, and its list of entries with the change of each."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from engram.usecases.sync.sync import Synced
     from engram.usecases.sync.traffic import Exchange, LoreChange, Waiting
 
-CAME_IN = 100  # lines of the timeline
+MAX_CAME_IN = 100  # lines of the timeline
 SIGN_CELLS = 2
 AGE_CELLS = 8
-MOST_PHRASE = 38
-LEAST_PHRASE = 12
-TITLES = 44  # cells of a line that its phrase leaves to the rest, where that is possible
+MAX_PHRASE = 38
+MIN_PHRASE = 12
+TITLES = 44  # cells of a line that its phrase leaves to the rest, if possible
 _SIGNS = {
     change_phrase.NEW: ("+", GOOD),
     change_phrase.CHANGED: ("~", ""),
@@ -44,7 +44,7 @@ _PRECEDENCE = (
 
 
 class View(NamedTuple):
-    """What the screen shows: remotes, what waits, what came in lately, and how the last sync ended."""
+    """The content of the screen: remotes, what waits, what came in lately, and how the last sync ended."""
 
     remotes: Sequence[Remote]
     exchange: Exchange
@@ -52,44 +52,43 @@ class View(NamedTuple):
     ahead: int
     behind: int
     last: dict[str, object]
-    is_own: bool  # whether the repository is Engram's, and so its remotes
+    is_own: bool  # whether the repository is Engram's own, and so are its remotes
     auto: AutoState
 
 
 class Result(NamedTuple):
-    """What a sync that was started here did: its numbers (None: cancelled or failed) and the entries that came in."""
+    """The result of a sync that was started here: its numbers (None: cancelled or failed) and the entries that came in."""
 
     done: Synced | None
     arrived: tuple[LoreChange, ...]
 
 
 def read_view(store: Engram) -> View:
-    """Read it from the store. Raises UsageError (nothing to sync), StoreError, GitError."""
+    """Read the content of the screen. Raises UsageError (nothing to sync), StoreError, GitError."""
     from engram.usecases.store.sync_state import distance, last
     from engram.usecases.sync.auto_state import auto_state
 
-    found = store.exchange()
+    exchange = store.exchange()
     ahead, behind = distance(store.store)
-    is_own = store.store.places.placement == DEDICATED
     return View(
-        store.remotes(),
-        found,
-        store.came_in(CAME_IN),
-        ahead,
-        behind,
-        last(store.store),
-        is_own,
-        auto_state(store.store),
+        remotes=store.remotes(),
+        exchange=exchange,
+        came_in=store.came_in(MAX_CAME_IN),
+        ahead=ahead,
+        behind=behind,
+        last=last(store.store),
+        is_own=store.store.places.placement == DEDICATED,
+        auto=auto_state(store.store),
     )
 
 
 def where_line(view: View) -> str:
-    """Say with what this clone is synced, and how far ahead and behind it is."""
+    """Say which remote this clone syncs with, and how far ahead and behind it is."""
     found = view.exchange
     if not view.remotes:
-        how = "+ adds one, to share this store" if view.is_own else "the remotes of your repository are used"
-        return f"{found.branch or 'no branch'} · no remote yet: {how}"
-    remote = next((one for one in view.remotes if one.name == found.remote), None)
+        hint = "+ adds one, to share this store" if view.is_own else "the remotes of your repository are used"
+        return f"{found.branch or 'no branch'} · no remote yet: {hint}"
+    remote = next((remote for remote in view.remotes if remote.name == found.remote), None)
     if remote is None:
         return f"{len(view.remotes)} remotes and no default one: S asks which"
     distance_text = f" ↑{view.ahead} ↓{view.behind}" if view.ahead or view.behind else ""
@@ -102,12 +101,13 @@ def last_line(view: View, now: float) -> tuple[str, bool]:
     """Say how the last sync ended, and whether it failed."""
     last, error = view.last, view.last["error"]
     if not view.remotes:
-        return "", False  # a sync that failed for want of one says nothing more
+        return "", False  # a sync that failed for want of a remote says nothing more
+    auto = _describe_auto_sync(view, now)
     if not isinstance(last["at"], str):
-        return f"Never synced from here.{_by_itself(view, now)}", False
+        return f"Never synced from here.{auto}", False
     when = _ago(last["at"], now)
     if not isinstance(error, dict):
-        return f"Last sync {when} with {last['remote']}, without errors.{_by_itself(view, now)}", False
+        return f"Last sync {when} with {last['remote']}, without errors.{auto}", False
     failures = int(str(last["failures"]))
     times_ = f", {failures} times in a row" if failures > 1 else ""
     good = (
@@ -115,14 +115,12 @@ def last_line(view: View, now: float) -> tuple[str, bool]:
         if isinstance(last["succeeded"], str)
         else ""
     )
-    return (
-        f"The last sync failed {when}{times_}: {error.get('message', '')} {error.get('hint', '')}{good}{_by_itself(view, now)}",
-        True,
-    )
+    message = f"{error.get('message', '')} {error.get('hint', '')}"
+    return f"The last sync failed {when}{times_}: {message}{good}{auto}", True
 
 
-def _by_itself(view: View, now: float) -> str:
-    """Say that the store syncs by itself, and what waits for that; "" where it does not."""
+def _describe_auto_sync(view: View, now: float) -> str:
+    """Say that the store syncs by itself, and since when a change waits for that; "" if it does not."""
     auto = view.auto
     if not auto.on:
         return ""
@@ -135,7 +133,7 @@ def _ago(moment: str, now: float) -> str:
 
 
 def result_sentence(result: Result, waiting: int = 0) -> str:
-    """Say what a sync did, and whether it needs anybody; `waiting` items were in the Inbox before."""
+    """Say what a sync did, and whether anything needs the user; `waiting` items were in the Inbox before."""
     done = result.done
     if done is None:
         return "Nothing came in."
@@ -159,7 +157,7 @@ def result_sentence(result: Result, waiting: int = 0) -> str:
 
 
 def lines_of(view: View, result: Result | None, now: float, cells: int) -> list[Line]:
-    """Return the whole list: what the last sync here did, what waits both ways, what came in."""
+    """Return the lines of the list: what the last sync here did, what waits both ways, what came in."""
     found = view.exchange
     lines: list[Line] = []
     if result is not None and result.arrived:
@@ -173,15 +171,15 @@ def lines_of(view: View, result: Result | None, now: float, cells: int) -> list[
     elif found.remote:
         lines += [*_gap(lines), *_waiting("out", "To push", found.outgoing, now, cells)]
         lines += [*_gap(lines), *_waiting("in", "To pull", found.incoming, now, cells)]
-    shown = {(one.id, one.commit) for one in result.arrived} if result else set()
-    earlier = [one for one in view.came_in if (one.id, one.commit) not in shown]
+    shown = {(change.id, change.commit) for change in result.arrived} if result else set()
+    earlier = [change for change in view.came_in if (change.id, change.commit) not in shown]
     if earlier:
         lines += [*_gap(lines), *_section("came", "Came in", earlier, now, cells)]
     return lines
 
 
 def _gap(lines: Sequence[Line]) -> list[Line]:
-    """Return an empty line, where something stands above it."""
+    """Return an empty line if there are lines above it."""
     return [Line(f"gap:{len(lines)}", (Part(""),), heading=True)] if lines else []
 
 
@@ -203,36 +201,36 @@ def _section(name: str, title: str, changes: Sequence[LoreChange], now: float, c
 def _line(key: str, change: LoreChange, now: float, cells: int) -> Line:
     """Format a change: sign and title, then the phrase and the age, aligned right."""
     sign, style = _SIGNS.get(change.kind, ("·", ""))
-    gone = change.kind == change_phrase.FORGOTTEN
+    is_forgotten = change.kind == change_phrase.FORGOTTEN
     phrase = change.phrase
     if cells < NARROW or change.kind == change_phrase.CHANGED:
-        phrase = phrase.partition(" by ")[0]  # who did it stands above the entry
-    most = min(MOST_PHRASE, max(LEAST_PHRASE, cells - TITLES))
-    phrase = fit(phrase, min(most, cell_len(phrase)))
+        phrase = phrase.partition(" by ")[0]  # the note above the entry says who did it
+    limit = min(MAX_PHRASE, max(MIN_PHRASE, cells - TITLES))
+    phrase = fit(phrase, min(limit, cell_len(phrase)))
     parts = [
         Part(sign, style, SIGN_CELLS),
-        Part(change.title, QUIET if gone else ""),
+        Part(change.title, QUIET if is_forgotten else ""),
         Part(phrase, style or QUIET, cell_len(phrase) + 1),
     ]
     if change.at:
         parts.append(Part(f"{elapsed(now - change.at):>{AGE_CELLS - 1}}", QUIET, AGE_CELLS))
-    return Line(key, tuple(parts), "" if gone else change.id)
+    return Line(key, tuple(parts), "" if is_forgotten else change.id)
 
 
 def change_line(change: LoreChange) -> str:
-    """Format all that is known of a change, in a line."""
+    """Format a change in a line: what, who, when, and the commit."""
     when = f"{datetime.fromtimestamp(change.at).astimezone():%Y-%m-%d %H:%M}" if change.at else ""
     who = " on ".join(part for part in (change.who, change.machine) if part)
     return " · ".join(part for part in (change.phrase, who, when, change.commit[:10]) if part)
 
 
 def details_of(change: LoreChange) -> tuple[str, ...]:
-    """Return what stands in the place of an entry that is gone: its title, and what is known of the change."""
+    """Return the lines to show for an entry that no longer exists: its title, the change, its path."""
     return change.title, change_line(change), change.path
 
 
 def one_per_entry(changes: Sequence[LoreChange]) -> tuple[LoreChange, ...]:
-    """Keep the most important change of each entry, in the order given; the newest of equal ones."""
+    """Keep the most important change of each entry, the newest of equal ones, in the given order."""
     chosen: dict[str, LoreChange] = {}
     for change in changes:
         known = chosen.get(change.id)
@@ -242,7 +240,7 @@ def one_per_entry(changes: Sequence[LoreChange]) -> tuple[LoreChange, ...]:
 
 
 def empty_lines(view: View) -> tuple[str, ...]:
-    """Return what an empty list says."""
+    """Return the placeholder of an empty list."""
     if view.remotes:
         return (
             "Nothing to push, and nothing was pulled yet.",

@@ -1,4 +1,4 @@
-"""The sync screen: what waits to be pushed and pulled, what came in, and syncing, which runs in the background."""
+"""The sync screen: what waits to be pushed and pulled, what came in, and syncs, which run in the background."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from engram_tui.sync.lines import (
     result_sentence,
     where_line,
 )
-from engram_tui.sync.worker import Ended, progress_line, run_sync
+from engram_tui.sync.worker import SyncOutcome, progress_line, run_sync
 from engram_tui.widgets.format import count
 from engram_tui.widgets.line_screen import LineScreen
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 class SyncScreen(LineScreen):
-    """Sync, and see what it does."""
+    """Sync, and show what it does."""
 
     SCREEN = "sync"
     DEFAULT_CSS = """
@@ -61,20 +61,22 @@ class SyncScreen(LineScreen):
         self.view: View | None = None
         self.result: Result | None = None
         self.cancel: Event | None = None  # of the sync that runs
-        self._unsaid: tuple[EngramError | str, ...] = ()  # what the last sync reported, until it is shown
+        self._reports: tuple[
+            EngramError | str, ...
+        ] = ()  # errors and notes of the last sync, until they are shown
 
     def compose_above(self) -> Iterator[Widget]:
-        """Yield the remote, how the last sync ended, and the progress of this one."""
+        """Yield the remote, how the last sync ended, and the progress of a running one."""
         yield Static("opening …", id="where", markup=False)
         yield Static(id="last", markup=False)
         yield Static(id="running", markup=False)
 
     def on_mount(self) -> None:
-        """Read what is known without the network."""
+        """Read the state, without the network."""
         self.store_changed()
 
     def on_unmount(self) -> None:
-        """Cancel a sync: leaving does not wait for the network."""
+        """Cancel a running sync: leaving does not wait for the network."""
         if self.cancel is not None:
             self.cancel.set()
 
@@ -85,7 +87,7 @@ class SyncScreen(LineScreen):
         return self.cancel is not None
 
     def can_sync(self) -> bool:
-        """Return whether there is something to sync with."""
+        """Return whether a sync can be started."""
         return not self.is_syncing() and self.has_remotes()
 
     def has_remotes(self) -> bool:
@@ -93,7 +95,7 @@ class SyncScreen(LineScreen):
         return self.view is not None and bool(self.view.remotes)
 
     def can_have_remotes(self) -> bool:
-        """Return whether remotes are Engram's to add."""
+        """Return whether Engram may add and remove remotes."""
         return self.view is not None and self.view.is_own
 
     def can_forget_remotes(self) -> bool:
@@ -103,15 +105,16 @@ class SyncScreen(LineScreen):
     # Showing
 
     def store_changed(self) -> None:
-        """Read anew what waits."""
-        self.ask("view", read_view, self._take_view, failed=self._no_view)
+        """Read again what waits."""
+        self.ask("view", read_view, self._receive_view, failed=self._show_nothing)
 
-    def _take_view(self, view: View) -> None:
+    def _receive_view(self, view: View) -> None:
         self.view = view
         self.redraw()
         self.shell.note_shown(self)
 
-    def _no_view(self, line: str) -> None:
+    def _show_nothing(self, line: str) -> None:
+        """Show why there is nothing to sync."""
         self.view = None
         self.query_one("#where", Static).update(safe_line(line))
         self.line_list.set_placeholder("There is nothing to sync here.")
@@ -120,7 +123,7 @@ class SyncScreen(LineScreen):
         self.refresh_bindings()
 
     def redraw(self) -> None:
-        """Draw what was read."""
+        """Draw the state that was read."""
         view = self.view
         if view is None:
             return
@@ -130,10 +133,10 @@ class SyncScreen(LineScreen):
         last.update(safe_line(text))
         last.set_class(failed, "-bad")
         last.display = bool(text)
-        if self._unsaid:  # once, whatever happens then
-            said = [one if isinstance(one, str) else describe_error(one) for one in self._unsaid]
-            self.show_error("; ".join(one for one in said if one not in text))
-            self._unsaid = ()
+        if self._reports:  # show them only once
+            lines = [describe_error(item) if isinstance(item, Exception) else item for item in self._reports]
+            self.show_error("; ".join(line for line in lines if line not in text))
+            self._reports = ()
         self.line_list.set_placeholder(*empty_lines(view))
         self.line_list.show_lines(
             lines_of(view, self.result, self.now(), self.app.size.width), keep=self.line_list.current_id
@@ -142,44 +145,47 @@ class SyncScreen(LineScreen):
 
     def change_note(self, line: Line) -> str:
         """Return what happened to the entry, in a line."""
-        found = self._change(line)
-        return change_line(found) if found else ""
+        change = self._change_of(line)
+        return change_line(change) if change else ""
 
     def placeholder(self, line: Line | None) -> tuple[str, ...]:
-        """Return what is known of an entry that is gone."""
-        found = self._change(line) if line is not None and not line.entry_id else None
-        return details_of(found) if found else ()
+        """Return the details of an entry that no longer exists."""
+        change = self._change_of(line) if line is not None and not line.entry_id else None
+        return details_of(change) if change else ()
 
-    def _change(self, line: Line) -> LoreChange | None:
+    def _change_of(self, line: Line) -> LoreChange | None:
         name, _, rest = line.id.partition(":")
         number = rest.partition(":")[0]
         if self.view is None or not number.isdigit():
             return None
-        found = self.view.exchange
-        lists = {"out": found.outgoing.lore, "in": found.incoming.lore, "came": self.view.came_in}
+        exchange = self.view.exchange
+        lists = {"out": exchange.outgoing.lore, "in": exchange.incoming.lore, "came": self.view.came_in}
         lists["result"] = self.result.arrived if self.result else ()
         entry_id = rest.rpartition(":")[2]
-        return next((one for one in lists[name] if one.id == entry_id), None)
+        return next((change for change in lists[name] if change.id == entry_id), None)
 
     # Syncing
 
     def action_sync(self, only: str = "") -> None:
-        """Sync both ways, or only `--pull`, only `--push`, or (`--dry-run`) look what a sync would do."""
+        """Sync both ways, or only `--pull`, only `--push`, or (`--dry-run`) find out what a sync would do."""
         options, dry_run = Options(pull=only != "--push", push=only != "--pull"), only == "--dry-run"
         if self.view is None or self.is_syncing():
             return
-        found = self.view.exchange
+        exchange = self.view.exchange
         start = partial(self._start, command=f"engram sync {only}".strip(), dry_run=dry_run)
-        if not found.remote:
+        if not exchange.remote:
             self._pick_remote("Sync with", lambda name: start(options._replace(remote=name)))
-        elif options.push and not dry_run and not found.known and found.outgoing.total:
-            self._confirm_first(found.remote, found.outgoing.total, lambda: start(options))
+        elif options.push and not dry_run and not exchange.known and exchange.outgoing.total:
+            self._confirm_first(exchange.remote, exchange.outgoing.total, lambda: start(options))
         else:
             start(options)
 
+    def _url_of(self, name: str) -> str:
+        remotes = self.view.remotes if self.view else ()
+        return next((remote.url for remote in remotes if remote.name == name), "")
+
     def _confirm_first(self, remote: str, number: int, then: Callable[[], None]) -> None:
-        assert self.view is not None
-        url = next((one.url for one in self.view.remotes if one.name == remote), remote)
+        url = self._url_of(remote) or remote
         question = f"{entries(number)} will be pushed to\n{url}\nWhoever can read it can read them; undo cannot take them back."
         self.confirm("The first sync with this remote", question, then)
 
@@ -195,11 +201,11 @@ class SyncScreen(LineScreen):
                 self.call_later(self._show_progress, step)
 
             try:
-                ended = run_sync(self.store, options, dry_run=dry_run, cancel=cancel, progress=progress)
-            except Exception as error:  # noqa: BLE001 - a defect must not take the app with it
+                outcome = run_sync(self.store, options, dry_run=dry_run, cancel=cancel, progress=progress)
+            except Exception as error:  # noqa: BLE001 - a defect must not end the app
                 self.call_later(self._handle_failure, describe_defect(error))
             else:
-                self.call_later(self._handle_end, ended)
+                self.call_later(self._handle_outcome, outcome)
 
         self.run_worker(run, thread=True, group="sync", exit_on_error=False)
 
@@ -213,7 +219,7 @@ class SyncScreen(LineScreen):
             self.cancel.set()
             self.query_one("#running", Static).update("cancelling …")
 
-    def _over(self) -> None:
+    def _finish(self) -> None:
         self.cancel = None
         self.query_one("#running").display = False
         self.shell.note_own_change(self)
@@ -221,23 +227,23 @@ class SyncScreen(LineScreen):
         self.refresh_bindings()
 
     def _handle_failure(self, line: str) -> None:
-        self._over()
+        self._finish()
         self.show_error(line)
 
-    def _handle_end(self, ended: Ended) -> None:
-        done = ended.done
-        if ended.planned is None:
-            self.result = Result(done, one_per_entry(ended.arrived))
-        errors = ([ended.error] if ended.error else []) + list(done.errors if done else ())
-        self._unsaid = (*errors, *(done.notes if done else ()))
+    def _handle_outcome(self, outcome: SyncOutcome) -> None:
+        done = outcome.done
+        if outcome.planned is None:
+            self.result = Result(done, one_per_entry(outcome.arrived))
+        errors = ([outcome.error] if outcome.error else []) + list(done.errors if done else ())
+        self._reports = (*errors, *(done.notes if done else ()))
         self.show_error("")
-        if ended.cancelled:
-            number = len(ended.arrived)
+        if outcome.cancelled:
+            number = len(outcome.arrived)
             text = f"{entries(number)} had come in completely." if number else "Nothing was changed."
             self.toast("Sync cancelled", f"{text} Nothing is half done.")
-        elif ended.planned is not None:
-            pulled, pushed, merged = (count(len(paths)) for paths in ended.planned.plan)
-            waiting = ended.planned.waiting
+        elif outcome.planned is not None:
+            pulled, pushed, merged = (count(len(paths)) for paths in outcome.planned.plan)
+            waiting = outcome.planned.waiting
             also = f" {count(waiting)} not committed yet would be pushed, too." if waiting else ""
             self.toast(
                 "Dry run",
@@ -245,8 +251,8 @@ class SyncScreen(LineScreen):
             )
         elif done is not None:
             waiting = self.shell.heading.waiting if self.shell.heading else 0
-            self.toast("Sync", result_sentence(Result(done, ended.arrived), waiting))
-        self._over()
+            self.toast("Sync", result_sentence(Result(done, outcome.arrived), waiting))
+        self._finish()
 
     # Remotes
 
@@ -255,25 +261,20 @@ class SyncScreen(LineScreen):
         name = "" if self.has_remotes() else "origin "
         explain = "A name and the address of a git repository: https, ssh or a folder."
         hint = "origin git@example.org:team/lore.git"
-        self.prompt("Add a remote", self._remote_typed, name, hint=hint, explain=explain)
+        self.prompt("Add a remote", self._add, name, hint=hint, explain=explain)
 
-    def _remote_typed(self, text: str) -> None:
-        given = text.split(maxsplit=1)
-        if not given:
-            return
-        name, url = given if len(given) == 2 else ("origin", given[0])
-        if not self.store.store.places.repository:
-            return
-        self.execute(commands.add_remote(name, url), ())
+    def _add(self, text: str) -> None:
+        words = text.split(maxsplit=1)
+        if words and self.store.store.places.repository:
+            name, url = words if len(words) == 2 else ("origin", words[0])
+            self.execute(commands.add_remote(name, url), ())
 
     def action_remove_remote(self) -> None:
         """Remove a remote."""
         self._pick_remote("Remove which remote", self._remove)
 
     def _remove(self, name: str) -> None:
-        known = self.view.remotes if self.view else ()
-        url = next((one.url for one in known if one.name == name), "")
-        self.execute(commands.remove_remote(name, url), ())
+        self.execute(commands.remove_remote(name, self._url_of(name)), ())
 
     def command_done(self, command: Command, ids: tuple[str, ...], outcome: Outcome) -> None:
         """Show the remotes as they are now."""
@@ -283,6 +284,6 @@ class SyncScreen(LineScreen):
     def _pick_remote(self, title: str, then: Callable[[str], None]) -> None:
         from engram_tui.shell.picker import Choice
 
-        known = self.view.remotes if self.view else ()
-        choices = [Choice(one.name, one.name, after=one.url) for one in known]
+        remotes = self.view.remotes if self.view else ()
+        choices = [Choice(remote.name, remote.name, after=remote.url) for remote in remotes]
         self.pick(title, choices, then)

@@ -1,4 +1,4 @@
-"""Running a sync in a thread, on a store of its own, so that nobody waits for the network; it can be cancelled at any time."""
+"""Run a sync in a thread, on a store of its own, so that nothing else waits for the network. It can be cancelled at any time."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 _PERCENT = re.compile(r"(\d+) %$")
 BAR_CELLS = 12
-MOST_ARRIVED = 500
+MAX_ARRIVED = 500
 
 
 class CancelledError(Exception):
     """The user cancelled the sync."""
 
 
-class Ended(NamedTuple):
-    """How a sync ended: what it did (None: nothing, or a dry run), what came in, what went wrong."""
+class SyncOutcome(NamedTuple):
+    """The outcome of a sync: what it did (None: nothing, or a dry run), what came in, what went wrong."""
 
     done: Synced | None = None
     planned: Planned | None = None
@@ -39,7 +39,7 @@ class _Progress:
     """Passes on the steps of a sync, and stops it when it is cancelled."""
 
     def __init__(self, store: Store, cancel: Event, report: Callable[[str], None]) -> None:
-        self.before: str | None = None  # our head once local changes are committed; None before that
+        self.before: str | None = None  # our head once local changes are committed; None until then
         self._store, self._cancel, self._report = store, cancel, report
         self._last = ""
 
@@ -57,8 +57,8 @@ class _Progress:
 
 def run_sync(
     engram: Engram, options: Options, *, dry_run: bool, cancel: Event, progress: Callable[[str], None]
-) -> Ended:
-    """Sync in this thread, or only look with `dry_run`; `progress` is called with each new step.
+) -> SyncOutcome:
+    """Sync in this thread, or with `dry_run` only find out what it would do; `progress` is called with each new step.
 
     Errors are in the result. `cancel` ends it at the next step or while it waits for the network.
     """
@@ -68,35 +68,35 @@ def run_sync(
     try:
         store = open_store(engram.path, engram.store.caller, clock=engram.store.clock)
     except EngramError as error:
-        return Ended(error=error)
+        return SyncOutcome(error=error)
     try:
         steps = _Progress(store, cancel, progress)
-        ended = _run(store, options, dry_run, steps)
+        outcome = _run(store, options, dry_run, steps)
         if steps.before is None or dry_run:
-            return ended
+            return outcome
         try:
-            return ended._replace(arrived=tuple(came_in(store, MOST_ARRIVED, since=steps.before)))
+            return outcome._replace(arrived=tuple(came_in(store, MAX_ARRIVED, since=steps.before)))
         except EngramError as error:
-            return ended._replace(error=ended.error or error)
+            return outcome._replace(error=outcome.error or error)
     finally:
         store.close()
 
 
-def _run(store: Store, options: Options, dry_run: bool, steps: _Progress) -> Ended:
+def _run(store: Store, options: Options, dry_run: bool, steps: _Progress) -> SyncOutcome:
     from engram.usecases.sync.sync import preview, sync
 
     try:
         if dry_run:
-            return Ended(planned=preview(store, options, steps))
-        return Ended(done=sync(store, options, steps))
+            return SyncOutcome(planned=preview(store, options, steps))
+        return SyncOutcome(done=sync(store, options, steps))
     except CancelledError:
-        return Ended(cancelled=True)
+        return SyncOutcome(cancelled=True)
     except EngramError as error:
-        return Ended(error=error)
+        return SyncOutcome(error=error)
 
 
 def progress_line(step: str) -> str:
-    """Format a step as a line, with a bar where git reports a percentage."""
+    """Format a step as a line, with a bar if git reports a percentage."""
     found = _PERCENT.search(step)
     if found is None:
         return f"{step} …"

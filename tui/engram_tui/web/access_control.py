@@ -1,8 +1,8 @@
-"""Access control: admits the one that has the address with its token, once; then the browser that came in with it, by a cookie.
+"""Access control: a token in the address admits a browser once; from then on a cookie admits that browser.
 
-A page of another site may send requests to the loopback, too, and a name of another site may be made to lead here (DNS
-rebinding). So every request must name this server as its host, and where a browser says which page it is from, that
-must be one of ours. A cookie is sent to every port of this machine, so this one is for a path that nobody can guess.
+Pages of other sites can send requests to the loopback address, too, and a foreign host name can be made to resolve to it
+(DNS rebinding). So every request must name this server as its host, and its origin, if the browser sends one, must be
+ours. Cookies are sent to every port of this machine, so ours is limited to a path that nobody can guess.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from engram_tui.web import page
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
-NAMES = ("127.0.0.1", "localhost")  # those that reach a socket on 127.0.0.1
+NAMES = ("127.0.0.1", "localhost")  # host names that reach a socket on 127.0.0.1
 _COOKIE = "engram"
 
 
 class AccessControl:
-    """Admits requests to what is served under `root`."""
+    """Admits requests for paths under `root`."""
 
     def __init__(self, port: int) -> None:
-        """`port` is where the server listens on 127.0.0.1."""
+        """`port` is the port on 127.0.0.1 on which the server listens."""
         self.root = f"/{secrets.token_urlsafe(12)}/"
         self._token: str | None = secrets.token_urlsafe(32)
         self._key = secrets.token_urlsafe(32)

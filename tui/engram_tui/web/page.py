@@ -11,7 +11,7 @@ NOT_KNOWN = "The address with the token opens the app once. Run engram tui --web
 STATIC = "static/"  # under the root: the terminal of textual-serve, in JavaScript
 SOCKET = "ws"
 
-# The font is named in the terminal's own script; a text in it has the browser load it before the cells are measured.
+# The terminal's script uses this font; text in it makes the browser load the font before cells are measured.
 _FRAME = Template("""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -55,7 +55,7 @@ _FONT_SIZE, _SMALLEST, _LARGEST = 16, 6, 72
 
 
 def of_app(request: web.Request, title: str) -> web.Response:
-    """Return the page that draws the app; `?fontsize=20` has larger letters."""
+    """Return the page that draws the app; `?fontsize=20` gives larger letters."""
     size = _number(request.query.get("fontsize", ""), _FONT_SIZE, _SMALLEST, _LARGEST)
     socket = f"ws://{request.host}{request.path}{SOCKET}"
     return _html(_FRAME.substitute(

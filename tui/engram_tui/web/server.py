@@ -1,4 +1,4 @@
-"""Serving the app to browsers on this machine until Ctrl-C, which also ends every app that it started."""
+"""Serve the app to browsers on this machine until Ctrl-C, which also ends all apps it started."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from engram_tui.web.access_control import AccessControl
     from engram_tui.web.session import Session
 
-MAX_PAGES = 8  # at a time: each is a process
+MAX_PAGES = 8  # open at the same time; each is a process
 _SHUTDOWN_SECONDS = 2.0
 _SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
 def check_packages() -> None:
-    """Raise UsageError where what serving a browser needs is not installed."""
+    """Raise UsageError if the packages for serving browsers are not installed."""
     try:
-        import textual_serve.app_service  # noqa: F401 - only whether it is there
+        import textual_serve.app_service  # noqa: F401 - only to see whether it is installed
     except ImportError:
         raise UsageError(
             "Serving the app to a browser needs more packages.",
@@ -38,12 +38,12 @@ def check_packages() -> None:
 
 
 def serve_web(command: Sequence[str], port: int, title: str, *, browser: bool) -> int:
-    """Serve the app that `command` starts at this port (0: any) until the process gets a signal to end; returns the exit code.
+    """Serve the app that `command` starts on this port (0: any) until a signal ends the process; returns the exit code.
 
-    `browser` opens it in the browser of whoever sits here. Raises EngramError where nobody can be served there.
+    With `browser`, opens it in the user's browser. Raises EngramError if the port cannot be used.
     """
     listening = listen(Address("127.0.0.1", port))
-    with suppress(KeyboardInterrupt):  # Ctrl-C where asyncio takes no signals, as on Windows
+    with suppress(KeyboardInterrupt):  # Ctrl-C if asyncio handles no signals, as on Windows
         asyncio.run(Server(command, title, listening).run(browser=browser))
     return 0
 
@@ -63,7 +63,7 @@ class Server:
         self._sessions: set[Session] = set()
 
     async def run(self, *, browser: bool) -> None:
-        """Serve until the process gets a signal to end."""
+        """Serve until a signal ends the process."""
         from aiohttp import web
 
         ended = _end_signal()
@@ -131,7 +131,7 @@ class Server:
 
 
 def _end_signal() -> asyncio.Event:
-    """Return an event that is set once this process gets a signal to end."""
+    """Return an event that is set by a signal to end."""
     ended = asyncio.Event()
     for name in _SIGNALS:
         with suppress(AttributeError, NotImplementedError):  # as on Windows
@@ -147,7 +147,7 @@ def _announce(address: str) -> None:
 
 
 def _open(address: str) -> None:
-    """Open a browser if there is a display; otherwise a text browser would take over this terminal."""
+    """Open a browser if there is a display; without one, a text browser would take over this terminal."""
     import webbrowser
 
     if sys.platform in {"win32", "darwin"} or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):

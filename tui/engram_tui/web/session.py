@@ -1,4 +1,4 @@
-"""One app for one page, in a process of its own that ends with the page and with the server."""
+"""The app of one page, in a process of its own that ends with the page or the server."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from textual_serve.download_manager import DownloadManager
 
 PATIENCE = 3.0  # seconds for an app to end by itself
-_MOST_CELLS = 1000  # of a terminal's side
-# A terminal editor cannot be shown; without one the app edits by itself.
+_MAX_CELLS = 1000  # of a terminal's side
+# A terminal editor cannot be shown; without these the app uses its own.
 _EDITOR_VARIABLES = ("VISUAL", "EDITOR")
 
 
 class Session(AppService):
-    """An app that is drawn by a page at the other end of a websocket."""
+    """An app that a page draws, at the other end of a websocket."""
 
     def __init__(
         self, command: Sequence[str], websocket: web.WebSocketResponse, downloads: DownloadManager
@@ -38,14 +38,14 @@ class Session(AppService):
         self._websocket = websocket
 
     async def run_app(self, width: int, height: int) -> None:
-        """Start the app with so many cells, and pass on what is typed until page or app end."""
+        """Start the app in this many cells, and pass on input until the page or the app ends."""
         await self.start(_cells(width), _cells(height))
         try:
             async for message in self._websocket:
                 if message.type is WSMsgType.TEXT:
                     await self._handle(message.json())
         except ValueError:
-            return  # not what our page sends
+            return  # a message that our page does not send
         finally:
             await self.stop()
 
@@ -65,12 +65,12 @@ class Session(AppService):
                 return
 
     async def run(self) -> None:
-        """Pass on what the app draws; when it ends, close the page's connection."""
+        """Pass on output of the app; when it ends, close the page's connection."""
         await super().run()
         await self._close()
 
     async def stop(self) -> None:
-        """End the app as by `q`; kill one that does not end."""
+        """End the app as `q` does; kill it if it does not end."""
         try:
             await asyncio.wait_for(super().stop(), PATIENCE)
         except TimeoutError:
@@ -82,7 +82,7 @@ class Session(AppService):
         await self._websocket.close()
 
     async def _open_app_process(self, width: int = 80, height: int = 24) -> Process:
-        """Start the process as the base class does, without a shell in between that would outlive us."""
+        """Start the process like the base class, but without a shell in between, which would outlive us."""
         environment = self._build_environment(width=width, height=height)
         for name in _EDITOR_VARIABLES:
             environment.pop(name, None)
@@ -95,7 +95,7 @@ class Session(AppService):
 
 
 async def _end_process(process: Process) -> None:
-    """Wait for a process; kill it where it does not end."""
+    """Wait for a process to end; kill it if it does not."""
     try:
         await asyncio.wait_for(process.wait(), PATIENCE)
     except TimeoutError:
@@ -104,4 +104,4 @@ async def _end_process(process: Process) -> None:
 
 
 def _cells(number: int) -> int:
-    return min(_MOST_CELLS, max(1, number))
+    return min(_MAX_CELLS, max(1, number))
