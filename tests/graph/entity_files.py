@@ -1,4 +1,4 @@
-"""Files of entities: one written by hand, and any entity at all."""
+"""An entity's file written by hand, and strategies for arbitrary entities."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ See [[outbox]].
 _LETTERS = "ab1 é:#[]{}'\"-,~&*!|>%@`\\"
 _words = st.text(_LETTERS, min_size=1, max_size=12).map(str.strip).filter(bool)
 _slugs = st.sampled_from(["outbox", "billing", "ada", "c-2"])
-_ways = st.builds(
+_relationships = st.builds(
     Relationship, st.sampled_from(["uses", "works_on"]), _slugs, st.sampled_from(["", "2024", "2024-02-29"])
 )
 _keys = st.from_regex(r"[A-Za-z][A-Za-z0-9_-]{0,8}", fullmatch=True).filter(lambda key: key not in OWN_KEYS)
@@ -42,7 +42,7 @@ _texts = st.text(_LETTERS + "\n", max_size=40).map(str.strip)
 entities = st.builds(
     Entity, st.just("zookeeper"), _words, st.sampled_from(TYPES),
     st.lists(_words, max_size=3, unique=True).map(tuple),
-    st.lists(_ways, max_size=3, unique_by=lambda way: way[:2]).map(tuple),
+    st.lists(_relationships, max_size=3, unique_by=lambda link: link[:2]).map(tuple),
     st.dictionaries(_keys, _texts.filter(bool), max_size=3).map(lambda found: tuple(found.items())),
     _texts.map(lambda text: text if text == " ".join(text.split()) else "Two\n\nparagraphs."),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Files of agents: read, edited by the lines that differ, merged by their fields."""
+"""Files of agents: reading, edits of single lines, merges by field."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def written(profile: AgentProfile, stamp: datetime | None = EARLY) -> bytes:
 
 
 def merged(base: bytes | None, ours: bytes | None, theirs: bytes | None) -> FileContents:
-    """The merge, which is the same whichever side is ours."""
+    """Return the merge, which must not depend on which side is ours."""
     done, other = (
         merge_named(base, *sides, PATH, NOW, agent_file.KIND) for sides in ((ours, theirs), (theirs, ours))
     )
@@ -60,16 +60,16 @@ def merged(base: bytes | None, ours: bytes | None, theirs: bytes | None) -> File
     return agent_file.read(done.content, PATH)
 
 
-def test_a_profile_is_written_and_read_and_edited_by_the_lines_that_differ() -> None:
+def test_a_profile_round_trips_and_an_edit_changes_only_lines_that_differ() -> None:
     raw = written(BASE)
     assert raw.decode() == (
         "---\nname: Ada\ncapabilities: [review, go]\ndefault_scope: project\nsettings: {tone: short, by: me}\n"
         "updated_at: 2026-03-04T05:06:07Z\n---\n\nOne.\n\nTwo.\n"
     )
     assert agent_file.read(raw, PATH) == FileContents(BASE, EARLY, ())
-    there = agent_file.read(BY_HAND, PATH)
+    file = agent_file.read(BY_HAND, PATH)
     after = agent_file.rewrite(
-        BY_HAND, PATH, there._replace(record=there.record._replace(settings=(("tone", "long: yes"),)))
+        BY_HAND, PATH, file._replace(record=file.record._replace(settings=(("tone", "long: yes"),)))
     )
     assert after == BY_HAND.replace(b"{tone: short}", b'{tone: "long: yes"}')
     assert agent_file.read(b"", PATH).record == AgentProfile("ada", "ada")
@@ -78,7 +78,7 @@ def test_a_profile_is_written_and_read_and_edited_by_the_lines_that_differ() -> 
             agent_file.read(wrong, PATH)
 
 
-def test_all_that_two_clones_changed_is_in_the_merge() -> None:
+def test_a_merge_keeps_the_changes_of_both_clones() -> None:
     ours = BASE._replace(
         name="Ada L.",
         capabilities=("review", "go", "python"),
@@ -105,7 +105,7 @@ def test_all_that_two_clones_changed_is_in_the_merge() -> None:
     )
 
 
-def test_where_both_changed_one_thing_the_later_stays_and_the_other_is_kept() -> None:
+def test_the_later_of_conflicting_changes_wins_and_the_other_is_a_conflict() -> None:
     ours = BASE._replace(name="A", settings=(("tone", "a"), ("by", "me")), text="Mine.")
     theirs = BASE._replace(name="B", settings=(("tone", "b"), ("by", "me")), text="Yours.")
     found = merged(written(BASE), written(ours), written(theirs, LATE))
@@ -118,13 +118,13 @@ def test_where_both_changed_one_thing_the_later_stays_and_the_other_is_kept() ->
     }
 
 
-def test_an_agent_that_two_clones_registered_is_one() -> None:
+def test_registrations_of_one_agent_in_two_clones_are_merged() -> None:
     ours, theirs = AgentProfile("ada", "ada", ("go",)), AgentProfile("ada", "Ada", ("rust",), "project")
     found = merged(None, written(ours), written(theirs, LATE))
     assert found == FileContents(AgentProfile("ada", "Ada", ("go", "rust"), "project"), LATE, ())
     by_hand = BY_HAND.replace(b"  - go\n", b"  - go\n  - c\n")
-    told = merge_named(BY_HAND, by_hand, BY_HAND.replace(b"Ada", b"A"), PATH, NOW, agent_file.KIND)
-    assert told.content == by_hand.replace(b"Ada", b"A"), "comments, order and other keys stay"
+    result = merge_named(BY_HAND, by_hand, BY_HAND.replace(b"Ada", b"A"), PATH, NOW, agent_file.KIND)
+    assert result.content == by_hand.replace(b"Ada", b"A"), "comments, order and other keys stay"
     assert merge_named(written(BASE), None, written(BASE, LATE), PATH, NOW, agent_file.KIND).content is None
 
 
@@ -147,18 +147,20 @@ def test_a_merge_is_symmetric_and_loses_nothing(
 ) -> None:
     found = merged(None if base is None else written(base), written(one), written(other))
     lost = {entry.value for entry in found.conflicts}
-    told = found.record
+    result = found.record
     for side in (one, other):
-        assert side.name in {told.name, *lost} or (base and base.name == side.name) or side.name == "ada"
+        assert side.name in {result.name, *lost} or (base and base.name == side.name) or side.name == "ada"
         for name, value in side.settings:
             known = dict(base.settings) if base else {}
-            is_there = dict(told.settings).get(name) == value or f"{name}: {value}" in lost
+            is_there = dict(result.settings).get(name) == value or f"{name}: {value}" in lost
             assert is_there or known.get(name) == value
     if base is None:
-        assert set(told.capabilities) == {*one.capabilities, *other.capabilities}
+        assert set(result.capabilities) == {*one.capabilities, *other.capabilities}
 
 
-def test_two_clones_that_change_one_profile_have_both_and_saying_it_anew_settles_it(tmp_path: Path) -> None:
+def test_changes_of_a_profile_in_two_clones_merge_and_setting_a_field_resolves_its_conflict(
+    tmp_path: Path,
+) -> None:
     clones = Clones(tmp_path)
     clones["a"].register_agent("ada", capabilities=["review"])
     clones.settle()
@@ -170,8 +172,8 @@ def test_two_clones_that_change_one_profile_have_both_and_saying_it_anew_settles
         (found,) = [one for one in clones[name].team() if one.registered]
         assert found.profile.capabilities == ("review", "go")
         assert dict(found.profile.settings) == {"tone": "short"}
-        (told,) = [one for one in doctor(clones[name].store) if one.where.endswith("ada.md")]
-        assert (told.kind, "two versions of name" in told.message) == ("conflict", True)
+        (result,) = [one for one in doctor(clones[name].store) if one.where.endswith("ada.md")]
+        assert (result.kind, "two versions of name" in result.message) == ("conflict", True)
     clones["b"].register_agent("ada", name="Ada")
     assert not [one for one in doctor(clones["b"].store) if one.where.endswith("ada.md")]
 
@@ -186,8 +188,8 @@ def test_manual_edits_of_profiles_are_synced(tmp_path: Path) -> None:
     (folder / "eve.md").rename(folder / "dora.md")
     clones.settle()
     clones.assert_equal()
-    told = {one.profile.id: one.profile.capabilities for one in clones["b"].team() if one.registered}
-    assert told == {"ada": ("go",), "dora": ("review",)}
+    result = {one.profile.id: one.profile.capabilities for one in clones["b"].team() if one.registered}
+    assert result == {"ada": ("go",), "dora": ("review",)}
     assert git(clones.root("a"), "status", "--porcelain") == ""
 
 

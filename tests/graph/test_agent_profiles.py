@@ -1,4 +1,4 @@
-"""Agents in a store: registered, changed, refused, seen without being registered."""
+"""Agents in a store: registration, changes, refusals, agents that are seen but not registered."""
 
 from __future__ import annotations
 
@@ -12,9 +12,7 @@ from engram.domain.entry import times
 from engram.domain.errors import SecretFoundError, UsageError
 
 
-def test_registering_again_changes_what_differs_and_keeps_what_a_person_wrote(
-    tmp_path: Path, clock: SetClock
-) -> None:
+def test_registering_again_updates_fields_and_keeps_manual_edits(tmp_path: Path, clock: SetClock) -> None:
     root = dedicated(tmp_path / "store")
     with as_agent(root, "ada", clock) as ada:
         ada.register_agent("ada", name="Ada", capabilities=["review"], settings={"tone": "short"})
@@ -47,7 +45,7 @@ def test_registering_again_changes_what_differs_and_keeps_what_a_person_wrote(
      ({"id": "ada", "name": SECRET}, SecretFoundError), ({"id": "ada", "capabilities": ["x" * 201]}, UsageError),
      ({"id": "ada", "settings": {"a b": "c"}}, UsageError), ({"id": "ada", "default_scope": "nowhere"}, UsageError)],
 )  # fmt: skip
-def test_what_is_no_agent_is_refused(
+def test_invalid_profiles_are_refused(
     root: Path, clock: SetClock, given: dict[str, object], error: type
 ) -> None:
     with as_agent(root, "ada", clock) as ada:
@@ -56,9 +54,7 @@ def test_what_is_no_agent_is_refused(
         assert not (root / "lore/agents").exists()
 
 
-def test_an_unregistered_agent_is_seen_and_a_broken_file_is_in_nobodys_way(
-    root: Path, clock: SetClock
-) -> None:
+def test_unregistered_agents_are_listed_and_unreadable_files_skipped(root: Path, clock: SetClock) -> None:
     with as_agent(root, "bob", clock) as bob:
         bob.record(QUEUE, category="fact")
         (root / "lore/agents").mkdir()
@@ -66,5 +62,5 @@ def test_an_unregistered_agent_is_seen_and_a_broken_file_is_in_nobodys_way(
         (found,) = bob.team()
         assert (found.profile.id, found.registered) == ("bob", False)
         assert found.seen_at == clock.moment.timestamp()
-    told = cli("doctor", "--json", cwd=root).json["findings"]
-    assert "eve.md" in str([one for one in told if one["kind"] == "agent"])
+    findings = cli("doctor", "--json", cwd=root).json["findings"]
+    assert "eve.md" in str([one for one in findings if one["kind"] == "agent"])

@@ -1,4 +1,4 @@
-"""Links that lead nowhere are named by `doctor` and `check`."""
+"""`doctor` and `check` report broken and ambiguous links."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from graph_kit import write_entity
 from engram.usecases.upkeep.doctor import doctor
 
 
-def test_links_resolve_to_entities_and_doctor_and_check_name_those_that_do_not(root: Path) -> None:
+def test_doctor_and_check_report_links_that_do_not_resolve(root: Path) -> None:
     write_entity(
         root,
         "zookeeper.md",

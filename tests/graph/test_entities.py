@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 # --- reading
 
 
-def test_files_are_read_again_only_where_they_changed(root: Path) -> None:
+def test_files_are_read_again_only_if_they_changed(root: Path) -> None:
     for name in ("a", "b", "c"):
         write_entity(root, f"{name}.md", f"---\nname: {name.upper()}\n---\n")
         os.utime(root / f"lore/entities/{name}.md", (1_700_000_000, 1_700_000_000))
@@ -38,21 +38,21 @@ def test_files_are_read_again_only_where_they_changed(root: Path) -> None:
         assert [problem.path for problem in first.problems] == ["lore/entities/a.md", "lore/entities/bad.md"]
     with opened(root, clock=Clock()) as engram:  # another process
         cache = Path(engram.store.places.state, "entities.jsonl")
-        kept = cache.read_text("utf-8")
-        assert kept.count("\n") >= 3
-        cache.write_text(kept.replace('"c","C"', '"c","From the cache"'), "utf-8")
+        cached = cache.read_text("utf-8")
+        assert cached.count("\n") >= 3
+        cache.write_text(cached.replace('"c","C"', '"c","From the cache"'), "utf-8")
         assert engram.entity("c").name == "From the cache"
         write_entity(root, "c.md", "---\nname: Changed\n---\n")
         assert engram.entity("c").name == "Changed"
         (root / "lore/entities/c.md").unlink()
         assert engram.entity("c") is None
-    for broken in ("", "[]", '[1,"lore/entities"]\n["b.md",[1]]\n', kept + '["b.md",[1'):
+    for broken in ("", "[]", '[1,"lore/entities"]\n["b.md",[1]]\n', cached + '["b.md",[1'):
         with opened(root) as engram:
             cache.write_text(broken, "utf-8")
             assert [one.slug for one in engram.entities()] == ["a", "b"]
 
 
-def test_links_out_of_the_store_are_not_followed(root: Path, tmp_path: Path) -> None:
+def test_symlinks_out_of_the_store_are_not_followed(root: Path, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "x.md").write_text("---\nname: Outside\n---\n", "utf-8")
@@ -104,7 +104,7 @@ def test_the_command_line_links_and_lists(root: Path, engram: Engram) -> None:
 
 
 @pytest.mark.anyio
-async def test_an_agent_links_by_the_tool(root: Path) -> None:
+async def test_an_agent_links_entities_with_the_mcp_tool(root: Path) -> None:
     with opened(root) as engram:
         lore = engram.record(QUEUE, category="fact").lore.id
     async with inside(root, sets=("graph",)) as client:
@@ -133,7 +133,7 @@ async def test_an_agent_links_by_the_tool(root: Path) -> None:
 # --- two clones
 
 
-def test_two_clones_that_change_one_entity_end_in_the_same_bytes_by_sync_and_by_git(tmp_path: Path) -> None:
+def test_sync_and_git_merge_changes_of_an_entity_to_the_same_bytes(tmp_path: Path) -> None:
     clones = Clones(tmp_path)
     clones["a"].link_entity("ZooKeeper", aliases=["zk"], text="One.\n\nTwo.")
     clones.settle()

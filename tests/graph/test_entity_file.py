@@ -1,4 +1,4 @@
-"""Files of entities: what is read, what is refused, and how little an edit changes."""
+"""Files of entities: reading, refusals, and edits that change only what differs."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ EARLY = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
 LATE = EARLY + timedelta(days=2)
 
 
-def test_a_quotation_mark_at_the_end_of_an_alias_belongs_to_it() -> None:
+def test_an_alias_may_end_with_a_quotation_mark() -> None:
     screen = BASE._replace(aliases=('27"', "screen"))
     assert read(entity_file.write_new(screen, EARLY)).record.aliases == ('27"', "screen")
 
 
 @quick
 @given(entities, entities)
-def test_what_is_written_is_read_and_an_edit_says_just_what_is_meant(one: Entity, other: Entity) -> None:
+def test_files_and_edits_of_entities_round_trip(one: Entity, other: Entity) -> None:
     raw = entity_file.write_new(one, EARLY)
     file = read(raw)
     assert (file.record, file.updated_at) == (one, EARLY)
@@ -38,7 +38,7 @@ def test_what_is_written_is_read_and_an_edit_says_just_what_is_meant(one: Entity
     assert again.updated_at == LATE
 
 
-def test_an_edit_of_what_a_person_wrote_changes_only_the_lines_that_differ() -> None:
+def test_an_edit_changes_only_the_lines_that_differ() -> None:
     file = read(BY_HAND)
     assert file.record == Entity(
         "zookeeper", "ZooKeeper", "tool", ("zk", "Apache ZooKeeper"), (Relationship("uses", "outbox", "2024-01"),),
@@ -55,7 +55,7 @@ def test_an_edit_of_what_a_person_wrote_changes_only_the_lines_that_differ() -> 
     )
 
 
-def test_a_file_of_text_alone_is_an_entity_and_only_gains_what_it_must() -> None:
+def test_a_file_without_frontmatter_is_an_entity_and_gains_only_needed_fields() -> None:
     raw, path = b"What we know of it.\n", "lore/entities/Big Data.md"
     file = entity_file.read(raw, path)
     assert file.record == Entity("big-data", "Big Data", "concept", content="What we know of it.")
@@ -67,7 +67,7 @@ def test_a_file_of_text_alone_is_an_entity_and_only_gains_what_it_must() -> None
 
 
 @pytest.mark.parametrize(
-    ("fields", "line", "said"),
+    ("fields", "line", "reason"),
     [
         ("type: fruit", 2, "type must be one of person, project, company, concept, tool, not 'fruit'"),
         ("name: [a]", 2, "name must be one text, not a list"),
@@ -79,15 +79,15 @@ def test_a_file_of_text_alone_is_an_entity_and_only_gains_what_it_must() -> None
         ("name: X\nnotes: [", 4, "the frontmatter is not YAML"),
     ],
 )  # fmt: skip
-def test_invalid_fields_are_refused_with_their_line(fields: str, line: int, said: str) -> None:
+def test_invalid_fields_are_refused_with_their_line(fields: str, line: int, reason: str) -> None:
     with pytest.raises(LoreFileError) as refused:
         read(f"---\n{fields}\n---\n".encode())
     assert refused.value.line == line
-    assert refused.value.reason.startswith(said)
+    assert refused.value.reason.startswith(reason)
     assert refused.value.hint
 
 
-def test_what_no_file_can_say_is_refused() -> None:
+def test_an_entity_that_no_file_can_represent_is_refused() -> None:
     for wrong in (
         Entity("x", "", "tool"), Entity("x", "X", "fruit"), Entity("x", "X", "tool", ("a\nb",)),
         Entity("x", "X", "tool", content="<<<<<<< ours"),
@@ -96,7 +96,7 @@ def test_what_no_file_can_say_is_refused() -> None:
             entity_file.write_new(wrong, EARLY)
 
 
-def test_the_file_of_an_entity_of_which_only_the_name_is_known_says_it() -> None:
+def test_the_file_of_a_bare_entity_has_its_name_and_type() -> None:
     assert (
         entity_file.write_new(Entity("disk", "disk", "concept"), None)
         == b"---\nname: disk\ntype: concept\n---\n"
@@ -107,13 +107,13 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 
 def blocks(page: str, kind: str) -> list[bytes]:
-    """The examples of a kind on a page."""
+    """Return the examples of a kind on a page."""
     text = (DOCS / page).read_text("utf-8")
     found = re.findall(rf"^```markdown entity {kind}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     return [one.encode() for one in found]
 
 
-def test_the_examples_of_the_format_are_what_engram_reads_and_writes() -> None:
+def test_the_documented_examples_are_read_and_written_as_shown() -> None:
     (canonical,), (by_hand,) = blocks("lore-format.md", "canonical"), blocks("lore-format.md", "by-hand")
     file = read(canonical)
     assert entity_file.write_new(file.record, file.updated_at) == canonical

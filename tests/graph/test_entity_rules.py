@@ -8,18 +8,18 @@ from engram.domain.entry.named_files import is_entity
 from engram.domain.errors import AmbiguousError
 from engram.domain.graph.entity import Entity, Relationship
 from engram.domain.graph.entity_rules import (
+    find_by_name,
     free_slug,
     key_of,
     match_name,
     resolve_relationships,
     slug_of,
-    the_one,
 )
 
 PATH = "lore/entities/zookeeper.md"
 
 
-def test_slugs_of_names_that_fold_alike_stay_apart() -> None:
+def test_names_with_similar_letters_get_different_slugs() -> None:
     assert free_slug("Net", {"net"}) == "net-2"
     assert (slug_of("C++"), slug_of("C#")) == ("c-plus-plus", "c-sharp")
     assert (slug_of("Lore"), slug_of("Aux")) == ("lore", "entity-aux")
@@ -32,7 +32,7 @@ def test_slugs_of_names_that_fold_alike_stay_apart() -> None:
     )
 
 
-def test_a_name_means_what_is_called_just_so_before_what_is_called_nearly_so() -> None:
+def test_exact_names_take_precedence_over_names_that_ignore_case() -> None:
     known = [
         Entity("go", "Go", "tool"),
         Entity("go-2", "GO", "company"),
@@ -41,15 +41,15 @@ def test_a_name_means_what_is_called_just_so_before_what_is_called_nearly_so() -
     assert match_name(known, "GO") == ("go-2",)
     assert match_name(known, "go") == ("go",)
     assert match_name(known, "gO") == ("go", "go-2")
-    assert the_one(known, "Keeper").slug == "zk"
-    assert the_one(known, "nobody") is None
+    assert find_by_name(known, "Keeper").slug == "zk"
+    assert find_by_name(known, "nobody") is None
     with pytest.raises(AmbiguousError, match="go, go-2"):
-        the_one(known, "gO")
+        find_by_name(known, "gO")
 
 
-def test_relationships_to_names_and_aliases_lead_to_slugs() -> None:
-    ways = tuple(Relationship("uses", to) for to in ("Keeper", "zk", "New Thing"))
+def test_relationships_to_names_and_aliases_are_resolved_to_slugs() -> None:
+    links = tuple(Relationship("uses", to) for to in ("Keeper", "zk", "New Thing"))
     found = resolve_relationships(
-        [Entity("a", "A", "project", (), ways), Entity("zk", "ZooKeeper", "tool", ("keeper",))]
+        [Entity("a", "A", "project", (), links), Entity("zk", "ZooKeeper", "tool", ("keeper",))]
     )
-    assert [way.to for way in found[0].relationships] == ["zk", "zk", "new-thing"]
+    assert [link.to for link in found[0].relationships] == ["zk", "zk", "new-thing"]

@@ -8,7 +8,7 @@ import pytest
 from apikit import opened
 from graph_kit import entity, fill
 
-from engram.domain.graph.graph import Edge, Graph, Node, ways
+from engram.domain.graph.graph import Edge, Graph, Node, transitions
 from engram.usecases.graph.graph_building import refresh_importance
 
 
@@ -23,21 +23,21 @@ def test_superseding_or_contradicting_adds_no_importance() -> None:
     graph = Graph(
         lore, [Edge("A", "B", "supersedes"), Edge("A", "C", "contradicts"), Edge("A", "D", "refines")]
     )
-    found = ways(graph)
-    assert [(found.keys[one], found.keys[other]) for one, other in found.steps] == [("A", "D")]
+    walk = transitions(graph)
+    assert [(walk.keys[one], walk.keys[other]) for one, other in walk.steps] == [("A", "D")]
 
 
-def test_importance_is_computed_once_for_each_graph_and_ranks_lore(tmp_path: Path) -> None:
+def test_importance_is_computed_once_per_graph_and_affects_the_ranking(tmp_path: Path) -> None:
     root = fill(tmp_path / "store")
     with opened(root) as engram:
         assert refresh_importance(engram.store)
         assert not refresh_importance(engram.store)
-        kept = dict(engram.store.index.generation.ranks())
+        before = dict(engram.store.index.generation.ranks())
         engram.feedback(helpful=[engram.query("consumers idempotent").lore[0].lore.id])
-        assert not refresh_importance(engram.store)  # a judgement is no other graph
+        assert not refresh_importance(engram.store)  # a judgement does not change the graph
         entity(root, "ada", "name: Ada\ntype: person\nrelationships: [{kind: owns, to: queue}]")
         assert engram.refresh_importance()
-        assert dict(engram.store.index.generation.ranks()) != kept
+        assert dict(engram.store.index.generation.ranks()) != before
     with opened(root) as engram:
         standing = [hit.score.standing for hit in engram.query("consumers must be idempotent").lore]
         worth = engram.worth().lore[0]

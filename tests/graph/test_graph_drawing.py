@@ -1,4 +1,4 @@
-"""The graph as a tree and in the language of Graphviz."""
+"""The graph drawn as a tree and as DOT for Graphviz."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from engram.domain.graph.graph_drawing import dot, tree
 from engram.domain.graph.graph_walk import walk
 
 
-def test_the_tree_hangs_what_lies_behind_a_hidden_one_below_the_last_that_is_shown() -> None:
+def test_the_tree_places_an_entity_below_its_nearest_shown_ancestor() -> None:
     nodes = [Node(key, "entity", key, "tool") for key in "ABC"]
     graph = Graph(nodes, [Edge("A", "B", "uses"), Edge("B", "C", "uses")])
     found = walk(graph, "A", 2)
@@ -20,7 +20,7 @@ def test_the_tree_hangs_what_lies_behind_a_hidden_one_below_the_last_that_is_sho
     assert tree([]) == []
 
 
-def test_dot_quotes_what_would_end_a_text() -> None:
-    said = dot([Node("a", "lore", 'He said "no"\\\nnever', "FACT")], [Edge("a", "a", "uses", "2024")])
-    assert r'label="He said \"no\"\\\nnever"' in said
-    assert said.count("{") == said.count("}") == 1
+def test_dot_escapes_quotes_backslashes_and_line_breaks() -> None:
+    text = dot([Node("a", "lore", 'He said "no"\\\nnever', "FACT")], [Edge("a", "a", "uses", "2024")])
+    assert r'label="He said \"no\"\\\nnever"' in text
+    assert text.count("{") == text.count("}") == 1

@@ -1,4 +1,4 @@
-"""A walk reaches what is near, and by a shortest way."""
+"""A walk reaches all nodes within its depth by shortest paths."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from engram.domain.graph.graph_walk import walk
     st.lists(st.sets(st.sampled_from("ABCDE"), max_size=3), max_size=4),
     st.integers(1, 3),
 )
-def test_a_walk_reaches_what_is_near_and_by_a_shortest_way(
+def test_a_walk_reaches_all_nodes_within_its_depth_by_shortest_paths(
     related: list[tuple[str, str]], named: list[set[str]], depth: int
 ) -> None:
     nodes = [Node(key, "entity", key, "tool") for key in "ABCDE"]
@@ -28,15 +28,17 @@ def test_a_walk_reaches_what_is_near_and_by_a_shortest_way(
     found = walk(Graph(nodes, edges), "A", depth)
     typed = {frozenset(pair) for pair in related}
     near = typed | {frozenset((one, other)) for keys in named for one in keys for other in keys}
-    away, edge = {"A": 0}, {"A"}
+    depths, frontier = {"A": 0}, {"A"}
     for steps in range(1, depth + 1):
-        edge = {key for key in "ABCDE" for one in edge if key not in away and frozenset((one, key)) in near}
-        away |= dict.fromkeys(edge, steps)
-    assert {one.node.key: one.depth for one in found} == away
+        frontier = {
+            key for key in "ABCDE" for one in frontier if key not in depths and frozenset((one, key)) in near
+        }
+        depths |= dict.fromkeys(frontier, steps)
+    assert {one.node.key: one.depth for one in found} == depths
     for one in found:
-        ways = ["A", *(step.to for step in one.way)]
-        assert ways[-1] == one.node.key
-        for step, pair in zip(one.way, pairwise(ways), strict=True):
+        path = ["A", *(step.to for step in one.way)]
+        assert path[-1] == one.node.key
+        for step, pair in zip(one.way, pairwise(path), strict=True):
             both = sum(set(pair) <= keys for keys in named)
             if step.kind == "uses":
                 assert (pair[::-1] if step.back else pair) in related

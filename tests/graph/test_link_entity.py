@@ -1,4 +1,4 @@
-"""Entities made, changed, related and removed; what is wrong is refused, and each call is one commit."""
+"""Entities are created, changed, related and removed; invalid requests are refused; each call is one commit."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from engram.app import Engram
 
 
-def test_an_entity_is_made_changed_related_and_removed(root: Path, engram: Engram) -> None:
+def test_an_entity_is_created_changed_related_and_removed(root: Path, engram: Engram) -> None:
     made = engram.link_entity("ZooKeeper", type="tool", aliases="zk")
     assert (made.status, made.path, made.entity.slug) == (
         "created",
@@ -45,8 +45,8 @@ def test_an_entity_is_made_changed_related_and_removed(root: Path, engram: Engra
         "---\nname: Billing\ntype: project\nrelationships: [{kind: works_on, to: zookeeper, since: 2025}]\n"
         "updated_at: 2026-03-04T05:06:07.002Z\n---\n\nWhat we sell.\n"
     )
-    gone = engram.link_entity("billing", to="zk", remove=True)
-    assert (gone.status, gone.entity.relationships) == ("changed", ())
+    unlinked = engram.link_entity("billing", to="zk", remove=True)
+    assert (unlinked.status, unlinked.entity.relationships) == ("changed", ())
     assert engram.link_entity("zookeeper", aliases="zk", remove=True).entity.aliases == ()
     assert engram.link_entity("Billing", remove=True).status == "removed"
     assert [one.slug for one in engram.entities()] == ["zookeeper"]
@@ -63,7 +63,7 @@ def test_an_entry_names_its_entities_once(engram: Engram) -> None:
     assert engram.get(lore.id).lore.entities == ()
 
 
-def test_what_is_wrong_is_refused_and_writes_nothing(root: Path, engram: Engram) -> None:
+def test_invalid_requests_are_refused_and_write_nothing(root: Path, engram: Engram) -> None:
     for wrong in ({"name": " "}, {"name": "X", "type": "fruit"}, {"name": "X", "to": "Y", "since": "soon"},
                   {"name": "X", "metadata": {"name": "Y"}}, {"name": "X", "aliases": ["a\x00"]}):  # fmt: skip
         with pytest.raises(ValidationError):
@@ -87,7 +87,7 @@ def test_what_is_wrong_is_refused_and_writes_nothing(root: Path, engram: Engram)
         engram.link_entity("Bad")
 
 
-def test_one_commit_that_undo_and_redo_move(tmp_path: Path) -> None:
+def test_a_request_is_one_commit_that_can_be_undone_and_redone(tmp_path: Path) -> None:
     root = dedicated(tmp_path / "store")
     with opened(root, clock=Clock()) as engram:
         lore = engram.record(QUEUE, category="fact").lore

@@ -1,4 +1,4 @@
-"""The surroundings of an entry: links both ways, queries that it answered, its versions."""
+"""Links of an entry in both directions, the queries that showed it, and its versions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from engram.usecases.recording.edit import Edit
 
 
 @pytest.mark.parametrize("in_git", [True, False], ids=["git", "no git"])
-def test_links_go_both_ways_at_once_and_say_what_is_gone(tmp_path: Path, in_git: bool) -> None:
+def test_links_show_both_directions_and_deleted_targets(tmp_path: Path, in_git: bool) -> None:
     if in_git:
         dedicated(tmp_path / "s")
     else:

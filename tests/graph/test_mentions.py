@@ -1,4 +1,4 @@
-"""Names of entities in a text: found as whole words, and added to a new entry."""
+"""Names of entities in texts are found as whole words and added to new entries."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_known_names_are_found_as_whole_words(text: str, slugs: tuple[str, ...])
     assert KNOWN.found_in(text) == slugs
 
 
-def test_known_names_in_a_new_entry_are_added_and_nothing_else(root: Path, engram: Engram) -> None:
+def test_only_known_names_in_a_new_entry_are_added(root: Path, engram: Engram) -> None:
     assert engram.record("ZooKeeper before there was one", category="fact").lore.entities == ()
     engram.link_entity("ZooKeeper", type="tool", aliases=["zk"])
     found = engram.record("The zk ensemble of Kafka and zookeeper", category="fact", entities=["Kafka"]).lore

@@ -1,7 +1,7 @@
-"""Merging files of entities by their fields: nothing that a clone changed is lost.
+"""Files of entities are merged by field: no change of a clone is lost.
 
-Mutants that make no difference: a merged file that is written without looking whether it says the merged values; no
-file is known that says others.
+Mutants that make no difference: skipping the check that a merged file has the merged values; no file is known that has
+others.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ NOW = EARLY + timedelta(days=9)
 
 
 def merged(base: bytes | None, ours: bytes | None, theirs: bytes | None) -> FileContents:
-    """The merge, which is the same whichever side is ours."""
+    """Return the merge, which must not depend on which side is ours."""
     done, other = (
         merge_named(base, *sides, PATH, NOW, entity_file.KIND) for sides in ((ours, theirs), (theirs, ours))
     )
@@ -39,7 +39,7 @@ def merged(base: bytes | None, ours: bytes | None, theirs: bytes | None) -> File
     return read(done.content)
 
 
-def test_all_that_two_clones_changed_is_in_the_merge() -> None:
+def test_a_merge_keeps_the_changes_of_both_clones() -> None:
     ours = BASE._replace(
         name="ZooKeeper", aliases=("zk", "keeper"), metadata=(("owner", "bob"), ("home", "x")), content="1.\n\nTwo.",
         relationships=(Relationship("uses", "disk", "2024"), Relationship("part_of", "queue", "2023"), Relationship("uses", "net")),
@@ -62,7 +62,7 @@ def test_all_that_two_clones_changed_is_in_the_merge() -> None:
 
 
 @pytest.mark.parametrize(("more", "expected"), [(50, 200), (51, 51)])
-def test_relationships_too_many_together_are_the_later_ones_and_the_others_are_kept(
+def test_of_too_many_merged_relationships_the_later_win_and_the_others_are_a_conflict(
     more: int, expected: int
 ) -> None:
     base = BASE._replace(relationships=())
@@ -79,7 +79,7 @@ def test_relationships_too_many_together_are_the_later_ones_and_the_others_are_k
     assert [one.value for one in found.conflicts] == ([] if expected == 200 else [lost])
 
 
-def test_where_both_changed_one_thing_the_later_stays_and_the_other_is_kept() -> None:
+def test_the_later_of_conflicting_changes_wins_and_the_other_is_a_conflict() -> None:
     ours = BASE._replace(
         name="A",
         relationships=(Relationship("uses", "disk", "2021"),),
@@ -104,7 +104,7 @@ def test_where_both_changed_one_thing_the_later_stays_and_the_other_is_kept() ->
     assert found.record.aliases == BASE.aliases
 
 
-def test_an_entity_that_two_clones_made_is_one() -> None:
+def test_entities_created_in_two_clones_are_merged() -> None:
     ours = Entity("zookeeper", "ZooKeeper", "tool", ("zk",), content="Text.")
     theirs = Entity("zookeeper", "ZooKeeper", "tool", ("keeper",), (Relationship("uses", "disk"),))
     found = merged(None, entity_file.write_new(ours, EARLY), entity_file.write_new(theirs, LATE))
@@ -112,14 +112,14 @@ def test_an_entity_that_two_clones_made_is_one() -> None:
     assert found.conflicts == ()
 
 
-def test_comments_and_order_of_a_person_stay() -> None:
+def test_a_merge_keeps_comments_and_order_of_fields() -> None:
     theirs = BY_HAND.replace(b"  - zk\n", b"")
     ours = edited(BY_HAND, read(BY_HAND).record._replace(type="project"), LATE)
     done = merge_named(BY_HAND, ours, theirs, PATH, NOW, entity_file.KIND).content
     assert done == ours.replace(b"  - zk\n", b"")
 
 
-def test_deleted_on_one_side() -> None:
+def test_an_entity_changed_on_one_side_survives_deletion_on_the_other() -> None:
     base = entity_file.write_new(BASE, EARLY)
     assert (
         merge_named(base, None, entity_file.write_new(BASE, LATE), PATH, NOW, entity_file.KIND).content
@@ -138,7 +138,7 @@ def test_deleted_on_one_side() -> None:
     assert read(done.content).record.type == "tool"
 
 
-def test_an_unreadable_side_is_kept_and_markers_are_taken_apart() -> None:
+def test_an_unreadable_side_is_kept_and_conflict_markers_are_resolved() -> None:
     base = entity_file.write_new(BASE, EARLY)
     good = entity_file.write_new(BASE._replace(type="tool"), LATE)
     found = merged(base, base.replace(b"type: concept", b"type: fruit"), good)
@@ -159,10 +159,10 @@ def test_an_unreadable_side_is_kept_and_markers_are_taken_apart() -> None:
 def test_a_merge_is_symmetric_and_readable(base: Entity | None, one: Entity, other: Entity) -> None:
     raws = [None if entity is None else entity_file.write_new(entity, EARLY) for entity in (base, one, other)]
     found = merged(*raws)
-    there = {*one.aliases, *other.aliases}
-    assert set(found.record.aliases) <= there
+    aliases = {*one.aliases, *other.aliases}
+    assert set(found.record.aliases) <= aliases
     if base is None:
-        assert set(found.record.aliases) == there
+        assert set(found.record.aliases) == aliases
     lost = {entry.value for entry in found.conflicts}
     for side in (one, other):
         assert side.name in {found.record.name, *lost} or (base and base.name == side.name)

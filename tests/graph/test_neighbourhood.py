@@ -35,7 +35,7 @@ def reached(engram: Engram, name: str, depth: int = 1, **options: object) -> dic
 # --- walking
 
 
-def test_a_walk_shows_the_way_and_its_dates(engram: Engram) -> None:
+def test_a_walk_shows_paths_with_dates(engram: Engram) -> None:
     assert reached(engram, "Billing") == {
         "Billing": "", "The Queue": "uses → The Queue (since 2024-01-01)", "Ada": "← owns Ada (since 2023-05-01)"
     }  # fmt: skip
@@ -45,13 +45,13 @@ def test_a_walk_shows_the_way_and_its_dates(engram: Engram) -> None:
     assert far["Redis"].endswith("with Redis (1 entry)")
 
 
-def test_a_name_without_a_file_is_a_node_and_spellings_of_an_entity_are_one(engram: Engram) -> None:
+def test_names_without_a_file_are_nodes_and_spellings_of_an_entity_are_one_node(engram: Engram) -> None:
     assert reached(engram, "redis") == {"Redis": "", "The Queue": "with The Queue (1 entry)"}
     for name in ("queue", "the QUEUE", "Message queue"):
         assert next(iter(reached(engram, name))) == "The Queue"
 
 
-def test_types_and_kinds_choose(engram: Engram) -> None:
+def test_types_and_kinds_filter_the_walk(engram: Engram) -> None:
     assert list(reached(engram, "ada", 3, types="tool")) == ["Ada", "The Queue", "ZooKeeper"]
     assert list(reached(engram, "ada", 3, kinds=["owns"])) == ["Ada", "Billing"]
     assert set(reached(engram, "Queue", kinds=TOGETHER)) == {"The Queue", "ZooKeeper", "Redis"}
@@ -70,7 +70,7 @@ def test_entries_about_reached_entities_are_listed_best_first(engram: Engram) ->
     assert kinds == {"uses", "owns", "runs_on", "about", "mentions", "see_also"}
 
 
-def test_without_a_name_the_most_important_come_first_and_limits_say_that_there_is_more(
+def test_without_a_name_the_most_important_come_first_and_limits_report_truncation(
     engram: Engram,
 ) -> None:
     found = engram.search_graph(limit=2)
@@ -100,7 +100,7 @@ def test_an_unknown_type_is_refused(engram: Engram) -> None:
         engram.search_graph("ada", types=["tool", "tol"])
 
 
-def test_a_wiki_link_in_code_is_none_and_one_that_is_taken_out_is_gone(tmp_path: Path) -> None:
+def test_wiki_links_in_code_are_ignored_and_removed_ones_leave_the_graph(tmp_path: Path) -> None:
     with opened(plain(tmp_path / "store")) as engram:
         shown = engram.record("See `[[Nothing]]` and [[Something]].", category="fact").lore
         assert [node.name for node in graph_of(engram.store).entities()] == ["Something"]
@@ -117,7 +117,7 @@ def test_an_empty_store_has_an_empty_graph(tmp_path: Path) -> None:
         assert not engram.refresh_importance() or engram.store.index.generation.ranks() == {}
 
 
-def test_from_an_entry_the_walk_goes_over_its_relations_and_names(tmp_path: Path) -> None:
+def test_a_walk_from_an_entry_follows_its_relations_and_names(tmp_path: Path) -> None:
     with opened(tmp_path / "store") as engram:
         first = engram.record("Retries wait a minute.", category="fact", entities=["Queue"]).lore.id
         later = engram.record("They wait two.", category="fact", relations=[("refines", first)]).lore.id
@@ -138,15 +138,15 @@ def test_the_command_line_draws_and_exports(root: Path) -> None:
         "├─ uses → The Queue", "│  ├─ runs_on → ZooKeeper", "│  └─ with Redis", "└─ ← owns Ada"
     ]  # fmt: skip
     assert ok("graph", cwd=root).out.splitlines()[1].split()[:3] == ["The", "Queue", "tool"]
-    said = ok("graph", "--dot", cwd=root).out
-    assert said.startswith("digraph engram {")
-    assert '"entity:billing" -> "entity:queue" [label="uses\\nsince 2024-01-01"];' in said
+    output = ok("graph", "--dot", cwd=root).out
+    assert output.startswith("digraph engram {")
+    assert '"entity:billing" -> "entity:queue" [label="uses\\nsince 2024-01-01"];' in output
     whole = ok("graph", "--json", cwd=root).json
     assert (len(whole["entities"]), whole["truncated"]) == (7, False)
     assert cli("graph", "nobody at all", cwd=root).code == 3
 
 
-async def test_an_agent_walks_the_graph(root: Path) -> None:
+async def test_an_agent_searches_the_graph_with_the_mcp_tool(root: Path) -> None:
     async with inside(root, sets=("graph",)) as client:
         assert "search_graph" in [tool.name for tool in (await client.list_tools()).tools]
         entities, lore = (await answered(client, "search_graph", entity="ada", depth=2))["tables"]

@@ -1,4 +1,4 @@
-"""The ranks of nodes are those of the definition."""
+"""PageRank equals its definition."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def by_rounds(nodes: int, steps: Sequence[tuple[int, int]]) -> list[float]:
-    """PageRank as its definition says it, round after round."""
+def by_definition(nodes: int, steps: Sequence[tuple[int, int]]) -> list[float]:
+    """Compute PageRank from its definition, by iteration."""
     out: dict[int, list[int]] = {
         node: [other for one, other in steps if one == node] for node in range(nodes)
     }
@@ -39,10 +39,10 @@ def by_rounds(nodes: int, steps: Sequence[tuple[int, int]]) -> list[float]:
         )
     )
 )
-def test_ranks_are_those_of_the_definition(case: tuple[int, set[tuple[int, int]]]) -> None:
+def test_ranks_equal_those_computed_from_the_definition(case: tuple[int, set[tuple[int, int]]]) -> None:
     nodes, found = case
     steps = sorted((one, other) for one, other in found if one != other)
     ranks = pagerank(nodes, steps)
-    assert ranks == pytest.approx(by_rounds(nodes, steps), abs=1e-9)
+    assert ranks == pytest.approx(by_definition(nodes, steps), abs=1e-9)
     assert sum(ranks) == pytest.approx(1)
     assert all(0 <= one <= 1 for one in importance(ranks))

@@ -12,7 +12,7 @@ TYPES = ("person", "project", "company", "concept", "tool")
 
 
 class Relationship(NamedTuple):
-    """A relationship to another entity: its kind (a word such as `uses`), the slug, since when ("": unknown)."""
+    """A relationship to another entity: its kind (a word such as `uses`), the slug, and its start date ("": unknown)."""
 
     kind: str
     to: str
@@ -50,7 +50,7 @@ def entity_json(entity: Entity) -> dict[str, object]:
         "name": entity.name,
         "type": entity.type,
         "aliases": list(entity.aliases),
-        "relationships": [way._asdict() for way in entity.relationships],
+        "relationships": [relationship._asdict() for relationship in entity.relationships],
         "metadata": dict(entity.metadata),
         "content": entity.content,
     }

@@ -50,11 +50,11 @@ def slug_of(name: str) -> str:
 
 
 def name_of_id(entity_id: str) -> str:
-    """Return the name in an id of another memory: what is behind the type in `person:ada`, or the word in `entity-ada`."""
+    """Return the name in an id of another memory: the part after the type in `person:ada`, or after the prefix in `entity-ada`."""
     kind, colon, name = entity_id.partition(":")
     found = (name if colon and kind.lower() in TYPES else entity_id).strip()
     rest = found.removeprefix("entity-")
-    return found if rest in DEVICES or _HASH.fullmatch(rest) else rest  # which `slug_of` makes
+    return found if rest in DEVICES or _HASH.fullmatch(rest) else rest  # a slug made by `slug_of`
 
 
 def is_slug(text: str) -> bool:
@@ -83,48 +83,48 @@ def key_of(name: str) -> str:
 
 
 def match_name(entities: Sequence[Entity], name: str) -> tuple[str, ...]:
-    """Return the slugs that a name means: exact matches, else matches but for case and separators."""
-    exact = tuple([one.slug for one in entities if name in (one.slug, one.name, *one.aliases)])
+    """Return the slugs that a name means: exact matches, else those that ignore case and separators."""
+    exact = tuple([entity.slug for entity in entities if name in (entity.slug, entity.name, *entity.aliases)])
     if exact:
         return exact
     key = key_of(name)
     return tuple([one.slug for one in entities if key in map(key_of, (one.slug, one.name, *one.aliases))])
 
 
-def the_one(entities: Sequence[Entity], name: str) -> Entity | None:
-    """Find the entity that a name means; None if there is none. Raises AmbiguousError."""
+def find_by_name(entities: Sequence[Entity], name: str) -> Entity | None:
+    """Find an entity by name; None if there is none. Raises AmbiguousError."""
     slugs = match_name(entities, name)
     if len(slugs) > 1:
-        found = [one for one in entities if one.slug in slugs]
+        found = [entity for entity in entities if entity.slug in slugs]
         raise AmbiguousError(
             f"'{name[:80]}' may mean {', '.join(slugs[:5])}.",
             "Use a slug, the name of the file.",
-            tuple((one.slug, one.name) for one in found),
+            tuple((entity.slug, entity.name) for entity in found),
         )
-    return next((one for one in entities if one.slug in slugs), None)
+    return next((entity for entity in entities if entity.slug in slugs), None)
 
 
 def resolve_relationships(entities: Sequence[Entity]) -> tuple[Entity, ...]:
-    """Replace names and aliases in relationships by slugs."""
-    slugs = {one.slug for one in entities}
-    if all(way.to in slugs for one in entities for way in one.relationships):
+    """Replace names and aliases in relationships with slugs."""
+    slugs = {entity.slug for entity in entities}
+    if all(link.to in slugs for entity in entities for link in entity.relationships):
         return tuple(entities)
     names = by_name(entities, key_of)
-    return tuple([_resolve(one, slugs, names) for one in entities])
+    return tuple([_resolve(entity, slugs, names) for entity in entities])
 
 
-def _resolve(one: Entity, slugs: set[str], names: Mapping[str, tuple[str, ...]]) -> Entity:
-    if all(way.to in slugs for way in one.relationships):
-        return one
-    ways = [way._replace(to=_slug_for(way.to, slugs, names)) for way in one.relationships]
-    return one._replace(relationships=tuple(ways))
+def _resolve(entity: Entity, slugs: set[str], names: Mapping[str, tuple[str, ...]]) -> Entity:
+    if all(link.to in slugs for link in entity.relationships):
+        return entity
+    links = [link._replace(to=_slug_for(link.to, slugs, names)) for link in entity.relationships]
+    return entity._replace(relationships=tuple(links))
 
 
 def _slug_for(text: str, slugs: set[str], names: Mapping[str, tuple[str, ...]]) -> str:
     found = names.get(key_of(text), ())
-    return (
-        text if text in slugs else found[0] if len(found) == 1 else text if is_slug(text) else slug_of(text)
-    )
+    if text not in slugs and len(found) == 1:
+        return found[0]
+    return text if text in slugs or is_slug(text) else slug_of(text)
 
 
 def check(entity: Entity) -> None:
@@ -135,32 +135,32 @@ def check(entity: Entity) -> None:
     if len(entity.relationships) > MAX_ITEMS:
         message = f"{len(entity.relationships):,} relationships are too many; at most {MAX_ITEMS} fit."
         raise ValidationError("relationships", message)
-    for way in entity.relationships:
-        check_relationship(way)
+    for relationship in entity.relationships:
+        check_relationship(relationship)
     for key, value in entity.metadata:
         check_words("metadata", [key])
         check_text("metadata", value, MAX_CONTENT)
 
 
 def check_type(kind: str) -> str:
-    """Check and return a type. Raises ValidationError."""
+    """Return a type if it is valid. Raises ValidationError."""
     if kind not in TYPES:
         raise ValidationError("type", f"Type cannot be '{kind[:40]}'.", f"Valid values: {', '.join(TYPES)}.")
     return kind
 
 
-def check_relationship(way: Relationship) -> None:
+def check_relationship(relationship: Relationship) -> None:
     """Raise ValidationError if the kind is not a word, the target is missing, or the date is invalid."""
-    if not _KIND.fullmatch(way.kind):
-        message = f"The kind of a relationship cannot be '{way.kind[:40]}'."
+    if not _KIND.fullmatch(relationship.kind):
+        message = f"The kind of a relationship cannot be '{relationship.kind[:40]}'."
         raise ValidationError("relationships", message, "One word in lower case, such as uses or works_on.")
-    if not way.to.strip() or len(way.to) > MAX_WORD or not way.to.isprintable():
-        message = f"A relationship ({way.kind}) has no target."
+    if not relationship.to.strip() or len(relationship.to) > MAX_WORD or not relationship.to.isprintable():
+        message = f"A relationship ({relationship.kind}) has no target."
         raise ValidationError(
             "relationships", message, "Write the slug of the other one: {kind: uses, to: zookeeper}."
         )
-    if way.since and not _is_date(way.since):
-        message = f"Since cannot be '{way.since[:40]}'."
+    if relationship.since and not _is_date(relationship.since):
+        message = f"Since cannot be '{relationship.since[:40]}'."
         raise ValidationError("relationships", message, "A date like 2024-01-31, 2024-01 or 2024.")
 
 
@@ -177,7 +177,7 @@ def _is_date(text: str) -> bool:
 
 
 def check_metadata_key(key: str) -> str:
-    """Check and return a metadata key. Raises ValidationError."""
+    """Return a metadata key if it is valid. Raises ValidationError."""
     if key in OWN_KEYS or not _METADATA_KEY.fullmatch(key):
         message = f"'{key[:40]}' is not a valid metadata key."
         raise ValidationError(

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 LORE, ENTITY, NAME = KINDS = ("lore", "entity", "name")
 ABOUT, MENTIONS = "about", "mentions"
-# Relations that add importance; superseding or contradicting an entry does not.
-SPEAKING = frozenset({"see_also", "refines", "caused_by", MENTIONS})
-_HALF = 4.0  # times the average rank is an importance of 0.5
+# Relations that count in the ranking; superseding or contradicting an entry adds no importance.
+_RANKED_KINDS = frozenset({"see_also", "refines", "caused_by", MENTIONS})
+_HALF_RANK = 4.0  # times the average rank, for an importance of 0.5
 
 
 class Node(NamedTuple):
@@ -30,7 +30,7 @@ class Edge(NamedTuple):
     """A reference from one node to another.
 
     `kind` is a relationship of an entity (`uses`), `about`, `mentions` (a wiki link), or a relation of an entry
-    (`refines`); `since` says when a relationship began ("": unknown).
+    (`refines`); `since` is the start date of a relationship ("": unknown).
     """
 
     source: str
@@ -49,8 +49,8 @@ class Graph:
     def __init__(self, nodes: Iterable[Node], edges: Iterable[Edge]) -> None:
         """Drop edges to unknown nodes, duplicates and loops."""
         self.nodes = known = {node.key: node for node in nodes}
-        kept = [edge for edge in edges if edge[0] in known and edge[1] in known and edge[0] != edge[1]]
-        self.edges = tuple(dict.fromkeys(kept))
+        valid = [edge for edge in edges if edge[0] in known and edge[1] in known and edge[0] != edge[1]]
+        self.edges = tuple(dict.fromkeys(valid))
         self.about: dict[str, dict[str, None]] = {}
         self.named: dict[str, dict[str, str]] = {}
         self.adjacent: dict[str, list[Edge]] = {}
@@ -68,14 +68,14 @@ class Graph:
         return sorted(node for node in self.nodes.values() if node.kind != LORE)
 
 
-class Ways(NamedTuple):
-    """The steps of a random walk over a graph: numbered nodes, and pairs of numbers."""
+class Transitions(NamedTuple):
+    """The transitions of a random walk over a graph: numbered nodes, and pairs of their numbers."""
 
     keys: tuple[str, ...]
     steps: tuple[tuple[int, int], ...]
 
     def digest(self) -> str:
-        """Return a digest of nodes and steps."""
+        """Return a digest of the nodes and steps."""
         import hashlib
         from array import array
         from itertools import chain
@@ -85,28 +85,28 @@ class Ways(NamedTuple):
         return digest.hexdigest()
 
 
-def ways(graph: Graph) -> Ways:
-    """Return the steps from each node to those that it names, and from an entity to the entries about it."""
-    keys, many = tuple(sorted(graph.nodes)), len(graph.nodes)
+def transitions(graph: Graph) -> Transitions:
+    """Return the transitions from each node to those that it names, and from an entity to the entries about it."""
+    keys, count = tuple(sorted(graph.nodes)), len(graph.nodes)
     number = {key: at for at, key in enumerate(keys)}
-    found = set()  # one number per pair: ten times faster to sort
+    numbers = set()  # one number per pair: ten times faster to sort
     for lore_id, entities in graph.named.items():
-        one = number[lore_id]
+        entry = number[lore_id]
         for key in entities:
-            other = number[key]
-            found.add(one * many + other)
-            found.add(other * many + one)
+            entity = number[key]
+            numbers.add(entry * count + entity)
+            numbers.add(entity * count + entry)
     for edges in graph.adjacent.values():
         for edge in edges:
-            if graph.nodes[edge.source].kind != LORE or edge.kind in SPEAKING:
-                found.add(number[edge.source] * many + number[edge.target])
-    return Ways(keys, tuple([divmod(step, many) for step in sorted(found)]))
+            if graph.nodes[edge.source].kind != LORE or edge.kind in _RANKED_KINDS:
+                numbers.add(number[edge.source] * count + number[edge.target])
+    return Transitions(keys, tuple([divmod(step, count) for step in sorted(numbers)]))
 
 
 def importance(ranks: Sequence[float]) -> list[float]:
-    """Scale ranks that sum to 1 to an importance of 0..1 each: the average is 0.2, four times that 0.5."""
+    """Scale ranks with a sum of 1 to importances of 0..1: the average rank becomes 0.2, four times the average 0.5."""
     relative = [rank * len(ranks) for rank in ranks]
-    return [round(much / (much + _HALF), 3) for much in relative]
+    return [round(ratio / (ratio + _HALF_RANK), 3) for ratio in relative]
 
 
 def entity_key(slug: str) -> str:
@@ -127,9 +127,9 @@ def entity_nodes(entities: Iterable[Entity]) -> list[Node]:
 
 
 class BuiltGraph(NamedTuple):
-    """A graph with its sources: the entities, the slugs that names may mean, and a stamp that changes with any source.
+    """A graph with its sources: the entities, the slugs that each name may mean, and a stamp that changes with them.
 
-    `ranks` caches the importance of the nodes.
+    `ranks` caches the importance of the nodes by key.
     """
 
     graph: Graph

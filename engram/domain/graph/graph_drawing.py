@@ -1,4 +1,4 @@
-"""Render a graph: as a text tree of the ways from one entity, and as DOT for Graphviz."""
+"""Render a graph: as a text tree of the paths from one entity, and as DOT for Graphviz."""
 
 from __future__ import annotations
 
@@ -31,30 +31,30 @@ class Branch(NamedTuple):
 def tree(reached: Sequence[Reached]) -> list[Branch]:
     """Arrange entities as a tree: below each entity those reached through it, in the order given.
 
-    If an entity on the way is not shown, the next one is placed below the last that is.
+    An entity whose parent is not shown is placed below its nearest shown ancestor.
     """
     if not reached:
         return []
-    shown = {one.node.key for one in reached}
+    shown = {found.node.key for found in reached}
     children: dict[str, list[Reached]] = {}
-    for one in reached[1:]:
-        before = [step.to for step in one.way[:-1] if step.to in shown]
-        children.setdefault(before[-1] if before else reached[0].node.key, []).append(one)
+    for found in reached[1:]:
+        before = [step.to for step in found.way[:-1] if step.to in shown]
+        children.setdefault(before[-1] if before else reached[0].node.key, []).append(found)
     lines = [Branch("", "", reached[0])]
-    _grow(lines, children, reached[0].node.key, "")
+    _add_branches(lines, children, reached[0].node.key, "")
     return lines
 
 
-def _grow(lines: list[Branch], children: dict[str, list[Reached]], key: str, before: str) -> None:
-    below = children.get(key, [])
-    for number, one in enumerate(below, 1):
-        last = number == len(below)
-        lines.append(Branch(before + ("└─ " if last else "├─ "), format_step(one.way[-1]), one))
-        _grow(lines, children, one.node.key, before + ("   " if last else "│  "))
+def _add_branches(lines: list[Branch], children: dict[str, list[Reached]], key: str, before: str) -> None:
+    branches = children.get(key, [])
+    for number, found in enumerate(branches, 1):
+        last = number == len(branches)
+        lines.append(Branch(before + ("└─ " if last else "├─ "), format_step(found.way[-1]), found))
+        _add_branches(lines, children, found.node.key, before + ("   " if last else "│  "))
 
 
 def format_step(step: Step) -> str:
-    """Format a step: `uses →`, `← uses` against its direction, `uses ↔` if both do, `with` if entries name both."""
+    """Format a step: `uses →`, `← uses` against its direction, `uses ↔` in both directions, `with` if entries name both."""
     if step.kind == TOGETHER:
         return "with"
     if step.both:
@@ -63,12 +63,12 @@ def format_step(step: Step) -> str:
 
 
 def format_way(reached: Reached) -> str:
-    """Format the whole way: `uses → Queue (since 2024-01-01), runs_on → ZooKeeper`."""
+    """Format the path to a node: `uses → Queue (since 2024-01-01), runs_on → ZooKeeper`."""
     steps = []
     for step in reached.way:
-        more = [f"since {step.since}"] if step.since else []
-        more += [entries(step.lore)] if step.lore else []
-        steps.append(f"{format_step(step)} {step.name}" + (f" ({', '.join(more)})" if more else ""))
+        details = [f"since {step.since}"] if step.since else []
+        details += [entries(step.lore)] if step.lore else []
+        steps.append(f"{format_step(step)} {step.name}" + (f" ({', '.join(details)})" if details else ""))
     return ", ".join(steps)
 
 

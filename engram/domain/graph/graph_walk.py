@@ -1,4 +1,4 @@
-"""Walk over a graph from an entity or entry: what is reached, the ways there, and the entries about it."""
+"""Walk a graph from an entity or entry: the nodes reached, the paths to them, and the entries about them."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 
 TOGETHER = "together"
 DEEPEST = 3
-_FARTHER = 0.5  # nearness is multiplied by this for each step
-_RELATED = 0.5  # for an entry that is only related to one about an entity
+_STEP_DECAY = 0.5  # factor of nearness for each step
+_RELATED_SHARE = 0.5  # of the nearness, for an entry that is only related to one about an entity
 
 
 class Step(NamedTuple):
-    """One step of a way: the node it leads to, its name, the relationship, since when; `back` if against its direction.
+    """One step of a path: the node it leads to, its name, the relationship and its start; `back` if against its direction.
 
-    `both`: the other is related to this one by the same kind. The kind `together` is not a relationship: `lore` counts the
+    `both`: the relationship exists in both directions. The kind `together` is not a relationship: `lore` counts the
     entries that name both.
     """
 
@@ -32,7 +32,7 @@ class Step(NamedTuple):
 
 
 class Reached(NamedTuple):
-    """An entity or entry, and the way to it from the start of the walk (empty for the start)."""
+    """An entity or entry, and the path to it from the start of the walk (empty for the start)."""
 
     node: Node
     way: tuple[Step, ...] = ()
@@ -44,39 +44,39 @@ class Reached(NamedTuple):
 
 
 def walk(graph: Graph, start: str, depth: int, kinds: Collection[str] = ()) -> list[Reached]:
-    """Find what is within `depth` steps by a shortest way each, nearest first, beginning with the start.
+    """Find the nodes within `depth` steps, each by a shortest path, nearest first, beginning with the start.
 
-    From an entry, that is the entries and entities that it is linked with; from an entity, entities alone. Of equally
-    short ways, relationships precede `together`. `kinds` limits the steps followed (default: all).
+    From an entry, these are entries and entities linked with it; from an entity, only entities. Among equally
+    short paths, relationships precede `together`. `kinds` limits the steps followed (default: all).
     """
     found = {start: Reached(graph.nodes[start])}
-    edge = [start]
+    frontier = [start]
     for _ in range(depth):
         reached: dict[str, Reached] = {}
         for steps in (_relationships, _together):
-            for key in edge:
+            for key in frontier:
                 for step in steps(graph, key):
                     if step.to not in found and step.to not in reached and (not kinds or step.kind in kinds):
                         reached[step.to] = Reached(graph.nodes[step.to], (*found[key].way, step))
         found |= reached
-        edge = list(reached)
+        frontier = list(reached)
     return list(found.values())
 
 
 def _relationships(graph: Graph, key: str) -> Iterator[Step]:
     edges = graph.adjacent.get(key, ())
-    ways = {(edge.source, edge.target, edge.kind) for edge in edges}
+    directed = {(edge.source, edge.target, edge.kind) for edge in edges}
     for edge in edges:
         back = edge.target == key
         other = edge.source if back else edge.target
-        both = (edge.target, edge.source, edge.kind) in ways
+        both = (edge.target, edge.source, edge.kind) in directed
         yield Step(other, graph.nodes[other].name, edge.kind, edge.since, back, both=both)
     for other, kind in graph.named.get(key, {}).items():
         yield Step(other, graph.nodes[other].name, kind)
 
 
 def _together(graph: Graph, key: str) -> Iterator[Step]:
-    """Return the entities that entries name together with this one, most frequent first."""
+    """Yield the entities that entries name together with this one, most frequent first."""
     counts: dict[str, int] = {}
     for lore_id in graph.about.get(key, ()):
         for other in graph.named[lore_id]:
@@ -89,23 +89,23 @@ def _together(graph: Graph, key: str) -> Iterator[Step]:
 def nearness(graph: Graph, reached: Collection[Reached]) -> dict[str, float]:
     """Compute the nearness of entries: the sum of ½ to the power of the depth over the entities that each names.
 
-    An entry that names none of them, but is related to one that does, gets half of its nearness.
+    An entry that names none of them, but is related to one that does, gets half of that entry's nearness.
     """
     near: dict[str, float] = {}
-    for one in reached:
-        much = _FARTHER**one.depth
-        for lore_id in graph.about.get(one.node.key, ()):
-            near[lore_id] = near.get(lore_id, 0.0) + much
+    for found in reached:
+        value = _STEP_DECAY**found.depth
+        for lore_id in graph.about.get(found.node.key, ()):
+            near[lore_id] = near.get(lore_id, 0.0) + value
     related: dict[str, float] = {}
-    for lore_id, much in near.items():
+    for lore_id, value in near.items():
         for edge in graph.adjacent.get(lore_id, ()):
             other = edge.source if edge.target == lore_id else edge.target
             if other not in near:
-                related[other] = max(related.get(other, 0.0), much * _RELATED)
+                related[other] = max(related.get(other, 0.0), value * _RELATED_SHARE)
     return near | related
 
 
 def names_in(graph: Graph, lore_id: str, reached: Mapping[str, Reached]) -> tuple[str, ...]:
     """Return the names of the reached entities that an entry names, nearest first."""
     named = [reached[key] for key in graph.named.get(lore_id, ()) if key in reached]
-    return tuple(one.node.name for one in sorted(named, key=lambda one: (one.depth, one.node.name)))
+    return tuple(found.node.name for found in sorted(named, key=lambda found: (found.depth, found.node.name)))

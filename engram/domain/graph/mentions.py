@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from engram.domain.graph.entity import Entity
 
 MOST = 12  # entities detected in one text
-_SHORTEST = 2
-_SHORT = 4  # letters; names up to this length are case-sensitive
+_MIN_LENGTH = 2
+_CASE_LIMIT = 4  # letters: shorter or equal names are case-sensitive
 _WORD = re.compile(r"[^\W_]+")
-# Adjacent to a name, these make it part of something else: a path, a package, another product.
+# A name next to one of these is part of something else: a path, a package, another product.
 _GLUE = frozenset("-/.@_:\\$#+=&%~")
 
 
 class Name(NamedTuple):
-    """A spelling of a name: the offset of its first word, whether case matters (`exact`), the slugs it may mean."""
+    """A spelling of a name: the offset of its first word, whether case matters (`exact`), and the slugs it may mean."""
 
     text: str
     offset: int
@@ -32,7 +32,7 @@ class Name(NamedTuple):
 
 
 class Names:
-    """An index of the names of entities by their first words; names are prepared when that word first occurs."""
+    """An index of entity names by first word; names are prepared when their first word first occurs."""
 
     def __init__(self, entities: Sequence[Entity]) -> None:
         """Index all names and aliases; a name that several entities share matches none."""
@@ -51,7 +51,7 @@ class Names:
         end = 0
         for word in _WORD.finditer(line):
             group = self._group(word[0].lower()) if word.start() >= end else None
-            name = group.named_at(line, word.start()) if group is not None else None
+            name = group.longest_at(line, word.start()) if group is not None else None
             if name is not None:
                 end = word.start() - name.offset + len(name.text)
                 found.update(dict.fromkeys(name.slugs if len(name.slugs) == 1 else ()))
@@ -67,14 +67,14 @@ class _Group:
     """The names that begin with one word."""
 
     def __init__(self, names: Collection[tuple[str, str]]) -> None:
-        """Prepare pairs of a name and the slug that it means."""
-        meant: dict[str, dict[str, None]] = {}
+        """Prepare the pairs of a name and a slug."""
+        slugs_by_key: dict[str, dict[str, None]] = {}
         for name, slug in names:
-            meant.setdefault(key_of(name), {})[slug] = None
+            slugs_by_key.setdefault(key_of(name), {})[slug] = None
         self._names: dict[str, list[Name]] = {}
-        for spelled in dict.fromkeys([" ".join(name.split()) for name, _ in names]):
-            if len(spelled) >= _SHORTEST and any(map(str.isalpha, spelled)):
-                self._add(spelled, tuple(meant[key_of(spelled)]))
+        for spelling in dict.fromkeys([" ".join(name.split()) for name, _ in names]):
+            if len(spelling) >= _MIN_LENGTH and any(map(str.isalpha, spelling)):
+                self._add(spelling, tuple(slugs_by_key[key_of(spelling)]))
         shapes = {(len(name.text), name.offset) for found in self._names.values() for name in found}
         self._shapes = sorted(shapes, reverse=True)
 
@@ -84,14 +84,14 @@ class _Group:
         name = Name(text, offset, is_case_sensitive(text), slugs)
         self._names.setdefault(text.lower(), []).append(name)
 
-    def named_at(self, line: str, start: int) -> Name | None:
-        """Return the longest name whose first word is at `start` of the line."""
+    def longest_at(self, line: str, start: int) -> Name | None:
+        """Return the longest name whose first word begins at `start`; None if there is none."""
         for length, offset in self._shapes:
             begin = start - offset
             text = line[begin : begin + length] if begin >= 0 else ""
             for name in self._names.get(text.lower(), ()):
-                same = name.offset == offset and (text == name.text or not name.exact)
-                if same and _stands_alone(line, begin, begin + length):
+                matches = name.offset == offset and (text == name.text or not name.exact)
+                if matches and _stands_alone(line, begin, begin + length):
                     return name
         return None
 
@@ -100,7 +100,7 @@ def is_case_sensitive(name: str) -> bool:
     """Whether the case of a name matters: it is short, or made of everyday words (`Spring`, `the Gateway`)."""
     letters = sum(map(str.isalnum, name))
     words = [word.lower() for word in _WORD.findall(name)]
-    return letters <= _SHORT or all(word in EVERYDAY_WORDS or word in STOP_WORDS for word in words)
+    return letters <= _CASE_LIMIT or all(word in EVERYDAY_WORDS or word in STOP_WORDS for word in words)
 
 
 def _stands_alone(line: str, begin: int, end: int) -> bool:

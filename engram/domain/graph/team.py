@@ -1,4 +1,4 @@
-"""Several agents in one memory: their profiles, the end of a conversation, and handoffs of work."""
+"""Several agents in one memory: their profiles, when a conversation ends, and handoffs of work."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class AgentProfile(NamedTuple):
     """A registered agent, kept in `agents/<id>.md` below the lore folder.
 
     `capabilities` are free words; `default_scope` is the scope of its handoffs and observations ("": the current one);
-    `settings` are names and values of its own; `text` is a description in markdown.
+    `settings` are the agent's own names and values; `text` is a description in markdown.
     """
 
     id: str
@@ -51,8 +51,8 @@ class SessionKeys(NamedTuple):
     participants: tuple[str, ...] = ()
 
 
-def checked_id(name: str) -> str:
-    """Check the id of an agent, which is also the name of its file. Raises UsageError."""
+def check_id(name: str) -> str:
+    """Return an agent's id, which is also its file name, if it is valid. Raises UsageError."""
     words = name.split("-")
     if len(name) <= LONGEST_ID and name.isascii() and all(w.isalnum() and w == w.lower() for w in words):
         return name
@@ -62,8 +62,8 @@ def checked_id(name: str) -> str:
     )
 
 
-def checked_profile(profile: AgentProfile) -> AgentProfile:
-    """Normalize a profile, with every text on one line. Raises UsageError if something is too long or too many."""
+def normalize_profile(profile: AgentProfile) -> AgentProfile:
+    """Normalize a profile: name, capabilities and settings become single lines. Raises UsageError if one is invalid."""
     capabilities = tuple(dict.fromkeys(_line("capability", text) for text in profile.capabilities))
     settings = tuple((_line("setting", name), _line(name, value)) for name, value in profile.settings)
     if len(capabilities) > MOST_CAPABILITIES or len(settings) > MOST_SETTINGS:
@@ -74,28 +74,28 @@ def checked_profile(profile: AgentProfile) -> AgentProfile:
         raise UsageError("The name of a setting must be a plain word.", "For example: tone=short")
     name = _line("name", profile.name) if profile.name else profile.id
     return AgentProfile(
-        checked_id(profile.id), name, capabilities, profile.default_scope, settings, profile.text
+        check_id(profile.id), name, capabilities, profile.default_scope, settings, profile.text
     )
 
 
 def goes_on(moments: Sequence[float], last: float, now: float) -> bool:
     """Whether the conversation last active at `last` is still going on at `now`.
 
-    `moments` are the activities of its session (all in Unix seconds); it goes on while no pause is too long.
+    `moments` are the times of activity in its session (all in Unix seconds). A long pause ends it.
     """
     activity = [last, *sorted(moment for moment in moments if last < moment < now), now]
     return all(after - before <= PAUSE_SECONDS for before, after in pairwise(activity))
 
 
 def tag_for(agent: str) -> str:
-    """Return the tag of work handed over to an agent, or to anybody."""
+    """Return the tag of a handoff to an agent, or to anybody ("")."""
     return _FOR + (agent.lower() or "anybody")
 
 
 def receiver(lore: Lore) -> str:
     """Return the agent that a handoff is for; "" for anybody."""
-    named = [tag.removeprefix(_FOR) for tag in lore.tags if tag.startswith(_FOR)]
-    return ANYBODY if named in ([], ["anybody"]) else named[0]
+    receivers = [tag.removeprefix(_FOR) for tag in lore.tags if tag.startswith(_FOR)]
+    return ANYBODY if receivers in ([], ["anybody"]) else receivers[0]
 
 
 def _line(what: str, text: str) -> str:

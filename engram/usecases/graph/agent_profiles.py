@@ -1,4 +1,4 @@
-"""Agent profiles: one file per registered agent below the lore folder, synced with it. When agents were seen is local.
+"""Agent profiles: one file per registered agent below the lore folder, synced with it. Activity times stay local.
 
 Registration is optional: any name may record, hand over and receive handoffs.
 """
@@ -13,7 +13,7 @@ from engram.adapters.files.scan import stamp
 from engram.domain.entry.lore import HUMAN, Conflict
 from engram.domain.entry.named_files import AGENTS
 from engram.domain.errors import EngramError, NotFoundError, UsageError
-from engram.domain.graph.team import AgentProfile, checked_id, checked_profile
+from engram.domain.graph.team import AgentProfile, check_id, normalize_profile
 from engram.domain.scopes import check_scope
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from engram.usecases.store.store import Store
 
 _SUFFIX = ".md"
-_STAMPS = "agents.json"  # the stamps of the files at the last sync
+_STAMPS_FILE = "agents.json"  # the stamps of the files at the last sync
 
 
 class KnownAgent(NamedTuple):
@@ -34,7 +34,7 @@ class KnownAgent(NamedTuple):
 
 
 def register_agent(store: Store, profile: AgentProfile) -> AgentProfile:
-    """Write an agent's profile as one commit; empty fields of a known profile keep their values.
+    """Write an agent's profile as one commit; empty fields leave those of an existing profile unchanged.
 
     Setting a field resolves a merge conflict in it.
 
@@ -43,7 +43,7 @@ def register_agent(store: Store, profile: AgentProfile) -> AgentProfile:
     from engram.adapters.files.frontmatter import agent_file
     from engram.usecases.store import entry_writer
 
-    profile = checked_profile(profile)
+    profile = normalize_profile(profile)
     if profile.default_scope:
         check_scope(store.settings, profile.default_scope)
     texts = [profile.name, profile.text, *profile.capabilities, *(value for _, value in profile.settings)]
@@ -54,19 +54,19 @@ def register_agent(store: Store, profile: AgentProfile) -> AgentProfile:
         path = _path(store, profile.id)
         before = store.files.read_if_there(path)
         known = agent_file.read(before or b"", path)
-        wanted = _merge(known, profile)
-        if wanted != known or before is None:
-            changed = wanted.changed(wanted.record, store.clock.now())
+        updated = _merge(known, profile)
+        if updated != known or before is None:
+            changed = updated.changed(updated.record, store.clock.now())
             content = agent_file.rewrite(before or b"", path, changed)
             written = Change(path, content, None if before is None else atomic.digest(before))
             subject = f"{'register' if before is None else 'change'} agent: {profile.id}"
             about = [("Engram-Profile", profile.id)]
             entry_writer.write(store, [entry_writer.operation(store, subject, [written], about)])
-    return _profile(wanted)
+    return _profile(updated)
 
 
 def list_agents(store: Store) -> list[KnownAgent]:
-    """List registered agents by id, then others seen here, latest first; unreadable files are skipped."""
+    """List registered agents by id, then others seen here, most recent first. Unreadable files are skipped."""
     seen = _read_last_seen(store)
     found = []
     for agent_id in _ids(store):
@@ -74,12 +74,12 @@ def list_agents(store: Store) -> list[KnownAgent]:
             found.append(KnownAgent(read_agent(store, agent_id), True, seen.pop(agent_id, 0.0)))
         except EngramError:
             continue
-    others = sorted(seen.items(), key=lambda one: (-one[1], one[0]))
+    others = sorted(seen.items(), key=lambda pair: (-pair[1], pair[0]))
     return found + [KnownAgent(AgentProfile(name, name), False, at) for name, at in others if name != HUMAN]
 
 
 def find_problems(store: Store) -> list[tuple[str, EngramError | tuple[Conflict, ...]]]:
-    """List the paths of profiles that cannot be read, with the error, and of those with merge conflicts."""
+    """List the paths of unreadable profiles, each with its error, and of those with merge conflicts."""
     found: list[tuple[str, EngramError | tuple[Conflict, ...]]] = []
     for agent_id in _ids(store):
         path = _path(store, agent_id)
@@ -94,7 +94,7 @@ def find_problems(store: Store) -> list[tuple[str, EngramError | tuple[Conflict,
 
 def read_agent(store: Store, agent_id: str) -> AgentProfile:
     """Read the profile of a registered agent. Raises NotFoundError, UsageError, LoreFileError."""
-    return _profile(_read_file(store, checked_id(agent_id)))
+    return _profile(_read_file(store, check_id(agent_id)))
 
 
 def note_manual_edits(store: Store) -> None:
@@ -105,16 +105,16 @@ def note_manual_edits(store: Store) -> None:
 
     if not store.files.journaled:
         return
-    kept = os.path.join(store.places.state, _STAMPS)
+    stamps_path = os.path.join(store.places.state, _STAMPS_FILE)
     try:
-        before = dict(json.loads(atomic.read(kept)))
+        before = dict(json.loads(atomic.read(stamps_path)))
     except (EngramError, ValueError, TypeError):
-        before = {}  # then every profile is looked at
+        before = {}  # every profile counts as changed
     stamps = {agent_id: _stamp(store, agent_id) for agent_id in _ids(store)}
-    changed = sorted([one for one in {*before, *stamps} if before.get(one) != stamps.get(one)])
+    changed = sorted([name for name in {*before, *stamps} if before.get(name) != stamps.get(name)])
     if changed:
         record_outside_changes(store, [_path(store, agent_id) for agent_id in changed])
-        atomic.write(kept, json.dumps(stamps).encode(), "agents")
+        atomic.write(stamps_path, json.dumps(stamps).encode(), "agents")
 
 
 def _stamp(store: Store, agent_id: str) -> list[int]:
@@ -129,7 +129,7 @@ def last_seen(store: Store, agent_id: str) -> float:
 
 
 def store_of_agent(store: Store, agent_id: str, scope: str) -> Store:
-    """Return the store that an agent writes to: of the given scope, else of its default scope, else this one.
+    """Return the store that an agent writes to: that of the given scope, else of its default scope, else this one.
 
     There is no fallback to another scope. Raises UsageError, NotFoundError if the scope has no store here.
     """
@@ -139,7 +139,7 @@ def store_of_agent(store: Store, agent_id: str, scope: str) -> Store:
 
 
 def stores_of_agent(store: Store, agent_id: str) -> list[Store]:
-    """Return the stores read for an agent: this one, and that of its default scope if it can be opened."""
+    """Return the stores that an agent reads: this one, and that of its default scope if it can be opened."""
     from engram.usecases.opening.scopes import TROUBLE, exists, reach
 
     try:
@@ -183,22 +183,22 @@ def _read_file(store: Store, agent_id: str) -> FileContents:
 
 
 def _profile(file: FileContents) -> AgentProfile:
-    found: AgentProfile = file.record
-    return found
+    profile: AgentProfile = file.record
+    return profile
 
 
 def _merge(known: FileContents, new: AgentProfile) -> FileContents:
-    """Update a known profile with the non-empty fields of a new one; a name equal to the id counts as not given."""
+    """Update an existing profile with the non-empty fields of a new one. A name equal to the id counts as empty."""
     before = _profile(known)
     changed = {name: value for name, value in new._asdict().items() if value and name != "id"}
     if new.name == new.id:
         del changed["name"]
-    left = tuple([one for one in known.conflicts if one.field not in changed])
+    remaining = tuple([conflict for conflict in known.conflicts if conflict.field not in changed])
     if new.settings:
         changed["settings"] = tuple((dict(before.settings) | dict(new.settings)).items())
-    return known._replace(record=before._replace(**changed), conflicts=left)
+    return known._replace(record=before._replace(**changed), conflicts=remaining)
 
 
 def _read_last_seen(store: Store) -> dict[str, float]:
-    """Read from the activity log of this machine when each agent was last active."""
+    """Return when each agent was last active, from the activity log of this machine."""
     return dict(store.session_state.live.last_by_agent())

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from engram.usecases.store.store import Store
 
 
-_MARKS = (b"[[", b"](", b"relations:", b"entities:")
+_LINK_MARKS = (b"[[", b"](", b"relations:", b"entities:")
 
 
 class BadLink(NamedTuple):
-    """A broken or ambiguous link: the store path and line where it stands, and what is wrong with it."""
+    """A broken or ambiguous link: the store path and line of the link, and its problem."""
 
     path: str
     line: int
@@ -38,30 +38,34 @@ class BadLink(NamedTuple):
 
 
 def bad_links(
-    store: Store, generation: Generation, hits: Sequence[Hit], paths: Collection[str], gone: Collection[str]
+    store: Store,
+    generation: Generation,
+    hits: Sequence[Hit],
+    paths: Collection[str],
+    gone: Collection[str],
 ) -> list[BadLink]:
-    """Find the bad links of entries and entities at `paths`, and relations of other entries to the ids in `gone`.
+    """Find the bad links of entries and entities at `paths`, and relations of other entries to the deleted ids `gone`.
 
-    `hits` are those of all entries of the store.
+    `hits` are all entries of the store.
     """
     ids, readable = {hit.id for hit in hits}, {hit.path for hit in hits}
     targets = _Targets(store, generation, hits, ids)
     found: list[BadLink] = []
-    for path in sorted(readable & {*paths, *_naming(generation, hits, gone)}):
+    for path in sorted(readable & {*paths, *_paths_related_to(generation, hits, gone)}):
         try:
             if path in paths and not _may_link(store.files.read(path)):
                 continue
             file = entry_writer.load(store, path)
         except EngramError:
             continue  # reported as unreadable elsewhere
-        found += _relations(path, file, ids)
+        found += _bad_relations(path, file, ids)
         if path in paths:
-            found += _in_text(store, path, file.raw, targets)
+            found += _bad_text_links(store, path, file.raw, targets)
             found += targets.ambiguous_entities(path, file)
     for entity in targets.entities.entities:
         path = targets.entities.paths[entity.slug]
         if path in paths:
-            found += _of_entity(store, path, entity, targets)
+            found += _bad_entity_links(store, path, entity, targets)
     return found
 
 
@@ -73,29 +77,29 @@ def all_bad_links(store: Store, generation: Generation) -> list[BadLink]:
 
 
 def _may_link(raw: bytes) -> bool:
-    """Whether a file may contain links: a cheap test that spares parsing most files."""
-    return any(mark in raw for mark in _MARKS)
+    """Whether a file may contain links: a cheap test that saves parsing most files."""
+    return any(mark in raw for mark in _LINK_MARKS)
 
 
-def _in_text(store: Store, path: str, raw: bytes, targets: _Targets) -> Iterator[BadLink]:
+def _bad_text_links(store: Store, path: str, raw: bytes, targets: _Targets) -> Iterator[BadLink]:
     for link in text_links(raw.decode("utf-8", "replace")):
-        wrong = targets.problem(link) if link.is_wiki else _file(store, path, link)
-        if wrong and not (not link.is_wiki and targets.names_file(path, link)):
-            yield BadLink(path, link.line, wrong)
+        problem = targets.problem(link) if link.is_wiki else _file_problem(store, path, link)
+        if problem and (link.is_wiki or not targets.resolves_by_name(path, link)):
+            yield BadLink(path, link.line, problem)
 
 
-def _of_entity(store: Store, path: str, entity: Entity, targets: _Targets) -> Iterator[BadLink]:
+def _bad_entity_links(store: Store, path: str, entity: Entity, targets: _Targets) -> Iterator[BadLink]:
     """Check the links of an entity: its relationships, and those in its text."""
-    gone = [way for way in entity.relationships if way.to not in targets.entities.paths]
-    if not gone and not any(mark in entity.content for mark in ("[[", "](")):
+    broken = [link for link in entity.relationships if link.to not in targets.entities.paths]
+    if not broken and not any(mark in entity.content for mark in ("[[", "](")):
         return
     raw = store.files.read_if_possible(path)
     if raw is None:
         return
     line = _line_of(raw, "relationships:")
-    for way in gone:
-        yield BadLink(path, line, f"broken link: no entity here is called {way.to} ({way.kind})")
-    yield from _in_text(store, path, raw, targets)
+    for link in broken:
+        yield BadLink(path, line, f"broken link: no entity here is called {link.to} ({link.kind})")
+    yield from _bad_text_links(store, path, raw, targets)
 
 
 def _line_of(raw: bytes, start: str) -> int:
@@ -104,14 +108,14 @@ def _line_of(raw: bytes, start: str) -> int:
     return next((number for number, text in enumerate(lines, 1) if text.startswith(start)), 0)
 
 
-def _naming(generation: Generation, hits: Sequence[Hit], ids: Collection[str]) -> set[str]:
+def _paths_related_to(generation: Generation, hits: Sequence[Hit], ids: Collection[str]) -> set[str]:
     """Return the paths of entries with a relation to one of the ids."""
-    asked = generation.catalog.where_in("SELECT row FROM row_relations", "id", sorted(ids))
-    rows = {row for (row,) in asked}
+    rows_found = generation.catalog.where_in("SELECT row FROM row_relations", "id", sorted(ids))
+    rows = {row for (row,) in rows_found}
     return {hit.path for hit in hits if hit.row in rows}
 
 
-def _relations(path: str, file: LoreFile, known: Collection[str]) -> Iterator[BadLink]:
+def _bad_relations(path: str, file: LoreFile, known: Collection[str]) -> Iterator[BadLink]:
     lines = file.raw.decode("utf-8", "replace").split("\n")
     for kind, other in file.lore.relations:
         if other not in known:
@@ -120,7 +124,7 @@ def _relations(path: str, file: LoreFile, known: Collection[str]) -> Iterator[Ba
 
 
 class _Targets:
-    """The targets of links: entries by id, title and file name, entities by slug, name and alias."""
+    """Possible targets of links: entries by id, title and file name, entities by slug, name and alias."""
 
     def __init__(
         self, store: Store, generation: Generation, hits: Sequence[Hit], ids: Collection[str]
@@ -129,28 +133,28 @@ class _Targets:
         self.entities: Entities = read_entities(store)
         self._store, self._generation, self._hits, self._ids = store, generation, hits, ids
         self._keys = by_name(self.entities.entities, key_of)
-        self._made: dict[str, set[str]] = {}
+        self._paths_by_name: dict[str, set[str]] = {}
 
     def problem(self, link: TextLink) -> str:
-        """Describe what is wrong with a wiki link; "" if nothing is."""
+        """Describe the problem of a wiki link; "" if it is fine."""
         if link.target.upper() in self._ids or self._is_entity(link.target):
             return ""
         if not self._store.places.folder and is_attachment(link.target):
-            there = link.target.rpartition("/")[2].lower() in self._attachments
-            return "" if there else f"broken link: there is no file {link.target}"
-        leads = sorted(follow_link(self._names, link_name("", link)) or ())
-        if not leads:
+            exists = link.target.rpartition("/")[2].lower() in self._attachments
+            return "" if exists else f"broken link: there is no file {link.target}"
+        paths = sorted(follow_link(self._names, link_name("", link)) or ())
+        if not paths:
             return f"broken link: nothing here is called [[{link.target}]]"
-        return _ambiguous(f"[[{link.target}]]", leads) if len(leads) > 1 else ""
+        return _ambiguous(f"[[{link.target}]]", paths) if len(paths) > 1 else ""
 
-    def names_file(self, path: str, link: TextLink) -> bool:
-        """Return whether a markdown link that leads to no file by its path does by a name, as Obsidian writes them."""
+    def resolves_by_name(self, path: str, link: TextLink) -> bool:
+        """Whether a markdown link resolves by name where its path does not, as Obsidian writes them."""
         if self._store.places.folder or "\\" in link.target:
             return False
-        way = link_name(path, link)
-        if is_attachment(way):
-            return way.rpartition("/")[2].rpartition("|")[2].lower() in self._attachments
-        return follow_link(self._names, way) is not None
+        name = link_name(path, link)
+        if is_attachment(name):
+            return name.rpartition("/")[2].rpartition("|")[2].lower() in self._attachments
+        return follow_link(self._names, name) is not None
 
     def _is_entity(self, name: str) -> bool:
         """Whether a name means exactly one entity."""
@@ -158,17 +162,17 @@ class _Targets:
         return len(slugs) == 1 or (len(slugs) > 1 and len(match_name(self.entities.entities, name)) == 1)
 
     def ambiguous_entities(self, path: str, file: LoreFile) -> Iterator[BadLink]:
-        """Find names in the `entities` of an entry that several entities share."""
+        """Find names in an entry's `entities` that several entities share."""
         for name in file.lore.entities:
             slugs = self._keys.get(key_of(name), ())
             if len(slugs) < 2 or self._is_entity(name):
                 continue
-            leads = [self.entities.paths[slug] for slug in slugs]
-            yield BadLink(path, _line_of(file.raw, "entities:"), _ambiguous(name, leads))
+            paths = [self.entities.paths[slug] for slug in slugs]
+            yield BadLink(path, _line_of(file.raw, "entities:"), _ambiguous(name, paths))
 
     @cached_property
     def _attachments(self) -> set[str]:
-        """The names of all files of the store, in lower case: an embed finds its file wherever that is."""
+        """The names of all files of the store, in lower case: an embed finds its file in any folder."""
         found = set[str]()
         for _, folders, names in os.walk(self._store.places.root):
             folders[:] = [name for name in folders if not name.startswith(".")]
@@ -178,9 +182,9 @@ class _Targets:
     @property
     def _names(self) -> dict[str, set[str]]:
         """The targets of each name, folded; built on first use."""
-        if self._made:
-            return self._made
-        names = self._made
+        names = self._paths_by_name
+        if names:
+            return names
         aliases, in_place = own_names(self._generation.catalog), not self._store.places.folder
         notes = [Named(hit.path, hit.path, hit.title, aliases.get(hit.row, ())) for hit in self._hits]
         for name, paths in targets(notes, in_place=in_place).items():
@@ -196,9 +200,9 @@ class _Targets:
         return names
 
 
-def _ambiguous(name: str, leads: Sequence[str]) -> str:
-    more = f" and {len(leads) - 3} more" if len(leads) > 3 else ""
-    return f"ambiguous link: {name} may mean {', '.join(leads[:3])}{more}"
+def _ambiguous(name: str, paths: Sequence[str]) -> str:
+    more = f" and {len(paths) - 3} more" if len(paths) > 3 else ""
+    return f"ambiguous link: {name} may mean {', '.join(paths[:3])}{more}"
 
 
 def _other_files(store: Store) -> Iterator[str]:
@@ -210,21 +214,21 @@ def _other_files(store: Store) -> Iterator[str]:
             yield from (f"{store.places.home}/{folder}/{name}" for name in names)
 
 
-def _file(store: Store, path: str, link: TextLink) -> str:
-    """Describe what is wrong with a link to a file; "" if nothing is. Paths outside the repository are not touched."""
+def _file_problem(store: Store, path: str, link: TextLink) -> str:
+    """Describe the problem of a link to a file; "" if it is fine. Paths outside the repository are not accessed."""
     from urllib.parse import unquote
 
     places = store.places
     top = os.path.realpath(places.repository.worktree if places.repository else places.root)
     target = unquote(link.target.partition("?")[0])
-    wrong = f"broken link: there is no file {link.target}"
+    missing = f"broken link: there is no file {link.target}"
     if "\0" in target or "\\" in target:
-        return wrong
+        return missing
     full = os.path.join(os.path.dirname(store.files.absolute(path)), *target.split("/"))
     try:
         real = os.path.realpath(full)
     except (OSError, ValueError):
-        return wrong
+        return missing
     if real != top and not real.startswith(top.rstrip(os.sep) + os.sep):
         return f"broken link: {link.target} leads out of the repository"
-    return "" if os.path.exists(real) else wrong
+    return "" if os.path.exists(real) else missing

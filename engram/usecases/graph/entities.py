@@ -1,7 +1,7 @@
-"""The entities of a store; a file is read again only if it changed.
+"""The entities of a store. A file is read again only if it changed.
 
-Parsed files are cached in this process, and for others in a JSON-lines file beside the index, where the last line of
-a file counts.
+Parsed files are cached in this process, and for other processes in a JSON-lines file beside the index, in which the last
+line for a file counts.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ if TYPE_CHECKING:
     Stamp = tuple[int, int, int]
 
 _RACY_NS = 2_000_000_000
-_LOOK_NS = 1_000_000_000
+_CHECK_NS = 1_000_000_000  # the shortest time between checks of the files
 _LARGEST = 256 * 1024  # bytes
 TAKE_OVER = "Copy what is worth keeping, then remove its item from `conflicts`."
-_ODD, _UNSPEAKABLE = -1, -2
-_WHAT = {_ODD: "not a regular file", _UNSPEAKABLE: "the name is not valid UTF-8; rename it"}
+_NOT_REGULAR, _NOT_UTF8 = -1, -2
+_UNREADABLE = {_NOT_REGULAR: "not a regular file", _NOT_UTF8: "the name is not valid UTF-8; rename it"}
 
 
 class Entities(NamedTuple):
     """All entities of a store, sorted by slug, the store path of each, and the problems of their files.
 
-    `problems` are of files that are ignored, `conflicts` of those with two versions from a merge.
+    `problems` are those of ignored files, `conflicts` those of files with two versions from a merge.
     """
 
     entities: tuple[Entity, ...] = ()
@@ -52,23 +52,23 @@ class Entities(NamedTuple):
     conflicts: tuple[Problem, ...] = ()
 
 
-_NONE = Entities()
+_EMPTY = Entities()
 
 
 class _Memory(NamedTuple):
     files: dict[str, CachedFile]
-    stamps: dict[str, Stamp]  # of settled files
+    stamps: dict[str, Stamp]  # of settled files only
     entities: Entities
-    meant: dict[str, tuple[str, ...]]  # filled on first use
+    slugs_by_name: dict[str, tuple[str, ...]]  # filled on first use
 
 
 class EntityNames(NamedTuple):
-    """Entities with their names, the modification time of their folder, and when it was checked (ns)."""
+    """Entities with their names, the modification time of their folder, and when that was checked (both in ns)."""
 
     entities: tuple[Entity, ...]
     names: Names
     folder: int
-    looked: int
+    checked_at: int
 
 
 _memory: WeakKeyDictionary[Store, _Memory] = WeakKeyDictionary()
@@ -86,9 +86,9 @@ def entities_by_name(store: Store) -> tuple[tuple[Entity, ...], Mapping[str, tup
         entities, memory = list_entities(store), _memory.get(store)
         if not entities or memory is None:
             return (), {}
-        if not memory.meant:
-            memory.meant.update(by_name(entities))
-        return entities, memory.meant
+        if not memory.slugs_by_name:
+            memory.slugs_by_name.update(by_name(entities))
+        return entities, memory.slugs_by_name
 
 
 def folder_of(store: Store) -> str:
@@ -100,7 +100,7 @@ def read_entities(store: Store) -> Entities:
     """Return the entities of the store and the problems of their files, reading only files with a new stamp."""
     stamps = _stamps_of(store)
     if not stamps:
-        return _NONE
+        return _EMPTY
     with store.lock:
         memory = _memory.get(store)
         if memory is not None and memory.stamps == stamps:
@@ -114,21 +114,21 @@ def read_entities(store: Store) -> Entities:
 
 
 def names_to_detect(store: Store) -> EntityNames:
-    """Return the entities and an index of their names, to be detected in texts.
+    """Return the entities and an index of their names, to detect them in texts.
 
     While the folder is unchanged, files are checked at most once a second, so that bulk recording stays fast.
     """
     folder, now = folder_mtime(store.files.absolute(folder_of(store))), store.clock.nanoseconds()
-    kept = _names.get(store)
-    if kept is not None and kept.folder == folder < now - _RACY_NS and 0 <= now - kept.looked < _LOOK_NS:
-        return kept
+    last = _names.get(store)
+    if last is not None and last.folder == folder < now - _RACY_NS and 0 <= now - last.checked_at < _CHECK_NS:
+        return last
     entities = list_entities(store)
-    if kept is None or kept.entities is not entities:
+    if last is None or last.entities is not entities:
         from engram.domain.graph.mentions import Names
 
         names = Names(entities)
     else:
-        names = kept.names
+        names = last.names
     found = _names[store] = EntityNames(entities, names, folder, now)
     return found
 
@@ -142,7 +142,7 @@ def load(store: Store, path: str) -> tuple[bytes, FileContents]:
 
 
 def _stamps_of(store: Store) -> dict[str, Stamp]:
-    """Return the stamps of the files; empty if the folder or one above it is a symlink, which may leave the store."""
+    """Return the stamps of the files; empty if the folder or a parent is a symlink, which may lead out of the store."""
     folder = store.places.root
     for part in folder_of(store).split("/"):
         folder = os.path.join(folder, part)
@@ -155,45 +155,46 @@ def _stamps_of(store: Store) -> dict[str, Stamp]:
 
 
 def _stamps(folder: str) -> Iterator[tuple[str, Stamp]]:
-    """List the files of the folder that can be entities, with their stamps."""
+    """List the possible entity files of the folder, with their stamps."""
     with os.scandir(folder) as entries:
         for entry in entries:
             name = entry.name
             if not name.endswith(".md") or name.startswith("."):
                 continue
             try:
-                found = entry.stat(follow_symlinks=False)
+                status = entry.stat(follow_symlinks=False)
             except OSError:
                 continue
-            mark = (found.st_ino ^ found.st_ctime_ns) & SIGNED if stat.S_ISREG(found.st_mode) else _ODD
+            is_file = stat.S_ISREG(status.st_mode)
+            mark = (status.st_ino ^ status.st_ctime_ns) & SIGNED if is_file else _NOT_REGULAR
             if not name.isascii():
-                shown = name.encode(errors="replace").decode()
-                name, mark = shown, mark if shown == name else _UNSPEAKABLE
-            yield name, (found.st_mtime_ns, found.st_size, mark)
+                printable = name.encode(errors="replace").decode()
+                name, mark = printable, mark if printable == name else _NOT_UTF8
+            yield name, (status.st_mtime_ns, status.st_size, mark)
 
 
 def _refresh(store: Store, before: Mapping[str, CachedFile], stamps: Mapping[str, Stamp]) -> Entities:
     """Read the changed files, and update both caches."""
     files, changed = {}, []
     for name in sorted(stamps):
-        seen = before.get(name)
-        is_same = seen is not None and seen.stamp == stamps[name]
-        if seen is None or not (is_same and seen.settled):
-            seen = _read(store, name, stamps[name])
-            seen = seen._replace(settled=store.clock.nanoseconds() - seen.stamp[0] > _RACY_NS)
+        file = before.get(name)
+        is_same = file is not None and file.stamp == stamps[name]
+        if file is None or not (is_same and file.settled):
+            file = _read(store, name, stamps[name])
+            file = file._replace(settled=store.clock.nanoseconds() - file.stamp[0] > _RACY_NS)
         if not is_same:
             changed.append(name)
-        files[name] = seen
+        files[name] = file
     changed += before.keys() - stamps.keys()
-    made = _combine(store, files)
+    entities = _combine(store, files)
     stamps = {name: one.stamp for name, one in files.items() if one.settled}
-    _memory[store] = _Memory(files, stamps, made, {})
+    _memory[store] = _Memory(files, stamps, entities, {})
     if changed and store.files.journaled:
         paths = [f"{folder_of(store)}/{name}" for name in changed]
         record_outside_changes(store, [path for path in paths if not _is_own(store, path)])
-    if changed or any(seen is not before[name] for name, seen in files.items()):
+    if changed or any(file is not before[name] for name, file in files.items()):
         save_cache(store, folder_of(store), before, files)
-    return made
+    return entities
 
 
 def _is_own(store: Store, path: str) -> bool:
@@ -204,9 +205,9 @@ def _is_own(store: Store, path: str) -> bool:
 
 def _read(store: Store, name: str, stamp: Stamp) -> CachedFile:
     path = f"{folder_of(store)}/{name}"
-    what = _WHAT.get(stamp[2]) or (f"this file has {stamp[1]:,} bytes" if stamp[1] > _LARGEST else "")
-    if what:
-        return CachedFile(stamp, None, Problem(path, 0, what, "Only small markdown files are entities."))
+    reason = _UNREADABLE.get(stamp[2]) or (f"this file has {stamp[1]:,} bytes" if stamp[1] > _LARGEST else "")
+    if reason:
+        return CachedFile(stamp, None, Problem(path, 0, reason, "Only small markdown files are entities."))
     try:
         _, file = load(store, path)
     except LoreFileError as error:
@@ -223,7 +224,7 @@ def both_versions(conflicts: Sequence[Conflict]) -> str:
     """Describe the conflicts that a merge left."""
     from engram.domain.entry.disputes import DELETED
 
-    fields = dict.fromkeys([entry.field for entry in conflicts])
+    fields = dict.fromkeys([conflict.field for conflict in conflicts])
     deleted = ["one clone deleted it while another changed it"] if DELETED in fields else []
     fields.pop(DELETED, None)
     return "; ".join([*([f"it has two versions of {', '.join(fields)}"] if fields else []), *deleted])
@@ -232,32 +233,33 @@ def both_versions(conflicts: Sequence[Conflict]) -> str:
 def _combine(store: Store, files: Mapping[str, CachedFile]) -> Entities:
     found: dict[str, Entity] = {}
     paths: dict[str, str] = {}
-    pairs = [(one.problem, one.entity is None) for one in files.values() if one.problem is not None]
-    problems = [problem for problem, is_none in pairs if is_none]
-    conflicts = tuple(sorted([problem for problem, is_none in pairs if not is_none]))
-    for name, one in files.items():
-        if one.entity is None:
+    problems: list[Problem] = []
+    conflicts: list[Problem] = []
+    for name, file in files.items():
+        if file.problem is not None:
+            (problems if file.entity is None else conflicts).append(file.problem)
+        if file.entity is None:
             continue
-        slug, path = one.entity.slug, f"{folder_of(store)}/{name}"
+        slug, path = file.entity.slug, f"{folder_of(store)}/{name}"
         if slug in found:
             message = f"{paths[slug]} is the entity {slug}, too; only one of them is used"
             problems.append(Problem(path, 0, message, "Merge the two files, or rename one."))
         else:
-            found[slug], paths[slug] = one.entity, path
+            found[slug], paths[slug] = file.entity, path
     entities = resolve_relationships([found[slug] for slug in sorted(found)])
-    return Entities(entities, paths, tuple(sorted(problems)), conflicts)
+    return Entities(entities, paths, tuple(sorted(problems)), tuple(sorted(conflicts)))
 
 
-_CACHE = "entities.jsonl"
-_VERSION = 1
-_FEW = 64  # files
-_STALE = 2  # lines for each file
+_CACHE_FILE = "entities.jsonl"
+_CACHE_VERSION = 1
+_MAX_APPENDED = 64  # files
+_STALE_LINES = 2  # lines for each file
 
 
 class CachedFile(NamedTuple):
-    """A parsed file: its stamp, the entity, and its problem if any.
+    """A parsed file: its stamp, the entity, and the problem if there is one.
 
-    It is not `settled` while it was changed so recently that a second change might not show in the stamp.
+    A file is not `settled` if it changed so recently that another change might not show in the stamp.
     """
 
     stamp: Stamp
@@ -266,40 +268,40 @@ class CachedFile(NamedTuple):
     settled: bool = True
 
 
-def _cache(store: Store) -> str:
-    return os.path.join(store.places.state, _CACHE)
+def _cache_path(store: Store) -> str:
+    return os.path.join(store.places.state, _CACHE_FILE)
 
 
 def load_cache(store: Store, folder: str) -> dict[str, CachedFile]:
-    """Load what other processes read; empty if the cache is missing or invalid."""
+    """Load the files read by other processes; empty if the cache is missing or invalid."""
     import json
 
     try:
-        with open(_cache(store), "rb") as file:
+        with open(_cache_path(store), "rb") as file:
             head, _, lines = file.read().decode().partition("\n")
         if json.loads(head) != _head(folder):
             return {}
         rows = json.loads("[" + lines.rstrip().replace("\n", ",") + "]")
-        last = {row[0]: row for row in rows}
-        found = {name: _decode(row) for name, row in last.items() if len(row) > 1}
+        latest = {row[0]: row for row in rows}
+        found = {name: _decode(row) for name, row in latest.items() if len(row) > 1}
     except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError):
         return {}
-    if len(rows) > _STALE * len(found) + _FEW:
+    if len(rows) > _STALE_LINES * len(found) + _MAX_APPENDED:
         with contextlib.suppress(OSError):
-            os.unlink(_cache(store))
+            os.unlink(_cache_path(store))
     return found
 
 
 def _head(folder: str) -> list[object]:
-    return [_VERSION, folder]
+    return [_CACHE_VERSION, folder]
 
 
 def _decode(row: list[Any]) -> CachedFile:
     """Decode a line of the cache; see `_row`."""
-    _, mtime, size, mark, slug, name, kind, aliases, ways, metadata, content, problem = row
+    _, mtime, size, mark, slug, name, kind, aliases, links, metadata, content, problem = row
     entity = None
     if slug:
-        parts = ways.split("\n") if ways else ()
+        parts = links.split("\n") if links else ()
         relationships = tuple(map(Relationship, parts[::3], parts[1::3], parts[2::3]))
         pairs = tuple(zip(metadata[::2], metadata[1::2], strict=True)) if metadata else ()
         names = tuple(aliases.split("\n")) if aliases else ()
@@ -310,18 +312,18 @@ def _decode(row: list[Any]) -> CachedFile:
 def save_cache(
     store: Store, folder: str, before: Mapping[str, CachedFile], files: Mapping[str, CachedFile]
 ) -> None:
-    """Save what was read for other processes; failures are ignored, as it is a cache.
+    """Save the files read, for other processes. Failures are ignored, as this is a cache.
 
-    A few changes are appended; the file is rewritten after many.
+    A few changes are appended; after many, the file is rewritten.
     """
-    settled = [(name, seen) for name, seen in files.items() if seen.settled]
-    new = [(name, seen) for name, seen in settled if seen != before.get(name)]
-    gone: list[list[object]] = [[name] for name in before.keys() - files.keys()]
-    path = _cache(store)
+    settled = [(name, file) for name, file in files.items() if file.settled]
+    changed = [(name, file) for name, file in settled if file != before.get(name)]
+    removed: list[list[object]] = [[name] for name in before.keys() - files.keys()]
+    path = _cache_path(store)
     try:
-        if len(new) + len(gone) < _FEW and os.path.exists(path):
+        if len(changed) + len(removed) < _MAX_APPENDED and os.path.exists(path):
             with open(path, "ab") as file:
-                file.write(_lines([*gone, *map(_row, new)]))
+                file.write(_lines([*removed, *map(_row, changed)]))
         elif settled:
             raw = _lines([_head(folder), *map(_row, settled)])
             atomic.put(atomic.prepare(path, raw, store.clock.new_id(), 0o600, synced=False), path)
@@ -330,14 +332,14 @@ def save_cache(
 
 
 def _row(item: tuple[str, CachedFile]) -> list[object]:
-    """Encode a file as a line: flat, since nested lists take twice as long to parse. No name contains a line break."""
+    """Encode a file as a line: flat, as nested lists take twice as long to parse. No name contains a line break."""
     name, (stamp, entity, problem, _) = item
     fields: list[object] = ["", "", "", "", "", 0, ""]
     if entity is not None:
         metadata = [text for pair in entity.metadata for text in pair]
-        ways = "\n".join([part for way in entity.relationships for part in way])
+        links = "\n".join([part for link in entity.relationships for part in link])
         aliases = "\n".join(entity.aliases)
-        fields = [entity.slug, entity.name, entity.type, aliases, ways, metadata or 0, entity.content]
+        fields = [entity.slug, entity.name, entity.type, aliases, links, metadata or 0, entity.content]
     return [name, *stamp, *fields, problem]
 
 

@@ -23,35 +23,32 @@ if TYPE_CHECKING:
 def find_entity_conflicts(store: Store, _generation: Generation) -> list[Item]:
     """Find entities with a version that lost a merge."""
     return [
-        item for found in read_entities(store).conflicts if (item := _item(store, found.path)) is not None
+        item for problem in read_entities(store).conflicts if (item := _item(store, problem.path)) is not None
     ]
 
 
 def preview_decision(store: Store, item: Item, decision: str) -> dict[str, Entity | None]:
-    """Return the entity after a decision, by slug (None: deleted). Raises UsageError, StoreError, LoreFileError."""
+    """Return the entity as a decision would leave it, by slug (None: deleted). Raises UsageError, StoreError, LoreFileError."""
     _, file = load(store, item.paths[0])
     return {file.record.slug: _apply_decision(file, decision)}
 
 
 def apply_decision(store: Store, item: Item, decision: str) -> dict[str, Entity | None]:
-    """Carry out a decision as one commit. As `preview_decision`, and raises ConflictError if the file changed meanwhile."""
+    """Carry out a decision as one commit. As `preview_decision`, but also raises ConflictError if the file changed."""
     path = item.paths[0]
     raw, file = load(store, path)
     entity = _apply_decision(file, decision)
-    settled = file.changed(entity, store.clock.now())._replace(conflicts=())
-    content = None if entity is None else entity_file.rewrite(raw, path, settled)
-    edited = Change(path, content, atomic.digest(raw))
-    decided = (("Engram-Decision", f"{item.kind} {decision}"),)
+    resolved = file.changed(entity, store.clock.now())._replace(conflicts=())
+    content = None if entity is None else entity_file.rewrite(raw, path, resolved)
+    change = Change(path, content, atomic.digest(raw))
+    trailers = [("Engram-Entity", file.record.slug), ("Engram-Decision", f"{item.kind} {decision}")]
     subject = f"review: {decision} {item.kind}: {item.title}"
-    entry_writer.write(
-        store,
-        [entry_writer.operation(store, subject, [edited], [("Engram-Entity", file.record.slug), *decided])],
-    )
+    entry_writer.write(store, [entry_writer.operation(store, subject, [change], trailers)])
     return {file.record.slug: entity}
 
 
 def rewrite(store: Store, path: str, before: bytes, after: bytes) -> Entity:
-    """Replace an entity's file by an edited text, if the file is still `before`.
+    """Replace an entity's file with an edited text, if the file is still `before`.
 
     Raises ValidationError if the text is not an entity, ConflictError, SecretFoundError.
     """
@@ -65,10 +62,10 @@ def rewrite(store: Store, path: str, before: bytes, after: bytes) -> Entity:
     entry_writer.refuse_secrets(store, "the edited entity", after.decode())
     with store.lock:
         content = entity_file.rewrite(after, path, file.changed(entity, store.clock.now()))
-        edited = Change(path, content, atomic.digest(before))
+        change = Change(path, content, atomic.digest(before))
         subject = f"edit: {entity.name}"
         entry_writer.write(
-            store, [entry_writer.operation(store, subject, [edited], [("Engram-Entity", entity.slug)])]
+            store, [entry_writer.operation(store, subject, [change], [("Engram-Entity", entity.slug)])]
         )
     return entity
 

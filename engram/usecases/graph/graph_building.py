@@ -20,7 +20,7 @@ from engram.domain.graph.graph import (
     entity_key,
     importance,
     name_key,
-    ways,
+    transitions,
 )
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.graph.entities import list_entities
@@ -46,14 +46,14 @@ def graph_of(store: Store) -> Graph:
 def build_graph(store: Store, generation: Generation, entities: Sequence[Entity]) -> BuiltGraph:
     """Build the graph, or return the last one if its sources are unchanged. Hold the store's lock."""
     stamp = stamp_of(store, generation, entities)
-    before = store.built_graph
-    if before is None or before.stamp != stamp:
+    built = store.built_graph
+    if built is None or built.stamp != stamp:
         with no_collections():
             names = _Names(entities)
-            store.built_graph = before = BuiltGraph(
-                _graph(store, generation, entities, names), names.meant, entities, stamp, {}
+            store.built_graph = built = BuiltGraph(
+                _graph(store, generation, entities, names), names.slugs_by_name, entities, stamp, {}
             )
-    return before
+    return built
 
 
 def stamp_of(store: Store, generation: Generation, entities: Sequence[Entity]) -> str:
@@ -65,12 +65,11 @@ def stamp_of(store: Store, generation: Generation, entities: Sequence[Entity]) -
     expired = generation.catalog.count("expires_at <= ?", [now])
     quarantined = zlib.crc32(repr(sorted(quarantined_texts(store))).encode())
     before = store.built_graph
-    if before is not None and before.entities is entities:  # the same tuple while no file was read again
+    if before is not None and before.entities is entities:  # the same tuple until a file is read again
         checksum = before.stamp.rpartition(" ")[2]
     else:
-        checksum = str(
-            zlib.crc32("\0".join([part for entity in entities for part in _parts(entity)]).encode())
-        )
+        parts = [part for entity in entities for part in _parts(entity)]
+        checksum = str(zlib.crc32("\0".join(parts).encode()))
     return f"{lore} {expired} {quarantined} {checksum}"
 
 
@@ -81,21 +80,18 @@ def _parts(entity: Entity) -> list[str]:
 
 
 def _graph(store: Store, generation: Generation, entities: Sequence[Entity], names: _Names) -> Graph:
-    mentions = graph_rows.mentions(generation.catalog)
+    catalog, now = generation.catalog, store.clock.now().timestamp()
+    mentions = graph_rows.mentions(catalog)
     if any(not names.slug_key(name) for _, name in mentions):
-        lore = without_quarantined(
-            store, graph_rows.all_lore(generation.catalog, store.clock.now().timestamp())
-        )
-        names.add_entries(lore, graph_rows.own_names(generation.catalog), in_place=not store.places.folder)
-    else:  # without links to entries, only those that name an entity matter
-        lore = without_quarantined(
-            store, graph_rows.naming_lore(generation.catalog, store.clock.now().timestamp())
-        )
+        lore = without_quarantined(store, graph_rows.all_lore(catalog, now))
+        names.add_entries(lore, graph_rows.own_names(catalog), in_place=not store.places.folder)
+    else:  # no mention leads to an entry: only entries that name an entity matter
+        lore = without_quarantined(store, graph_rows.naming_lore(catalog, now))
     edges = [*_entity_edges(entities, names), *_lore_edges(generation, lore, names)]
     edges += _mention_edges(mentions, lore, names)
     linked = {edge.source for edge in edges} | {edge.target for edge in edges}
     nodes = [Node(one.id, LORE, one.title, one.category) for one in lore if one.id in linked]
-    return Graph([*graphs.entity_nodes(entities), *names.plain.values(), *nodes], edges)
+    return Graph([*graphs.entity_nodes(entities), *names.unresolved.values(), *nodes], edges)
 
 
 def _entity_edges(entities: Sequence[Entity], names: _Names) -> list[Edge]:
@@ -123,91 +119,91 @@ def _lore_edges(generation: Generation, lore: Sequence[LoreRow], names: _Names) 
 
 def _mention_edges(mentions: Sequence[tuple[int, str]], lore: Sequence[LoreRow], names: _Names) -> list[Edge]:
     ids = {one.row: one.id for one in lore}
-    return [Edge(ids[row], names.anything(name), MENTIONS) for row, name in mentions if row in ids]
+    return [Edge(ids[row], names.link_target(name), MENTIONS) for row, name in mentions if row in ids]
 
 
 class _Names:
-    """The nodes that names lead to; an unknown or ambiguous name is a node of its own."""
+    """Resolve names to the keys of nodes; an unknown or ambiguous name gets a node of its own."""
 
     def __init__(self, entities: Sequence[Entity]) -> None:
         self._slugs = {entity.slug for entity in entities}
-        self.meant = by_name(entities)
-        self._lore: dict[str, str] = {}
-        self._known: dict[str, str] = {}
-        self.plain: dict[str, Node] = {}
+        self.slugs_by_name = by_name(entities)
+        self._entries: dict[str, str] = {}
+        self._cache: dict[str, str] = {}
+        self.unresolved: dict[str, Node] = {}
 
     def add_entries(
         self, lore: Sequence[LoreRow], aliases: Mapping[int, tuple[str, ...]], *, in_place: bool
     ) -> None:
-        """Let names lead to entries, too: by id, title, file name or alias (by row), if unambiguous."""
-        self._lore = {one.id: one.id for one in lore}
+        """Resolve names to entries, too: by id, title, file name or alias (by row), if unambiguous."""
+        self._entries = {one.id: one.id for one in lore}
         notes = [Named(one.id, one.path, one.title, aliases.get(one.row, ())) for one in lore]
-        self._lore |= {
+        self._entries |= {
             name: ids[0] for name, ids in targets(notes, in_place=in_place).items() if len(ids) == 1
         }
 
     def entity(self, name: str) -> str:
-        """Return the key of the entity with that slug, name or alias."""
-        found = self._known.get(name)
+        """Return the key of the node for the entity with that slug, name or alias."""
+        found = self._cache.get(name)
         if found is None:
-            found = self._known[name] = self.slug_key(name) or self._plain(name)
+            found = self._cache[name] = self.slug_key(name) or self._unresolved_key(name)
         return found
 
-    def anything(self, name: str) -> str:
+    def link_target(self, name: str) -> str:
         """Return the key of the target of a wiki link: an entity, else an entry."""
-        found = self.slug_key(name) or self._lore.get(name.upper()) or follow_link(self._lore, name)
+        found = self.slug_key(name) or self._entries.get(name.upper()) or follow_link(self._entries, name)
         return found or self.entity(name.rpartition("|")[2])
 
     def slug_key(self, name: str) -> str:
-        """Return the key of the one entity file with that slug, name or alias; "" if there are none or several."""
+        """Return the key of the entity with that slug, name or alias; "" if there is none or more than one."""
         if name in self._slugs:
             return entity_key(name)
-        slugs = self.meant.get(fold(name), ())
+        slugs = self.slugs_by_name.get(fold(name), ())
         return entity_key(slugs[0]) if len(slugs) == 1 else ""
 
-    def _plain(self, name: str) -> str:
+    def _unresolved_key(self, name: str) -> str:
         key = name_key(name)
-        before = self.plain.get(key)
-        if before is None or name < before.name:  # of several spellings, the first in order
-            self.plain[key] = Node(key, NAME, name, "")
+        before = self.unresolved.get(key)
+        if before is None or name < before.name:  # of several spellings, show the first in order
+            self.unresolved[key] = Node(key, NAME, name, "")
         return key
 
 
 def refresh_importance(store: Store) -> bool:
     """Recompute the importance of entities and entries if the graph changed; returns whether it did.
 
-    Costs a stamp if no entry or entity changed, and no ranking if the graph is still the same. Raises StoreError.
+    If no entry or entity changed, only a stamp is compared; an unchanged graph is not ranked again. Raises StoreError.
     """
     with store.lock:
         entities = list_entities(store)
 
-        def look(generation: Generation) -> bool:
+        def rank_if_changed(generation: Generation) -> bool:
             before = ranked_graph(generation.catalog)
             if before.stamp == stamp_of(store, generation, entities):
                 return False
-            found = build_graph(store, generation, entities)
-            rank_nodes(generation, found)
-            return bool(found.graph.edges) and ranked_graph(generation.catalog).digest != before.digest
+            built = build_graph(store, generation, entities)
+            rank_nodes(generation, built)
+            return bool(built.graph.edges) and ranked_graph(generation.catalog).digest != before.digest
 
-        return consult(store, look)
+        return consult(store, rank_if_changed)
 
 
-def rank_nodes(generation: Generation, found: BuiltGraph) -> Mapping[str, float]:
-    """Return the importance of every node, 0..1, by key: the stored ranks, else computed and stored if possible."""
-    kept = ranked_graph(generation.catalog)
-    if kept.stamp == found.stamp:
-        if not found.ranks:
-            found.ranks.update(generation.ranks())
-        return found.ranks
-    there = ways(found.graph)
-    now = RankedGraph(found.stamp, there.digest())
-    if kept.digest == now.digest:
-        generation.save_ranks(now, None)
-        found.ranks.update(generation.ranks())
-        return found.ranks
+def rank_nodes(generation: Generation, built: BuiltGraph) -> Mapping[str, float]:
+    """Return the importance of every node, 0..1, by key: as stored, else computed, and then stored if possible."""
+    stored = ranked_graph(generation.catalog)
+    if stored.stamp == built.stamp:
+        if not built.ranks:
+            built.ranks.update(generation.ranks())
+        return built.ranks
+    walk = transitions(built.graph)
+    current = RankedGraph(built.stamp, walk.digest())
+    if stored.digest == current.digest:
+        generation.save_ranks(current, None)
+        built.ranks.update(generation.ranks())
+        return built.ranks
     from engram.adapters.graph.pagerank import pagerank
 
-    ranks = importance(pagerank(len(there.keys), there.steps))
-    found.ranks.update(zip(there.keys, ranks, strict=True))
-    generation.save_ranks(now, found.ranks)
-    return found.ranks
+    ranks = importance(pagerank(len(walk.keys), walk.steps))
+    built.ranks.update(zip(walk.keys, ranks, strict=True))
+    generation.save_ranks(current, built.ranks)
+    return built.ranks

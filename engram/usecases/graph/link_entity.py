@@ -1,6 +1,6 @@
-"""Create, change and relate entities, link entries to them, and undo any of that.
+"""Create, change, relate and remove entities, and link entries to them.
 
-One call is one operation and one commit, whichever files it changes: the entity's, a new related one's, the entry's.
+One call is one operation and one commit for all files it changes: the entity's, that of a new related one, the entry's.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from engram.domain.graph.entity_rules import (
     RELATED,
     check_metadata_key,
     check_type,
+    find_by_name,
     free_slug,
     match_name,
     slug_of,
-    the_one,
 )
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.graph.entities import folder_of, read_entities
@@ -41,7 +41,7 @@ _TRIES = 40
 class LinkRequest(NamedTuple):
     """A change of an entity; empty fields change nothing. An empty `metadata` value removes that key.
 
-    `to`, `kind` and `since` are a relationship to another entity, `lore` names an entry about this one. With `remove`,
+    `to`, `kind` and `since` describe a relationship to another entity; `lore` names an entry about this one. With `remove`,
     the given aliases, relationships, metadata and entry are removed; if none are given, the entity itself.
     """
 
@@ -58,7 +58,7 @@ class LinkRequest(NamedTuple):
 
 
 class Linked(NamedTuple):
-    """The entity afterwards, its file, and its status: `created`, `changed`, `unchanged`, `removed`.
+    """The entity after a request, its file, and its status: `created`, `changed`, `unchanged`, `removed`.
 
     `other` is the slug of the related entity, `made_other` whether it is new; `lore` is the id of the entry.
     """
@@ -71,108 +71,110 @@ class Linked(NamedTuple):
     lore: str = ""
 
 
-def link_entity(store: Store, wanted: LinkRequest) -> Linked:
-    """Carry out a request.
+def link_entity(store: Store, request: LinkRequest) -> Linked:
+    """Carry out a request as one commit.
 
     Raises ValidationError, NotFoundError, AmbiguousError, UsageError, SecretFoundError, NotAllowedError, StoreError.
     """
-    _check(store, wanted)
+    _check(store, request)
     with store.lock:
-        found = resolve(store, wanted.lore) if wanted.lore else None
-        where = found.store if found is not None else store
-        entry_writer.check_allowed(where, "record", path=found.path if found is not None else "")
+        found = resolve(store, request.lore) if request.lore else None
+        target = found.store if found is not None else store
+        entry_writer.check_allowed(target, "record", path=found.path if found is not None else "")
         for attempt in range(_TRIES):
-            job = _Attempt(where, wanted, found)
-            done = job.remove() if wanted.remove else job.add()
+            job = _Attempt(target, request, found)
+            result = job.remove() if request.remove else job.add()
             try:
-                job.write(done)
+                job.write(result)
             except ConflictError:
                 if attempt == _TRIES - 1:
                     raise
                 continue
-            activity_log.note(store, "link", query=done.entity.name, ids=[done.lore] if done.lore else [])
-            return done
+            ids = [result.lore] if result.lore else []
+            activity_log.note(store, "link", query=result.entity.name, ids=ids)
+            return result
     raise AssertionError("unreachable")
 
 
 def find_entity(store: Store, name: str) -> Entity | None:
     """Find an entity by slug, name or alias; None if there is none. Raises AmbiguousError."""
-    return the_one(read_entities(store).entities, name.strip())
+    return find_by_name(read_entities(store).entities, name.strip())
 
 
-def _check(store: Store, wanted: LinkRequest) -> None:
-    if not wanted.name.strip():
+def _check(store: Store, request: LinkRequest) -> None:
+    if not request.name.strip():
         raise ValidationError("name", "No entity was named.", "Give its name, its slug or an alias.")
-    if wanted.type:
-        check_type(wanted.type)
-    if (wanted.kind or wanted.since) and not wanted.to:
+    if request.type:
+        check_type(request.type)
+    if (request.kind or request.since) and not request.to:
         raise UsageError("A relationship needs two entities.", "Name the target entity.")
-    for key in wanted.metadata:
+    for key in request.metadata:
         check_metadata_key(key)
-    texts = (wanted.name, *wanted.aliases, wanted.to, wanted.text, *wanted.metadata.values())
+    texts = (request.name, *request.aliases, request.to, request.text, *request.metadata.values())
     entry_writer.refuse_secrets(store, "the entity", *texts)
 
 
 class _Attempt:
-    """One attempt at a request: the files as they are now, and their changes."""
+    """One attempt at a request: the files as read, and the changes to write."""
 
-    def __init__(self, store: Store, wanted: LinkRequest, found: Found | None) -> None:
-        self._store, self._wanted, self._found = store, wanted, found
+    def __init__(self, store: Store, request: LinkRequest, found: Found | None) -> None:
+        self._store, self._request, self._found = store, request, found
         self._known = read_entities(store)
         self._changes: list[Change] = []
         self._slugs: list[str] = []
-        self._taken = {one.slug for one in self._known.entities}
-        self._taken |= {path.rpartition("/")[2].removesuffix(".md") for path, *_ in self._known.problems}
+        self._used_slugs = {known.slug for known in self._known.entities}
+        self._used_slugs |= {path.rpartition("/")[2].removesuffix(".md") for path, *_ in self._known.problems}
 
     def add(self) -> Linked:
         """Add to the entity, creating it if it is new."""
-        wanted = self._wanted
-        other, made_other = self._other()
-        before = the_one(self._known.entities, wanted.name.strip())
-        start = before or self._new(wanted.name, wanted.type)
+        request = self._request
+        related, is_new = self._related()
+        before = find_by_name(self._known.entities, request.name.strip())
+        start = before or self._new(request.name, request.type)
         after = start._replace(
-            type=wanted.type or start.type,
-            aliases=_with_aliases(start, wanted.aliases),
-            relationships=_with_relationship(start, other, wanted),
-            metadata=_with_metadata(start, wanted.metadata),
-            content=wanted.text.strip() or start.content,
+            type=request.type or start.type,
+            aliases=_with_aliases(start, request.aliases),
+            relationships=_with_relationship(start, related, request),
+            metadata=_with_metadata(start, request.metadata),
+            content=request.text.strip() or start.content,
         )
-        if other and other == after.slug:
+        if related and related == after.slug:
             raise UsageError("An entity cannot be related to itself.", "Name two different entities.")
         path, status = self._queue_change(before, after)
-        lore_id = self._lore(after, remove=False)
+        lore_id = self._link_entry(after, remove=False)
         status = CHANGED if status == UNCHANGED and self._changes else status
-        return Linked(after, path, status, other, made_other, lore_id)
+        return Linked(after, path, status, related, is_new, lore_id)
 
     def remove(self) -> Linked:
-        """Remove from the entity, or remove it."""
-        wanted = self._wanted
-        before = self._existing(wanted.name)
-        other = self._existing(wanted.to).slug if wanted.to else ""
-        if not (wanted.aliases or wanted.to or wanted.metadata or self._found is not None):
-            return self._deletion(before)
-        gone = [way for way in before.relationships if other == way.to and wanted.kind in ("", way.kind)]
-        after = before._replace(
-            aliases=tuple([alias for alias in before.aliases if alias not in wanted.aliases]),
-            relationships=tuple([way for way in before.relationships if way not in gone]),
-            metadata=tuple([pair for pair in before.metadata if pair[0] not in wanted.metadata]),
+        """Remove parts of the entity, or the entity itself."""
+        request = self._request
+        entity = self._existing(request.name)
+        related = self._existing(request.to).slug if request.to else ""
+        if not (request.aliases or request.to or request.metadata or self._found is not None):
+            return self._delete(entity)
+        links = entity.relationships
+        removed = [link for link in links if link.to == related and request.kind in ("", link.kind)]
+        after = entity._replace(
+            aliases=tuple([alias for alias in entity.aliases if alias not in request.aliases]),
+            relationships=tuple([link for link in links if link not in removed]),
+            metadata=tuple([pair for pair in entity.metadata if pair[0] not in request.metadata]),
         )
-        path, status = self._queue_change(before, after)
-        lore_id = self._lore(after, remove=True)
-        return Linked(after, path, CHANGED if self._changes else status, other, False, lore_id)
+        path, status = self._queue_change(entity, after)
+        lore_id = self._link_entry(after, remove=True)
+        return Linked(after, path, CHANGED if self._changes else status, related, False, lore_id)
 
-    def write(self, done: Linked) -> None:
-        """Write the changes as one operation. Raises ConflictError if a file changed meanwhile."""
+    def write(self, result: Linked) -> None:
+        """Write the changes as one operation. Raises ConflictError if a file changed since it was read."""
         if not self._changes:
             return
-        verb = "unlink" if self._wanted.remove else "link"
-        names = [*self._slugs, done.other if done.other not in self._slugs else "", done.lore]
-        subject = f"{verb}: {', '.join([one for one in names if one]) or done.entity.slug}"
-        about = [*[("Engram-Entity", slug) for slug in self._slugs], ("Engram-Lore", done.lore)]
+        verb = "unlink" if self._request.remove else "link"
+        names = [*self._slugs, result.other if result.other not in self._slugs else "", result.lore]
+        subject = f"{verb}: {', '.join([name for name in names if name]) or result.entity.slug}"
+        about = [*[("Engram-Entity", slug) for slug in self._slugs], ("Engram-Lore", result.lore)]
         entry_writer.write(self._store, [entry_writer.operation(self._store, subject, self._changes, about)])
 
     def _existing(self, name: str) -> Entity:
-        found = the_one(self._known.entities, name.strip())
+        found = find_by_name(self._known.entities, name.strip())
         if found is None:
             raise NotFoundError(f"No entity is called '{name[:80]}'.", "`engram link` lists them.")
         return found
@@ -183,20 +185,20 @@ class _Attempt:
         for problem in self._known.problems:
             if slug_of(name) == slug_of(problem.path.rpartition("/")[2].removesuffix(".md")):
                 raise StoreError(f"{problem.path} cannot be read: {problem.message}.", problem.hint)
-        slug = free_slug(name, self._taken)
-        self._taken.add(slug)
+        slug = free_slug(name, self._used_slugs)
+        self._used_slugs.add(slug)
         return Entity(slug, name, kind or DEFAULT_TYPE)
 
-    def _other(self) -> tuple[str, bool]:
+    def _related(self) -> tuple[str, bool]:
         """Return the slug of the related entity, creating it if needed, and whether it was created."""
-        if not self._wanted.to:
+        if not self._request.to:
             return "", False
-        found = the_one(self._known.entities, self._wanted.to.strip())
+        found = find_by_name(self._known.entities, self._request.to.strip())
         if found is not None:
             return found.slug, False
-        if self._wanted.to.strip() == self._wanted.name.strip():
+        if self._request.to.strip() == self._request.name.strip():
             raise UsageError("An entity cannot be related to itself.", "Name two different entities.")
-        made = self._new(self._wanted.to)
+        made = self._new(self._request.to)
         self._queue_change(None, made)
         return made.slug, True
 
@@ -219,28 +221,28 @@ class _Attempt:
         self._queue(after.slug, Change(path, content, atomic.digest(raw)))
         return path, CHANGED
 
-    def _deletion(self, before: Entity) -> Linked:
-        path = self._known.paths[before.slug]
-        self._queue(before.slug, Change(path, None, atomic.digest(self._store.files.read(path))))
-        return Linked(before, path, REMOVED)
+    def _delete(self, entity: Entity) -> Linked:
+        path = self._known.paths[entity.slug]
+        self._queue(entity.slug, Change(path, None, atomic.digest(self._store.files.read(path))))
+        return Linked(entity, path, REMOVED)
 
-    def _queue(self, slug: str, changed: Change) -> None:
+    def _queue(self, slug: str, change: Change) -> None:
         self._slugs.append(slug)
-        self._changes.append(changed)
+        self._changes.append(change)
 
-    def _lore(self, entity: Entity, *, remove: bool) -> str:
-        """Add the entity to the entry, or remove it; returns the id of the entry."""
+    def _link_entry(self, entity: Entity, *, remove: bool) -> str:
+        """Add the entity to the entry of the request, or remove it; returns the entry's id ("" without one)."""
         if self._found is None:
             return ""
         file = entry_writer.load(self._store, self._found.path)
         if file.lore.id != self._found.id:
             raise NotFoundError(f"{self._found.path} now holds another entry.", "Query again.")
-        own = [one for one in self._known.entities if one.slug != entity.slug]
-        naming = [name for name in file.lore.entities if entity.slug in match_name([*own, entity], name)]
+        others = [known for known in self._known.entities if known.slug != entity.slug]
+        matching = [name for name in file.lore.entities if entity.slug in match_name([*others, entity], name)]
         if remove:
-            names = tuple([name for name in file.lore.entities if name not in naming])
+            names = tuple([name for name in file.lore.entities if name not in matching])
         else:
-            names = file.lore.entities if naming else (*file.lore.entities, entity.name)
+            names = file.lore.entities if matching else (*file.lore.entities, entity.name)
         if names != file.lore.entities:
             stamp = times.after(self._store.clock.now(), file.lore.updated_at)
             after = file.lore._replace(entities=names, updated_at=stamp)
@@ -249,26 +251,26 @@ class _Attempt:
         return self._found.id
 
 
-def _with_aliases(entity: Entity, new: Sequence[str]) -> tuple[str, ...]:
+def _with_aliases(entity: Entity, added: Sequence[str]) -> tuple[str, ...]:
     known = (entity.name, *entity.aliases)
-    clean = [" ".join(alias.split()) for alias in new]
-    return (*entity.aliases, *dict.fromkeys([alias for alias in clean if alias not in known]))
+    normalized = [" ".join(alias.split()) for alias in added]
+    return (*entity.aliases, *dict.fromkeys([alias for alias in normalized if alias not in known]))
 
 
-def _with_relationship(entity: Entity, other: str, wanted: LinkRequest) -> tuple[Relationship, ...]:
-    """Add the new relationship; an existing one of the same kind and target takes its date."""
+def _with_relationship(entity: Entity, other: str, request: LinkRequest) -> tuple[Relationship, ...]:
+    """Add the new relationship, or set the date of an existing one of the same kind and target."""
     if not other:
         return entity.relationships
-    kind = "_".join((wanted.kind or RELATED).lower().replace("-", " ").split())
-    new = Relationship(kind, other, wanted.since.strip())
-    found = [way for way in entity.relationships if (way.kind, way.to) == (kind, other)]
-    if not found:
+    kind = "_".join((request.kind or RELATED).lower().replace("-", " ").split())
+    new = Relationship(kind, other, request.since.strip())
+    existing = [link for link in entity.relationships if (link.kind, link.to) == (kind, other)]
+    if not existing:
         return (*entity.relationships, new)
     if not new.since:
         return entity.relationships
-    return tuple([new if way == found[0] else way for way in entity.relationships])
+    return tuple([new if link == existing[0] else link for link in entity.relationships])
 
 
-def _with_metadata(entity: Entity, new: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    merged = {**dict(entity.metadata), **new}
+def _with_metadata(entity: Entity, added: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    merged = {**dict(entity.metadata), **added}
     return tuple([(key, value) for key, value in merged.items() if value])

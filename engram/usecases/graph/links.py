@@ -1,4 +1,4 @@
-"""The links of an entry: the entries that it names, and those that name it."""
+"""The links of an entry: its own to other entries, and theirs to it."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ FOLDED = "merged_from"
 
 
 class Link(NamedTuple):
-    """One link: its kind (of `RELATION_KINDS`, `merged_from`, or `mentions`), the other entry, its title ("" if it is not here).
+    """A link: its kind (one of `RELATION_KINDS`, `merged_from` or `mentions`), the other entry's id and title ("" if missing).
 
-    `back`: the other entry names this one.
+    `back`: the link leads from the other entry to this one.
     """
 
     kind: str
@@ -31,24 +31,25 @@ class Link(NamedTuple):
 
 
 def find_links(store: Store, name: str) -> list[Link]:
-    """Find the links of the named entry: its own in the order of the file, then those from others by id, then those in texts.
+    """Find the links of an entry: its own in the order of the file, those from others by id, then those in texts.
 
     Raises NotFoundError, AmbiguousError, StoreError.
     """
     with store.lock:
         found = resolve(store, name)
         lore = entry_writer.load(found.store, found.path).lore
-        named = [(relation.kind, relation.id) for relation in lore.relations]
-        named += [(FOLDED, other) for other in lore.merged_from]
-        titles = _titles(found.store, [other for _, other in named])
-    own = [Link(kind, other, titles.get(other, ""), False) for kind, other in named]
-    back = sorted(_backlinks(found.store, found.id), key=lambda link: link.id)
-    known = {(one.id, one.back) for one in own + back}
-    return own + back + [one for one in _in_texts(found.store, found.id) if (one.id, one.back) not in known]
+        targets = [(relation.kind, relation.id) for relation in lore.relations]
+        targets += [(FOLDED, other) for other in lore.merged_from]
+        titles = _titles(found.store, [other for _, other in targets])
+    outgoing = [Link(kind, other, titles.get(other, ""), False) for kind, other in targets]
+    incoming = sorted(_backlinks(found.store, found.id), key=lambda link: link.id)
+    known = {(link.id, link.back) for link in outgoing + incoming}
+    texts = [link for link in _text_links(found.store, found.id) if (link.id, link.back) not in known]
+    return outgoing + incoming + texts
 
 
-def _in_texts(store: Store, lore_id: str) -> list[Link]:
-    """Return the entries that the text leads to, then those whose texts lead to it, each by title."""
+def _text_links(store: Store, lore_id: str) -> list[Link]:
+    """Return the entries that the text links to, then those whose texts link to it, each group by title."""
     graph = graph_of(store)
     ends = [
         (edge.source == lore_id, edge.target if edge.source == lore_id else edge.source)
@@ -75,20 +76,20 @@ def _backlinks(store: Store, lore_id: str) -> Iterator[Link]:
 
 
 def _paths_with(store: Store, text: str) -> list[str]:
-    """Find the files that contain a text: committed files by git, uncommitted ones by reading."""
+    """Find the files that contain a text: committed files with git, uncommitted ones by reading them."""
     if store.places.repository is None:
         hits = consult(store, lambda generation: generation.catalog.select("1"))
-        return [hit.path for hit in hits if _holds(store, hit.path, text)]
+        return [hit.path for hit in hits if _contains(store, hit.path, text)]
     from engram.adapters.git.read.word_search import files_with
     from engram.usecases.store.version_paths import in_git, in_store
 
     repository = store.places.repository
-    # First what waits: what is committed meanwhile is then in both, and not in neither.
+    # The journal first: an entry committed in between is then found twice rather than never.
     waiting = [item.path for operation in store.files.journal.waiting() for item in operation.changes]
     found = files_with(repository, "HEAD", in_git(store, store.places.folder), text)
-    uncommitted = [path for path in waiting if _holds(store, path, text)]
+    uncommitted = [path for path in waiting if _contains(store, path, text)]
     return list(dict.fromkeys([*(in_store(store, name) for name in found), *uncommitted]))
 
 
-def _holds(store: Store, path: str, text: str) -> bool:
+def _contains(store: Store, path: str, text: str) -> bool:
     return text.encode() in (store.files.read_if_possible(path) or b"")

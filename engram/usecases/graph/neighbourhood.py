@@ -1,4 +1,4 @@
-"""Search the graph: what is around an entity or an entry, how it is related, and the entries about it."""
+"""Search the graph around an entity or entry: related nodes, the paths to them, and the entries about them."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from engram.usecases.store.store import Store
 
 MOST = 1000
-_CANDIDATES = 200  # the nearest entries, of which the best are shown
+_CANDIDATES = 200  # nearest entries considered, of which the best are shown
 
 
 class Found(NamedTuple):
-    """An entity or entry of an answer: its node and the way to it, its importance, and the number of entries about it."""
+    """An entity or entry found: its node and the path to it, its importance, and the number of entries about it."""
 
     reached: Reached
     importance: float
@@ -45,12 +45,12 @@ class Found(NamedTuple):
 
     @property
     def way(self) -> str:
-        """The way to it in words: `uses → Queue (since 2024-01-01), runs_on → ZooKeeper`; "" for the start."""
+        """The path to it in words: `uses → Queue (since 2024-01-01), runs_on → ZooKeeper`; "" for the start."""
         return format_way(self.reached)
 
 
 class AboutLore(NamedTuple):
-    """An entry about entities of an answer (`names`, nearest first); `score` combines nearness and standing."""
+    """An entry about entities found (`names`, nearest first); `score` combines nearness and standing."""
 
     id: str
     title: str
@@ -61,9 +61,9 @@ class AboutLore(NamedTuple):
 
 
 class Neighbourhood(NamedTuple):
-    """The surroundings of an entity or entry (`start` is None: the whole graph), best first, and all edges among them.
+    """The surroundings of an entity or entry (`start` is None: the whole graph), best first, with all edges between them.
 
-    Around an entry, `entities` has the entries that it is linked with, too, and `lore` is empty.
+    Around an entry, `entities` also has the entries linked with it, and `lore` is empty.
     """
 
     start: Node | None
@@ -88,10 +88,10 @@ def search_graph(
     kinds: Collection[str] = (),
     limit: int | None = 20,
 ) -> Neighbourhood:
-    """Find the entities within `depth` steps of one (by name, alias or slug), the ways to them, and the entries about them.
+    """Find the entities within `depth` steps of one (by name, alias or slug), the paths to them, and the entries about them.
 
-    `entity` may name an entry, as `get` takes it, where it names no entity: then what it is linked with is found. Without it:
-    all entities, most important first. `types` limits the types shown, `kinds` the relationships followed
+    If `entity` names no entity, it may name an entry as for `get`, and the nodes linked with that are found. If empty,
+    all entities are found, most important first. `types` limits the types shown, `kinds` the relationships followed
     (`together`: an entry names both); `limit` applies to entities and entries separately (None: all).
     Raises NotFoundError, AmbiguousError, UsageError, StoreError.
     """
@@ -105,13 +105,13 @@ def search_graph(
     with store.lock:
         entities = list_entities(store)
 
-        def look(generation: Generation, entry: Node | None = None) -> Neighbourhood:
-            found = build_graph(store, generation, entities)
-            graph, ranks = found.graph, rank_nodes(generation, found)
+        def search(generation: Generation, entry: Node | None = None) -> Neighbourhood:
+            built = build_graph(store, generation, entities)
+            graph, ranks = built.graph, rank_nodes(generation, built)
             if not entity:
-                every = [graph_walk.Reached(node) for node in graph.entities()]
-                return _neighbourhood(store, generation, graph, ranks, None, 0, every, types, limit)
-            start = entry or find_node(found, entity)
+                nodes = [graph_walk.Reached(node) for node in graph.entities()]
+                return _neighbourhood(store, generation, graph, ranks, None, 0, nodes, types, limit)
+            start = entry or find_node(built, entity)
             is_linked = start.key in graph.nodes
             reached = (
                 graph_walk.walk(graph, start.key, depth, kinds) if is_linked else [graph_walk.Reached(start)]
@@ -119,14 +119,14 @@ def search_graph(
             return _neighbourhood(store, generation, graph, ranks, start, depth, reached, types, limit)
 
         try:
-            return consult(store, look)
+            return consult(store, search)
         except NotFoundError as error:
             entry = _entry(store, entity, error)
-            return consult(store, lambda generation: look(generation, entry))
+            return consult(store, lambda generation: search(generation, entry))
 
 
 def _entry(store: Store, name: str, error: NotFoundError) -> Node:
-    """Return the node of the entry that a name means. Raises AmbiguousError, and `error` where there is none in this store."""
+    """Return the node of the entry that a name means. Raises AmbiguousError, and `error` if this store has none."""
     try:
         found = resolve(store, name)
     except NotFoundError:
@@ -170,7 +170,7 @@ def _neighbourhood(
     types: Collection[str],
     limit: int | None,
 ) -> Neighbourhood:
-    """Select the best of the entities reached, and the entries about them."""
+    """Select the best of the nodes reached, and the entries about them."""
     shown = [one for one in reached if not types or one.node.type in types or one.node == start]
     shown.sort(key=lambda one: (one.depth, -ranks.get(one.node.key, 0.0), one.node.name, one.node.key))
     entities = [
@@ -181,8 +181,8 @@ def _neighbourhood(
     lore = [] if is_lore else _lore(store, generation, graph, ranks, shown, limit)
     keys = {found.reached.node.key for found in entities} | {one.id for one in lore[:limit]}
     edges = tuple(edge for edge in graph.edges if edge.source in keys and edge.target in keys)
-    more = limit is not None and (len(shown) > limit or len(lore) > limit)
-    return Neighbourhood(start, depth, tuple(entities), tuple(lore[:limit]), edges, more)
+    truncated = limit is not None and (len(shown) > limit or len(lore) > limit)
+    return Neighbourhood(start, depth, tuple(entities), tuple(lore[:limit]), edges, truncated)
 
 
 def _lore(
@@ -199,17 +199,17 @@ def _lore(
     by_key = {one.node.key: one for one in reached}
     now = store.clock.now().timestamp()
     found = []
-    wanted = nearest if limit is None else nearest[: max(_CANDIDATES, limit + 1)]
-    for hit in credit.hits_in_effect(store, list(hits_of(generation, wanted).values())):
+    candidates = nearest if limit is None else nearest[: max(_CANDIDATES, limit + 1)]
+    for hit in credit.hits_in_effect(store, list(hits_of(generation, candidates).values())):
         score = near[hit.id] * weigh(standing(hit, ranks.get(hit.id)), now)
-        named = graph_walk.names_in(graph, hit.id, by_key)
+        names = graph_walk.names_in(graph, hit.id, by_key)
         confidence = hit.confidence / 1000
-        found.append(AboutLore(hit.id, hit.title, hit.category, confidence, named, round(score, 4)))
+        found.append(AboutLore(hit.id, hit.title, hit.category, confidence, names, round(score, 4)))
     return sorted(found, key=lambda one: (-one.score, one.id))
 
 
 def graph_tables(around: Neighbourhood) -> tuple[Table, Table]:
-    """Return a neighbourhood as two tables: entities with the way to each, and entries."""
+    """Return a neighbourhood as two tables: entities with the path to each, and entries."""
     entities = tuple(
         (
             found.name, found.reached.node.type, found.reached.depth, found.way,
