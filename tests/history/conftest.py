@@ -1,4 +1,4 @@
-"""The stores that tests of the history begin with."""
+"""Stores for the tests of history."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An entry with a history, and what a command prints at a terminal."""
+"""An entry with a history, and the output of a command at a terminal."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from engram.usecases.store.commit import commit_pending
 
 
 def make_history(folder: Path) -> None:
-    """A dedicated store with one entry: recorded by ada, judged by bob, edited by eve, moved by hand."""
+    """Make a dedicated store with one entry: recorded by ada, judged by bob, edited by eve, moved by hand."""
     root = dedicated(folder / "store")
     clock = SetClock()
     with opened(root, agent="ada", clock=clock) as store:
@@ -35,21 +35,21 @@ def make_history(folder: Path) -> None:
 
 
 def at_a_terminal(root: Path, *arguments: str, **more: str) -> str:
-    """What a command prints at a terminal of its own."""
+    """Return the output of a command at its own terminal."""
     pty = pytest.importorskip("pty")
     screen, inner = pty.openpty()
     environment = {**variables(), "ENGRAM_SESSION": "s1", "TERM": "xterm", **more}
     command = (sys.executable, "-m", "engram", *arguments)
     process = subprocess.Popen(command, cwd=root, stdin=inner, stdout=inner, stderr=inner, env=environment)
     os.close(inner)
-    said = b""
+    output = b""
     while True:
         try:
-            said += (part := os.read(screen, 65536))
-        except OSError:  # what Linux says at the end
+            output += (part := os.read(screen, 65536))
+        except OSError:  # end of output on Linux
             break
         if not part:
             break
     os.close(screen)
-    assert process.wait(60) == 0, said
-    return said.decode().replace("\r\n", "\n")
+    assert process.wait(60) == 0, output
+    return output.decode().replace("\r\n", "\n")

@@ -1,4 +1,4 @@
-"""The list of changes: each told once and in order, and whoever only ever asks what changed has what the store has."""
+"""The change feed reports each change once and in order, so that a program that follows it has a copy of the store."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ STEPS = st.lists(
 
 
 class Copy:
-    """What a program keeps that follows the changes: by id, the content and tags."""
+    """The copy kept by a program that follows the changes: content and tags by id."""
 
     def __init__(self) -> None:
         self.lore: dict[str, tuple[str, tuple[str, ...]]] = {}
@@ -65,19 +65,19 @@ class Copy:
     def follow(self, store: Engram, limit: int | None) -> None:
         more = True
         while more:
-            told = store.delta(self.cursor, limit)
-            for shown in told.lore:
-                assert (shown.lore.id in told.created_ids) or shown.lore.id in self.lore, (
-                    "came, and was not said to come"
+            changes = store.delta(self.cursor, limit)
+            for shown in changes.lore:
+                assert (shown.lore.id in changes.created_ids) or shown.lore.id in self.lore, (
+                    "a new entry that was not reported as created"
                 )
                 self.lore[shown.lore.id] = shown.lore.content, shown.lore.tags
-            for gone in told.deleted_ids:
+            for gone in changes.deleted_ids:
                 self.lore.pop(gone, None)
-            self.cursor, more = told.cursor, told.more
+            self.cursor, more = changes.cursor, changes.more
 
 
 def do(store: Engram, root: Path, step: Step, number: int) -> None:
-    """Something happens to the store, or to its files behind its back."""
+    """Change the store, or its files behind its back."""
     files = [path for path in lore_files(root) if b"[broken" not in path.read_bytes()]
     file = files[step.which % len(files)] if files else None
     if step.deed == "record" or file is None:
@@ -95,7 +95,7 @@ def do(store: Engram, root: Path, step: Step, number: int) -> None:
         shutil.move(file, root / "lore" / "moved" / f"{number}--{file.stem[-26:]}.md")
     elif step.deed == "break file":
         (root / "broken").mkdir(exist_ok=True)
-        file.rename(root / "broken" / file.name)  # gone, and something that is not lore in its place
+        file.rename(root / "broken" / file.name)  # an invalid file takes its place
         file.write_text(f"---\nid: [broken {number}\n---\n", "utf-8")
     elif step.deed == "new index":
         store.store.index.mark_damaged("for the test")
@@ -105,7 +105,7 @@ def do(store: Engram, root: Path, step: Step, number: int) -> None:
 
 @settings(max_examples=examples(6, 200))
 @given(steps=STEPS)
-def test_a_copy_that_follows_the_changes_is_the_store(
+def test_a_copy_that_follows_the_feed_equals_the_store(
     tmp_path_factory: object, steps: Sequence[Step]
 ) -> None:
     root = plain(tmp_path_factory.mktemp("store") / "s")  # type: ignore[attr-defined]
@@ -122,9 +122,9 @@ def test_a_copy_that_follows_the_changes_is_the_store(
         if step.asks:
             copy.follow(store, step.limit)
     copy.follow(store, None)
-    there = {one.lore.id: (one.lore.content, one.lore.tags) for one in store.list(limit=None).lore}
-    assert {name: said for name, said in copy.lore.items() if name in there} == there
-    assert broken or copy.lore == there, "what is broken stays in the copy as it was"
+    expected = {one.lore.id: (one.lore.content, one.lore.tags) for one in store.list(limit=None).lore}
+    assert {name: content for name, content in copy.lore.items() if name in expected} == expected
+    assert broken or copy.lore == expected, "broken entries stay in the copy unchanged"
     store.close()
 
 
@@ -136,7 +136,7 @@ def root(tmp_path: Path) -> Path:
     return plain(tmp_path / "store")
 
 
-def test_every_kind_of_change_is_told_once_and_in_order(root: Path) -> None:
+def test_every_kind_of_change_is_reported_once_and_in_order(root: Path) -> None:
     with opened(root, clock=(clock := SetClock())) as store:
         start = store.delta()
         assert (start.lore, start.deleted_ids, start.more) == ((), (), False)
@@ -148,14 +148,14 @@ def test_every_kind_of_change_is_told_once_and_in_order(root: Path) -> None:
         store.patch(made[2], {"tags": "x"})
         store.forget(made[1])
         (root / "lore" / "dropped.md").write_text(f"---\nid: {ID}\n---\n\nDropped into the folder.\n")
-        told = store.delta(first.cursor)
-        assert {one.lore.id for one in told.lore} == {made[2], ID}
-        assert (told.created_ids, told.deleted_ids) == ((ID,), (made[1],))
-        assert all(one.digest == store.get(one.lore.id).digest for one in told.lore)
-        assert store.delta(told.cursor)[:3] == ((), (), ())
+        changes = store.delta(first.cursor)
+        assert {one.lore.id for one in changes.lore} == {made[2], ID}
+        assert (changes.created_ids, changes.deleted_ids) == ((ID,), (made[1],))
+        assert all(one.digest == store.get(one.lore.id).digest for one in changes.lore)
+        assert store.delta(changes.cursor)[:3] == ((), (), ())
 
 
-def test_the_cursor_outlives_a_restart_a_new_index_and_files_that_break(root: Path) -> None:
+def test_a_cursor_survives_restarts_a_rebuilt_index_and_broken_files(root: Path) -> None:
     with opened(root) as store:
         made = [store.record(text, category="fact").lore.id for text in (QUEUE, COLOUR, TIDES)]
         paths = {one: root / store.get(one).path for one in made}
@@ -165,16 +165,16 @@ def test_the_cursor_outlives_a_restart_a_new_index_and_files_that_break(root: Pa
     paths[made[1]].unlink()
     with opened(root, clock=SetClock(START.replace(day=6))) as store:
         store.store.index.mark_damaged("for the test")
-        told = store.delta(cursor)
-        assert (told.lore, told.deleted_ids) == ((), (made[1],)), (
-            "who deletes while the index is made anew is noticed"
+        changes = store.delta(cursor)
+        assert (changes.lore, changes.deleted_ids) == ((), (made[1],)), (
+            "a deletion is noticed although the index was rebuilt"
         )
         paths[made[0]].write_bytes(whole)
-        assert store.delta(told.cursor)[:3] == ((), (), ()), "what was broken is as it was"
-        assert store.delta(cursor).deleted_ids == (made[1],), "an old cursor says it again"
+        assert store.delta(changes.cursor)[:3] == ((), (), ()), "the repaired file is unchanged"
+        assert store.delta(cursor).deleted_ids == (made[1],), "an old cursor reports it again"
 
 
-def test_what_cannot_be_read_just_now_is_told_later(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_entries_that_cannot_be_read_are_reported_later(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def unreadable(*_: object) -> None:
         raise StoreError("It cannot be read just now.")
 
@@ -185,14 +185,14 @@ def test_what_cannot_be_read_just_now_is_told_later(root: Path, monkeypatch: pyt
         cursor = store.delta().cursor.partition("-")[0] + "-2"
         with monkeypatch.context() as patched:
             patched.setattr(entry_writer, "load", unreadable)
-            told = store.delta(cursor)
-            assert told[:3] == ((), (), ())
-        again = store.delta(told.cursor)
+            changes = store.delta(cursor)
+            assert changes[:3] == ((), (), ())
+        again = store.delta(changes.cursor)
         assert ([one.lore.id for one in again.lore], again.created_ids) == ([made[0]], ())
         assert store.delta(again.cursor)[:3] == ((), (), ())
 
 
-def test_the_changes_come_in_parts(root: Path) -> None:
+def test_a_limit_splits_the_changes_into_several_answers(root: Path) -> None:
     with opened(root) as store:
         made = {
             store.record(f"{text} {number}", category="fact").lore.id
@@ -201,15 +201,15 @@ def test_the_changes_come_in_parts(root: Path) -> None:
         }
         found, cursor, more = [], "", True
         while more:
-            told = store.delta(cursor, limit=3)
-            cursor, more = told.cursor, told.more
-            found += [one.lore.id for one in told.lore]
+            changes = store.delta(cursor, limit=3)
+            cursor, more = changes.cursor, changes.more
+            found += [one.lore.id for one in changes.lore]
         assert (len(found), set(found)) == (8, made)
         with pytest.raises(engram.EngramError):
             store.delta(limit=0)
 
 
-def test_what_a_pull_brings_is_told_however_old_it_is(tmp_path: Path) -> None:
+def test_pulled_changes_are_reported_whatever_their_dates(tmp_path: Path) -> None:
     ours, theirs = dedicated(tmp_path / "ours"), tmp_path / "theirs"
     with opened(ours, clock=SetClock(START.replace(year=2020))) as store:
         old = store.record(QUEUE, category="fact").lore.id
@@ -225,11 +225,11 @@ def test_what_a_pull_brings_is_told_however_old_it_is(tmp_path: Path) -> None:
     for path in lore_files(theirs):
         os.utime(path, (1.6e9, 1.6e9))  # as rsync and some checkouts leave it
     with opened(theirs, clock=SetClock(START.replace(day=6))) as store:
-        told = store.delta(cursor)
-        assert ([one.lore.content for one in told.lore], told.deleted_ids) == ([TIDES], (old,))
+        changes = store.delta(cursor)
+        assert ([one.lore.content for one in changes.lore], changes.deleted_ids) == ([TIDES], (old,))
 
 
-def test_a_text_that_waits_is_told_when_it_is_accepted(root: Path, home: Path) -> None:
+def test_a_quarantined_text_is_reported_once_it_is_accepted(root: Path, home: Path) -> None:
     (home / ".config/engram").mkdir(parents=True)
     (home / ".config/engram/config.toml").write_text('[trust]\nhold = "foreign"\n')
     with opened(root) as store:
@@ -243,16 +243,14 @@ def test_a_text_that_waits_is_told_when_it_is_accepted(root: Path, home: Path) -
         ]
         store.store.state.trust.quarantine(rows)
         while_waiting = store.delta(before.cursor)
-        assert while_waiting[:3] == ((), (), ()), "neither the new entry nor what became of the known one"
+        assert while_waiting[:3] == ((), (), ()), "neither the new entry nor the change of the known one"
         store.accept(everything=True)
-        told = store.delta(while_waiting.cursor)
-        assert {one.lore.id for one in told.lore} == {known.id, new.id}
-        assert told.created_ids == (new.id,)
+        changes = store.delta(while_waiting.cursor)
+        assert {one.lore.id for one in changes.lore} == {known.id, new.id}
+        assert changes.created_ids == (new.id,)
 
 
-def test_a_cursor_of_another_list_or_too_old_a_one_is_gone(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_cursors_of_another_feed_or_too_old_are_refused(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(feed_table, "MOST_GONE", 2)
     with opened(root) as store:
         name, _, number = store.delta().cursor.partition("-")
@@ -271,7 +269,7 @@ def test_a_cursor_of_another_list_or_too_old_a_one_is_gone(
                 store.delta(wrong)
 
 
-def test_a_time_serves_too(root: Path) -> None:
+def test_a_time_can_replace_the_cursor(root: Path) -> None:
     clock = SetClock()
     with opened(root, clock=clock) as store:
         first = store.record(QUEUE, category="fact").lore.id
@@ -280,10 +278,12 @@ def test_a_time_serves_too(root: Path) -> None:
         store.forget(first)
         clock.advance(hours=1)
         second = store.record(TIDES, category="fact").lore.id
-        told = store.delta(clock.now())
-        assert ([one.lore.id for one in told.lore], told.deleted_ids) == ([second], (first,)), "noticed now"
+        changes = store.delta(clock.now())
+        assert ([one.lore.id for one in changes.lore], changes.deleted_ids) == ([second], (first,)), (
+            "noticed now"
+        )
         clock.advance(hours=1)
         assert store.delta(clock.now())[:3] == ((), (), ())
-        assert store.delta("2026-01-01")[0] == told.lore
+        assert store.delta("2026-01-01")[0] == changes.lore
         with pytest.raises(engram.EngramError, match="future"):
             store.delta("2999-01-01T00:00:00Z")

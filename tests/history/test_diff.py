@@ -1,4 +1,4 @@
-"""Differences of an entry: by line, by word, by field, of its last change."""
+"""Differences of entries: by line, by word, by field, and in the last change."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def test_a_difference_is_unified_in_a_pipe(root: Path) -> None:
     assert " Then decide." in lines
 
 
-def test_a_difference_is_by_word_and_in_colour_at_a_terminal(root: Path) -> None:
-    said = at_a_terminal(root, "diff", "L1", "HEAD~2", "HEAD~1")
-    assert "Measure it\x1b[32m twice\x1b[0m." in said
+def test_a_difference_at_a_terminal_is_by_word_and_in_colour(root: Path) -> None:
+    output = at_a_terminal(root, "diff", "L1", "HEAD~2", "HEAD~1")
+    assert "Measure it\x1b[32m twice\x1b[0m." in output
     plain_text = at_a_terminal(root, "diff", "L1", "HEAD~2", "HEAD~1", NO_COLOR="1")
     assert "Measure it{+ twice+}." in plain_text
     assert "\x1b" not in plain_text
@@ -62,7 +62,7 @@ def test_added_and_removed_entries_are_shown(root: Path) -> None:
     assert text.count("/dev/null") == 2
 
 
-def test_the_first_commit_differs_from_nothing(tmp_path: Path) -> None:
+def test_the_first_commit_is_compared_with_an_empty_state(tmp_path: Path) -> None:
     root = dedicated(tmp_path / "store")
     assert ok("diff", cwd=root).out == ""
     ok("record", TIDES, "-c", "fact", cwd=root)
@@ -73,6 +73,6 @@ def test_the_first_commit_differs_from_nothing(tmp_path: Path) -> None:
     ("words", "code"),
     [(["nonsense"], 3), (["L1", "nonsense"], 3), (["HEAD", "HEAD", "HEAD"], 2), (["L9"], 3)],
 )
-def test_a_difference_of_what_is_not_there_is_refused(root: Path, words: list[str], code: int) -> None:
+def test_unknown_entries_and_revisions_are_refused(root: Path, words: list[str], code: int) -> None:
     done = cli("diff", *words, "--json", cwd=root)
     assert (done.code, "error" in done.json) == (code, True)

@@ -1,4 +1,4 @@
-"""The history that git has, and the table of it: whatever happens to commits, files and updates, one says what the other has."""
+"""The history table always equals git's history, whatever happens to commits, files and updates."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from engram.usecases.history.history_feed import update, with_history
 from engram.usecases.history.log import history, recent
 from engram.usecases.recording.edit import Edit
 from engram.usecases.upkeep.background import tidy
-from tests.history.test_history_table import Rows, kept, path_of, person_commits, rows
+from tests.history.test_history_table import Rows, path_of, person_commits, rows, stored_rows
 
 if TYPE_CHECKING:
     from engram.app import Engram
     from engram.usecases.store.store import Store
 
 
-def anew(store: Store) -> Rows:
-    """What a table holds that is made from nothing."""
+def rebuilt_rows(store: Store) -> Rows:
+    """Return the rows of a table built from scratch."""
     with closing(HistoryTable(history_table.MEMORY)) as table:
         update(store, table)
         return rows(table)
 
 
 def kinds(engram: Engram, name: str) -> list[str]:
-    """The changes of an entry, oldest first."""
+    """Return the kinds of an entry's changes, oldest first."""
     return [event.kind for event in reversed(history(engram.store, name)[1])]
 
 
@@ -43,24 +43,24 @@ def test_incremental_updates_equal_one_full_update(tmp_path: Path) -> None:
     clones = Clones(tmp_path)
     lore = clones.record("a")
     clones.settle()
-    kept(clones["a"].store)
+    stored_rows(clones["a"].store)
     for name, other in ("ab", "ba"):
         clones[name].feedback(helpful=lore.id)
         clones.record(name, f"Only {name}.")
         clones.edit(other, clones.path(other, lore), "twice", f"twice, says {other}")
         clones.sync(name)
-        kept(clones[name].store)
+        stored_rows(clones[name].store)
         clones[name].feedback(incorrect=lore.id)
         clones[name].edit(lore.id, Edit(add_tags=(name,)))
         commit(clones[name])
-        kept(clones[name].store)
+        stored_rows(clones[name].store)
         clones.settle()
     clones.assert_equal()
     assert (
-        kept(clones["a"].store)
-        == anew(clones["a"].store)
-        == anew(clones["b"].store)
-        == kept(clones["b"].store)
+        stored_rows(clones["a"].store)
+        == rebuilt_rows(clones["a"].store)
+        == rebuilt_rows(clones["b"].store)
+        == stored_rows(clones["b"].store)
     )
     found = history(clones["b"].store, lore.id)[1]
     assert "merged" in {event.kind for event in found}
@@ -69,33 +69,33 @@ def test_incremental_updates_equal_one_full_update(tmp_path: Path) -> None:
     assert found[0].confidence == clones["b"].get(lore.id).lore.confidence
 
 
-def test_commits_that_a_person_takes_out_of_the_history_leave_the_table(engram: Engram) -> None:
+def test_commits_removed_from_the_history_are_removed_from_the_table(engram: Engram) -> None:
     root = Path(engram.path)
-    before = kept(engram.store)
+    before = stored_rows(engram.store)
     (file, *_) = lore_files(root)
     file.write_text(file.read_text("utf-8") + "\nMore.\n", "utf-8")
     person_commits(root)
-    assert len(kept(engram.store)) == len(before) + 2
+    assert len(stored_rows(engram.store)) == len(before) + 2
     git(root, "commit", "-q", "--amend", "-m", "otherwise")
-    assert kept(engram.store) == anew(engram.store)
+    assert stored_rows(engram.store) == rebuilt_rows(engram.store)
     git(root, "switch", "-qc", "side", "HEAD~2")
-    assert kept(engram.store) == anew(engram.store)
+    assert stored_rows(engram.store) == rebuilt_rows(engram.store)
     git(root, "switch", "-q", "main")
-    assert kept(engram.store) == anew(engram.store)
+    assert stored_rows(engram.store) == rebuilt_rows(engram.store)
     git(root, "reset", "-q", "--hard", "HEAD~1")
     git(root, "branch", "-qD", "side")
     git(root, "reflog", "expire", "--expire=now", "--all")
     git(root, "gc", "-q", "--prune=now")
-    assert kept(engram.store) == anew(engram.store) == before
+    assert stored_rows(engram.store) == rebuilt_rows(engram.store) == before
 
 
-def test_commits_of_the_table_that_git_has_lost_are_no_trouble(engram: Engram) -> None:
+def test_the_table_is_rebuilt_when_git_has_lost_its_commits(engram: Engram) -> None:
     root = Path(engram.path)
-    kept(engram.store)
+    stored_rows(engram.store)
     git(root, "commit", "-q", "--amend", "-m", "rewritten")
     git(root, "reflog", "expire", "--expire=now", "--all")
     git(root, "gc", "-q", "--prune=now")
-    assert kept(engram.store) == anew(engram.store)
+    assert stored_rows(engram.store) == rebuilt_rows(engram.store)
 
 
 def test_a_killed_update_is_continued(engram: Engram, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,28 +110,28 @@ def test_a_killed_update_is_continued(engram: Engram, monkeypatch: pytest.Monkey
     git(Path(engram.path), "commit", "-q", "--amend", "-m", "and then the history was rewritten")
     steps: list[tuple[int, int]] = []
     found = with_history(engram.store, rows, lambda done, total: steps.append((done, total)))
-    assert found == anew(engram.store)
-    assert steps[-1][1] == 2, "the commit that was fed before is not read again"
+    assert found == rebuilt_rows(engram.store)
+    assert steps[-1][1] == 2, "commits already in the table are not read again"
 
 
 @pytest.mark.skipif(os.name == "nt", reason="folders cannot be made read-only there")
-def test_where_nothing_can_be_written_the_history_is_read_all_the_same(
+def test_the_history_is_read_even_if_no_table_can_be_written(
     engram: Engram, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(_path: str) -> Any:
         raise history_table.TableError("unable to open database file")
 
-    whole = kept(engram.store)
+    whole = stored_rows(engram.store)
     real = HistoryTable
     monkeypatch.setattr(
         history_feed,
         "HistoryTable",
         lambda path: real(path) if path == history_table.MEMORY else refuse(path),
     )
-    assert kept(engram.store) == whole
+    assert stored_rows(engram.store) == whole
 
 
-def test_all_that_can_happen_to_a_file_by_hand(engram: Engram) -> None:
+def test_manual_changes_of_a_file_become_events(engram: Engram) -> None:
     root = Path(engram.path)
     name = engram.list(sort="confidence").lore[0].lore.id
     (file,) = [path for path in lore_files(root) if name in path.name]
@@ -152,8 +152,8 @@ def test_all_that_can_happen_to_a_file_by_hand(engram: Engram) -> None:
     moved.write_text(whole, "utf-8")
     person_commits(root, "back")
     found = [event for event in reversed(history(engram.store, name)[1]) if event.kind != "judged"]
-    said = [(event.subject.split(":")[0], event.kind, event.confidence) for event in found]
-    assert said == [
+    events = [(event.subject.split(":")[0], event.kind, event.confidence) for event in found]
+    assert events == [
         ("record", "added", 0.7), ("moved", "moved", 0.7), ("broken", "changed", None), ("still broken", "changed", None),
         ("mended", "changed", 0.7), ("edited", "changed", 0.7), ("removed", "removed", None), ("back", "added", 0.7),
     ]  # fmt: skip
@@ -161,7 +161,7 @@ def test_all_that_can_happen_to_a_file_by_hand(engram: Engram) -> None:
     assert {event.path for event in found[1:]} == {"lore/moved.md"}
 
 
-def test_a_file_keeps_its_history_when_it_gets_an_id_and_not_when_it_gets_another(engram: Engram) -> None:
+def test_a_file_keeps_its_history_on_adoption_but_not_under_another_id(engram: Engram) -> None:
     root = Path(engram.path)
     dropped = root / "lore/dropped.md"
     dropped.write_text("The licence server allows 20 seats.\n", "utf-8")
@@ -178,7 +178,7 @@ def test_a_file_keeps_its_history_when_it_gets_an_id_and_not_when_it_gets_anothe
         assert table.of_lore(lore.lore.id, "", 1)[0][1].kind == "removed"
 
 
-def test_in_a_code_repository_only_the_folder_counts_and_only_when_asked(tmp_path: Path) -> None:
+def test_in_a_code_repository_only_lore_counts_and_only_on_request(tmp_path: Path) -> None:
     root = repository(tmp_path / "code")
     ok("init", "--placement", "in-tree", cwd=root)
     ok("record", QUEUE, "-c", "fact", cwd=root)
@@ -194,25 +194,25 @@ def test_in_a_code_repository_only_the_folder_counts_and_only_when_asked(tmp_pat
     person_commits(root, "on a branch")
     tidy(engram.store)
     assert with_history(engram.store, lambda table: table.meta()["head"]) == git(root, "rev-parse", "HEAD")
-    assert kept(engram.store) == anew(engram.store)
+    assert stored_rows(engram.store) == rebuilt_rows(engram.store)
 
 
-def test_the_background_keeps_the_table_of_a_store_of_its_own_fed(engram: Engram) -> None:
+def test_background_work_updates_the_table_of_a_dedicated_store(engram: Engram) -> None:
     tidy(engram.store)
     with closing(HistoryTable(str(path_of(engram)))) as table:
         assert table.meta()["head"] == git(Path(engram.path), "rev-parse", "HEAD")
 
 
-def test_commits_that_a_shallow_clone_lacked_are_read_when_fetched(engram: Engram, tmp_path: Path) -> None:
+def test_commits_fetched_into_a_shallow_clone_are_added(engram: Engram, tmp_path: Path) -> None:
     git(tmp_path, "clone", "-q", "--depth=1", f"file://{engram.path}", str(tmp_path / "shallow"))
     shallow = opened(tmp_path / "shallow", clock=SetClock())
     assert len(recent(shallow.store)) == 1
     git(tmp_path / "shallow", "fetch", "-q", "--unshallow")
     assert len(recent(shallow.store)) == 2
-    assert kept(shallow.store) == kept(engram.store)
+    assert stored_rows(shallow.store) == stored_rows(engram.store)
 
 
-def test_times_that_go_backwards_do_not_put_a_child_before_its_parent(
+def test_commit_times_that_go_backwards_keep_children_after_parents(
     engram: Engram, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = engram.list(sort="confidence").lore[0].lore.id

@@ -1,4 +1,4 @@
-"""The table of the history: what an event says, how it is narrowed, and that a damaged table is made anew."""
+"""The history table: its events, filters, and the rebuild of a damaged table."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Rows = list[tuple[Any, ...]]
 
 
 def rows(table: HistoryTable) -> Rows:
-    """All that a table holds, in an order that does not depend on when it was fed."""
+    """Return all rows of a table, in an order independent of when they were added."""
     run = table._connection.execute
     events = run(
         "SELECT oid, rank, e.* FROM events e JOIN commits USING (number) ORDER BY oid, path, id"
@@ -33,8 +33,8 @@ def rows(table: HistoryTable) -> Rows:
     ).fetchall()
 
 
-def kept(store: Store) -> Rows:
-    """What the store's own table holds, brought up to HEAD."""
+def stored_rows(store: Store) -> Rows:
+    """Return the rows of the store's own table, updated to HEAD."""
     return with_history(store, rows)
 
 
@@ -47,7 +47,7 @@ def person_commits(root: Path, message: str = "by hand") -> None:
     git(root, "commit", "-qm", message)
 
 
-def test_an_event_says_who_what_when_and_how_confidence_went(engram: Engram) -> None:
+def test_events_show_agent_kind_and_confidence(engram: Engram) -> None:
     newest, oldest = history(engram.store, engram.list(sort="confidence").lore[0].lore.id)[1]
     assert (newest.kind, newest.confidence_before, newest.confidence, newest.validation_count) == (
         "judged",
@@ -66,8 +66,8 @@ def test_an_event_says_who_what_when_and_how_confidence_went(engram: Engram) -> 
 
 
 @sampled("damage", ["rubbish", "short", "version", "dropped", "folder"], 2)
-def test_a_damaged_table_is_made_anew(engram: Engram, damage: str) -> None:
-    whole = kept(engram.store)
+def test_a_damaged_table_is_rebuilt(engram: Engram, damage: str) -> None:
+    whole = stored_rows(engram.store)
     path = path_of(engram)
     if damage == "rubbish":
         path.write_bytes(b"rubbish" * 1000)
@@ -81,17 +81,17 @@ def test_a_damaged_table_is_made_anew(engram: Engram, damage: str) -> None:
             table._connection.execute(
                 "PRAGMA user_version=99" if damage == "version" else "DROP TABLE events"
             )
-    assert kept(engram.store) == whole
+    assert stored_rows(engram.store) == whole
 
 
 def test_a_branch_without_commits_has_no_history(engram: Engram) -> None:
-    kept(engram.store)
+    stored_rows(engram.store)
     git(Path(engram.path), "switch", "-q", "--orphan", "empty")
-    assert kept(engram.store) == []
+    assert stored_rows(engram.store) == []
     assert [one.subject.split(" (")[0] for one in recent(engram.store)] == ["feedback: helpful"]
 
 
-def test_the_history_of_all_is_by_commit_and_can_be_narrowed(engram: Engram) -> None:
+def test_the_history_of_all_entries_is_by_commit_and_can_be_filtered(engram: Engram) -> None:
     root = Path(engram.path)
     clock = engram.store.clock
     assert isinstance(clock, SetClock)

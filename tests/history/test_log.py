@@ -26,16 +26,16 @@ def test_the_log_follows_an_entry_through_renames_with_its_confidence(root: Path
     assert "▅" not in ok("log", "L1", cwd=root).out, "a pipe gets one line for each commit"
 
 
-def test_at_a_terminal_the_log_begins_with_how_confidence_went(root: Path) -> None:
+def test_the_log_at_a_terminal_begins_with_a_sparkline_of_confidence(root: Path) -> None:
     assert at_a_terminal(root, "log", "L1").splitlines()[0] == "▆▇▇▇  0.70 → 0.78"
 
 
-def test_a_sparkline_shows_low_and_high_and_the_last_of_many() -> None:
+def test_a_sparkline_covers_its_range_and_keeps_the_last_values() -> None:
     assert sparkline([0.0, 0.12, 0.13, 0.5, 0.99, 1.0], 80) == "▁▁▂▅██"
     assert sparkline([0.0, 1.0, 1.0], 2) == "██"
 
 
-def test_the_likeness_of_files_does_not_decide_whose_history_it_is(root: Path) -> None:
+def test_a_similar_file_with_another_id_does_not_inherit_the_history(root: Path) -> None:
     (file,) = lore_files(root)
     twin = file.read_text("utf-8").replace("id: ", "id: 01M806ZZWH03EWHXWBG1FA47RA #")
     git(root, "rm", "-q", str(file))

@@ -1,4 +1,4 @@
-"""Bringing an entry back as it was, with the judgements since."""
+"""Restoring past versions of entries; later judgements stay."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from apikit import cli, git, lore_files, ok
 
 
-def test_an_entry_is_restored_with_the_votes_since(root: Path) -> None:
+def test_a_restored_entry_keeps_later_votes(root: Path) -> None:
     ok("feedback", "--incorrect", "L1", cwd=root)
     done = ok("restore", "L1", "--at", "HEAD~2", "--json", cwd=root).json
     assert done["changed"] is True
@@ -22,7 +22,7 @@ def test_an_entry_is_restored_with_the_votes_since(root: Path) -> None:
     assert ok("show", "L1", "--json", cwd=root).json["lore"]["content"].endswith("twice.\n\nThen decide.")
 
 
-def test_a_forgotten_entry_is_restored_whole(root: Path) -> None:
+def test_a_forgotten_entry_is_restored_byte_for_byte(root: Path) -> None:
     (file,) = lore_files(root)
     raw, lore_id = file.read_bytes(), ok("show", "L1", "--json", cwd=root).json["lore"]["id"]
     for name in (lore_id, "L1", lore_id[:14]):
@@ -60,7 +60,7 @@ def test_impossible_restores_are_refused(root: Path, arguments: list[str], code:
     assert (done.code, "error" in done.json) == (code, True)
 
 
-def test_a_secret_does_not_come_back(root: Path) -> None:
+def test_a_version_with_a_secret_is_not_restored(root: Path) -> None:
     from apikit import SECRET
 
     (file,) = lore_files(root)

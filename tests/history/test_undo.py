@@ -1,4 +1,4 @@
-"""Undo and redo: new commits that put back what was, never what others changed since, and votes that only grow."""
+"""Undo and redo make new commits that keep later changes of others; votes only grow."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ def lore(root: Path, name: str = "L1") -> dict[str, Any]:
 
 
 def standing(root: Path) -> tuple[float, int, str | None]:
-    """The confidence of L1, how often it was helpful, and when that was last."""
+    """Return the confidence of L1, the number of helpful judgements, and the time of the last one."""
     found = lore(root)
     return found["confidence"], found["validation_count"], found["last_validated"]
 
 
-def test_an_undo_is_a_new_commit_that_says_what_it_takes_back(root: Path) -> None:
+def test_an_undo_is_a_new_commit_that_names_the_undone_one(root: Path) -> None:
     before = lore_files(root)[0].read_text("utf-8")
     ok("edit", "L1", "--add-tag", "queue", cwd=root)
     head = git(root, "rev-parse", "HEAD")
@@ -77,7 +77,7 @@ def test_an_undo_is_a_new_commit_that_says_what_it_takes_back(root: Path) -> Non
     assert git(root, "status", "--porcelain") == ""
 
 
-def test_judged_and_undone_twice_leaves_nothing_and_a_redo_leaves_one(root: Path) -> None:
+def test_repeated_judgements_can_be_undone_and_the_last_one_redone(root: Path) -> None:
     before = lore_files(root)[0].read_bytes()
     for again in ((), ("--again",)):
         ok("feedback", "--helpful", "L1", *again, cwd=root)
@@ -94,7 +94,7 @@ def test_judged_and_undone_twice_leaves_nothing_and_a_redo_leaves_one(root: Path
 
 
 @sampled(("way", "is_synced"), [("MCP", True), ("API", False), ("MCP", False), ("API", True)], everyday=2)
-async def test_what_an_agent_judges_and_a_person_undoes_twice_leaves_nothing(
+async def test_a_person_can_undo_repeated_judgements_of_an_agent(
     root: Path, tmp_path: Path, way: str, *, is_synced: bool
 ) -> None:
     git(tmp_path, "clone", "-q", "--bare", str(root), str(tmp_path / "hub.git"))
@@ -121,7 +121,7 @@ async def test_what_an_agent_judges_and_a_person_undoes_twice_leaves_nothing(
 
 
 def test_judgements_given_together_are_undone_and_redone_together(root: Path) -> None:
-    """By commands of their own, which know of each other what the ledger says."""
+    """Each command runs alone and knows the others only from the ledger."""
     other = ok("record", TIDES, "-c", "fact", "--json", cwd=root).json["lore"]["id"]
     counts = lambda: [lore(root, name)["confidence"] for name in ("L1", other)]  # noqa: E731
     ok("feedback", "--helpful", other, cwd=root)
@@ -138,7 +138,7 @@ def test_judgements_given_together_are_undone_and_redone_together(root: Path) ->
     assert counts() == [0.78, 0.63]
 
 
-def test_judgements_of_a_clock_that_was_set_back_are_undone_one_by_one(tmp_path: Path) -> None:
+def test_judgements_after_the_clock_was_set_back_are_undone_one_by_one(tmp_path: Path) -> None:
     clock = SetClock()
     with opened(dedicated(tmp_path / "store"), clock=clock) as store:
         lore_id = store.record(QUEUE, category="fact").lore.id
@@ -163,7 +163,7 @@ def test_judgements_and_edits_are_undone_in_the_order_in_which_they_were_made(ro
     assert (standing(root)[:2], lore(root)["tags"]) == ((0.63, 1), ["queue"])
 
 
-def test_a_vote_at_the_maximum_is_undone_by_what_it_added(root: Path) -> None:
+def test_undoing_a_vote_removes_only_what_it_added_below_the_maximum(root: Path) -> None:
     ok("edit", "L1", "--confidence", "0.95", cwd=root)
     ok("feedback", "--helpful", "L1", cwd=root)
     assert lore(root)["confidence"] == 1.0
@@ -171,7 +171,7 @@ def test_a_vote_at_the_maximum_is_undone_by_what_it_added(root: Path) -> None:
     assert lore(root)["confidence"] == 0.95
 
 
-def test_an_undone_judgement_stays_undone_when_clones_meet(root: Path, tmp_path: Path) -> None:
+def test_an_undone_judgement_stays_undone_after_sync(root: Path, tmp_path: Path) -> None:
     hub = tmp_path / "hub.git"
     git(tmp_path, "clone", "-q", "--bare", str(root), str(hub))
     git(root, "remote", "add", "origin", str(hub))
@@ -201,12 +201,12 @@ def test_record_and_forget_are_undone_and_redone(root: Path) -> None:
     assert file.read_bytes() == raw
 
 
-def test_a_chain_of_undo_and_redo_goes_back_and_forth(tmp_path: Path) -> None:
+def test_undo_and_redo_step_back_and_forth(tmp_path: Path) -> None:
     with opened(dedicated(tmp_path / "store")) as store:
         name = store.record(QUEUE, category="fact").lore.id
         for tag in ("a", "b", "c"):
             store.edit(name, Edit(add_tags=(tag,)))
-        said = []
+        tags = []
         for step in (
             store.undo,
             store.undo,
@@ -218,8 +218,8 @@ def test_a_chain_of_undo_and_redo_goes_back_and_forth(tmp_path: Path) -> None:
             store.redo,
         ):
             step()
-            said.append("".join(store.get(name).lore.tags))
-        assert said == ["ab", "a", "ab", "a", "", "a", "ab", "abc"]
+            tags.append("".join(store.get(name).lore.tags))
+        assert tags == ["ab", "a", "ab", "a", "", "a", "ab", "abc"]
         with pytest.raises(NotFoundError, match="nothing to redo"):
             store.redo()
         assert len(store.undo(3).operations) == 3
@@ -332,7 +332,7 @@ def test_changes_of_another_person_are_not_ours_to_undo(root: Path, tmp_path: Pa
     assert [path.read_text("utf-8").splitlines()[-1] for path in lore_files(root)] == [TIDES]
 
 
-def test_a_library_undoes_what_it_edits(tmp_path: Path) -> None:
+def test_the_python_api_undoes_an_edit(tmp_path: Path) -> None:
     with opened(dedicated(tmp_path / "store")) as store:
         made = store.record(QUEUE, category="fact")
         store.edit(made.lore.id, Edit(content="Otherwise."))
@@ -349,7 +349,7 @@ def test_operations_on_deleted_entries_do_not_block_older_undos(root: Path) -> N
     git(root, "rm", "-q", str(lore_files(root)[1]))
     git(root, "commit", "-qm", "theirs")
     done = ok("undo", "--json", cwd=root).json
-    # Both edits and the record of what is gone have nothing left; the operation before them is taken back.
+    # Undoing both edits and the record of the deleted entry changes nothing, so the operation before them is undone.
     assert done["undone"] == [f"record: {QUEUE}"]
     assert [note.count("was deleted since") for note in done["notes"]] == [1, 1]
     assert lore_files(root) == []
@@ -361,7 +361,7 @@ def test_operations_on_deleted_entries_do_not_block_older_undos(root: Path) -> N
 
 def test_a_judgement_that_was_undone_can_be_given_again(root: Path) -> None:
     ok("feedback", "--helpful", "L1", cwd=root)
-    ok("undo", cwd=root, ENGRAM_SESSION="another")  # whoever undoes it: it is this session's to give again
+    ok("undo", cwd=root, ENGRAM_SESSION="another")  # whichever session undoes it, this one may give it again
     (again,) = ok("feedback", "--helpful", "L1", "--json", cwd=root).json["updated"]
     assert (again["repeated"], again["current"]) == (False, 0.78)
     assert lore(root)["confidence"] == 0.78
@@ -387,7 +387,7 @@ def test_operations_of_another_clone_by_the_same_person_are_not_ours_to_undo(
 
 
 @pytest.mark.parametrize("arguments", [("undo", "0"), ("undo", "-1"), ("undo", "x")])
-def test_a_number_that_makes_no_sense_is_refused(root: Path, arguments: tuple[str, ...]) -> None:
+def test_an_invalid_count_is_refused(root: Path, arguments: tuple[str, ...]) -> None:
     assert cli(*arguments, cwd=root).code == 2
 
 
@@ -401,7 +401,7 @@ def test_where_engram_does_not_commit_there_is_nothing_to_undo(tmp_path: Path) -
     assert cli("undo", cwd=empty).code == 3
 
 
-def test_in_the_middle_of_a_merge_nothing_is_undone(root: Path) -> None:
+def test_nothing_is_undone_during_a_merge(root: Path) -> None:
     ok("edit", "L1", "--add-tag", "x", cwd=root)
     (root / ".git/MERGE_HEAD").write_text(git(root, "rev-parse", "HEAD") + "\n")
     before = lore_files(root)[0].read_bytes()
@@ -414,7 +414,7 @@ def test_in_the_middle_of_a_merge_nothing_is_undone(root: Path) -> None:
 
 
 class Model:
-    """What an editor's undo and redo do, over operations that have numbers."""
+    """A model of an editor's undo and redo, over numbered operations."""
 
     def __init__(self) -> None:
         self.commits: list[OwnCommit] = []

@@ -59,7 +59,7 @@ class _Origins(NamedTuple):
 
 
 def blame(store: Store, name: str, step: Step | None = None) -> tuple[str, list[Blamed]]:
-    """Return the id of the named entry, and its fields and lines in the order of the file with their origins.
+    """Return an entry's id, and its fields and lines in the order of the file with their origins.
 
     `step` gets the progress of the history table. Raises NotFoundError, AmbiguousError, GitError, StoreError.
     """
@@ -74,15 +74,15 @@ def blame(store: Store, name: str, step: Step | None = None) -> tuple[str, list[
     rows = events_of(store, found.id, found.path, _LIMIT, step)
     known, newest = _origins(store, rows)
     before = known.get(blob_oid(raw, hash_name(repository)), newest)
-    last = _step(_parts(raw), None, [before] if before else [])
-    commits = [entry for entry in (*last.fields.values(), *last.lines) if entry is not None]
-    return found.id, list(_rows(last, signatures_of(store, [entry.oid for entry in commits])))
+    attributed = _attribute(_parse(raw), None, [before] if before else [])
+    commits = [commit for commit in (*attributed.fields.values(), *attributed.lines) if commit is not None]
+    return found.id, list(_rows(attributed, signatures_of(store, [commit.oid for commit in commits])))
 
 
 def _origins(
     store: Store, rows: Sequence[tuple[CommitRow, EventRow]]
 ) -> tuple[dict[str, _Origins], _Origins | None]:
-    """Compute the origins of each version, by blob id, and of the newest; `rows` are newest first."""
+    """Compute the origins of each version, by blob id, and those of the newest; `rows` are newest first."""
     from engram.adapters.git.read.versions import read_objects
 
     oids = list(dict.fromkeys(event.after for _, event in rows if event.after))
@@ -91,27 +91,27 @@ def _origins(
     newest: _Origins | None = None
     for commit, event in reversed(rows):
         raw = contents.get(event.after)
-        if raw is None:  # deleted: parts that come back later keep their origin
+        if raw is None:  # deleted: parts that are restored later keep their origin
             continue
         before = [known[oid] for oid in event.before if oid in known] or ([newest] if newest else [])
-        newest = known[event.after] = _step(_parts(raw), commit, before)
+        newest = known[event.after] = _attribute(_parse(raw), commit, before)
     return known, newest
 
 
-def _step(parts: _Parts, entry: CommitRow | None, before: list[_Origins]) -> _Origins:
-    """Keep the origins of parts that previous versions have; the rest comes from `entry`."""
-    fields: dict[str, CommitRow | None] = {key: entry for key in parts.fields}  # noqa: C420 - its type
-    lines: list[CommitRow | None] = [entry] * len(parts.lines)
-    for older in reversed(before):
+def _attribute(parts: _Parts, commit: CommitRow | None, previous: list[_Origins]) -> _Origins:
+    """Attribute parts that previous versions have as these do, the rest to `commit`."""
+    fields: dict[str, CommitRow | None] = {key: commit for key in parts.fields}  # noqa: C420 - its type
+    lines: list[CommitRow | None] = [commit] * len(parts.lines)
+    for older in reversed(previous):
         for key, text in parts.fields.items():
             if older.parts.fields.get(key) == text:
                 fields[key] = older.fields[key]
-        for there, here in common(older.parts.lines, parts.lines):
-            lines[here] = older.lines[there]
+        for old, new in common(older.parts.lines, parts.lines):
+            lines[new] = older.lines[old]
     return _Origins(parts, fields, lines)
 
 
-def _parts(raw: bytes) -> _Parts:
+def _parse(raw: bytes) -> _Parts:
     text = raw.decode("utf-8", "replace").replace("\r\n", "\n")
     try:
         document, entries = keys.load(text)
@@ -125,13 +125,13 @@ def _parts(raw: bytes) -> _Parts:
 def _rows(origins: _Origins, signatures: Mapping[str, Signature]) -> Iterable[Blamed]:
     for key, text in origins.parts.fields.items():
         yield _row(key, text, origins.fields[key], signatures)
-    for text, entry in zip(origins.parts.lines, origins.lines, strict=True):
-        yield _row("", text, entry, signatures)
+    for text, commit in zip(origins.parts.lines, origins.lines, strict=True):
+        yield _row("", text, commit, signatures)
 
 
-def _row(field: str, text: str, entry: CommitRow | None, signatures: Mapping[str, Signature]) -> Blamed:
-    if entry is None:
+def _row(field: str, text: str, commit: CommitRow | None, signatures: Mapping[str, Signature]) -> Blamed:
+    if commit is None:
         return Blamed(field, text, "", None, "", "", "", "")
-    at = datetime.fromtimestamp(entry.moment, UTC)
-    state = signatures[entry.oid].state
-    return Blamed(field, text, entry.oid[:SHORT], at, entry.agent, entry.author, entry.subject, state)
+    at = datetime.fromtimestamp(commit.moment, UTC)
+    state = signatures[commit.oid].state
+    return Blamed(field, text, commit.oid[:SHORT], at, commit.agent, commit.author, commit.subject, state)

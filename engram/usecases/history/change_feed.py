@@ -1,7 +1,7 @@
-"""The change feed, for programs that keep a copy of a store: new and changed entries, and the ids of deleted ones.
+"""The change feed for programs that keep a copy of a store: new and changed entries, and the ids of deleted ones.
 
-Changes are ordered by when this clone saw them, not by when they were made, since sync may bring in old ones. The feed
-is a table of its own that survives a damaged or rebuilt index; each call first updates it.
+Changes are ordered by the time this clone saw them, not by the time they were made, as sync may bring in old ones. The feed
+is a separate table that survives a damaged or rebuilt index; each call updates it first.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from engram.adapters.index.index import Generation
     from engram.usecases.store.store import Store
 
-_OVERLAP_SECONDS = 2.0  # clocks of file systems are coarse: better twice than never
+_OVERLAP_SECONDS = 2.0  # file system clocks are coarse: report a change twice rather than never
 _BATCH = 200
 _CURSOR = re.compile(rf"([{ulid.ALPHABET}]{{8}})-([0-9]{{1,15}})")
 
@@ -39,8 +39,8 @@ _CURSOR = re.compile(rf"([{ulid.ALPHABET}]{{8}})-([0-9]{{1,15}})")
 class Delta(NamedTuple):
     """New and changed entries in the order of their last changes, the ids of the new ones, and those of deleted ones.
 
-    Pass `cursor` to the next call; `more` says whether that returns more at once. `as_of` can replace the cursor, less
-    exactly.
+    Pass `cursor` to the next call; if `more`, further changes are waiting. `as_of` is a less exact alternative to the
+    cursor.
     """
 
     lore: tuple[Shown, ...]
@@ -68,22 +68,22 @@ def delta(store: Store, since: datetime | str = "", limit: int | None = None) ->
     if limit is not None and limit < 1:
         raise UsageError(f"The limit must be 1 or more, not {limit}.")
     as_of = times.whole_seconds(store.clock.now())
-    given = since if isinstance(since, str) else times.render(since)
-    cursor = _CURSOR.fullmatch(given.strip())
-    moment = None if cursor or not given else _moment(given, as_of)
-    consult(store, lambda _: None, thorough=True)  # may take long, so not under the lock
+    since_text = since if isinstance(since, str) else times.render(since)
+    cursor = _CURSOR.fullmatch(since_text.strip())
+    start_time = None if cursor or not since_text else _moment(since_text, as_of)
+    consult(store, lambda _: None, thorough=True)  # may take long, so without the lock
 
-    def ask(connection: sqlite3.Connection) -> tuple[list[Line], str, int]:
+    def read_changes(connection: sqlite3.Connection) -> tuple[list[Line], str, int]:
         feed = Feed(connection)
         _update(store, feed)
-        start = 0 if moment is None else feed.before(moment)
+        start = 0 if start_time is None else feed.before(start_time)
         start = _check_cursor(feed, cursor) if cursor else start
         lines = feed.since(start, -1 if limit is None else limit + 1)
         reached = lines[limit - 1].number if limit and len(lines) > limit else max(feed.last, feed.floor)
         return lines, f"{feed.name}-{reached}", start
 
     with store.lock:
-        lines, following, start = _feed(store).transact(ask)
+        lines, next_cursor, start = _feed(store).transact(read_changes)
         reported = lines[:limit]
         shown = tuple(_read(store, [(line.id, line.path) for line in reported if not line.is_gone]))
         readable = {one.lore.id for one in shown}
@@ -93,7 +93,7 @@ def delta(store: Store, since: datetime | str = "", limit: int | None = None) ->
             tuple(line.id for line in reported if line.id in readable and line.born > start),
             tuple(sorted(line.id for line in reported if line.is_gone)),
             as_of,
-            following,
+            next_cursor,
             len(lines) > len(reported),
         )
 
@@ -104,50 +104,50 @@ def snapshot(store: Store) -> Snapshot:
         consult(store, lambda _: None, thorough=True)
         as_of = times.whole_seconds(store.clock.now())
 
-        def begin(connection: sqlite3.Connection) -> str:
+        def take_snapshot(connection: sqlite3.Connection) -> str:
             feed = Feed(connection)
             _update(store, feed)
             feed.snapshot_taken(as_of.timestamp())
             return f"{feed.name}-{max(feed.last, feed.floor)}"
 
-        cursor = _feed(store).transact(begin)
+        cursor = _feed(store).transact(take_snapshot)
         hits = consult(store, lambda generation: generation.catalog.select("1", (), "ORDER BY id"))
         shown = without_quarantined(store, hits)
         _report_later(store, {hit.id for hit in hits} - {hit.id for hit in shown})
-        return Snapshot(_parts(store, shown), as_of, cursor)
+        return Snapshot(_batches(store, shown), as_of, cursor)
 
 
 def last_snapshot(store: Store) -> datetime | None:
-    """Return when the latest snapshot of this clone was taken; None before there was one. Raises StoreError."""
+    """Return the time of this clone's latest snapshot; None if there is none. Raises StoreError."""
     at = _feed(store).transact(lambda connection: Feed(connection).snapshot_at)
     return datetime.fromtimestamp(at, UTC) if at else None
 
 
-def _parts(store: Store, hits: Sequence[Hit]) -> Iterator[list[Shown]]:
+def _batches(store: Store, hits: Sequence[Hit]) -> Iterator[list[Shown]]:
     for start in range(0, len(hits), _BATCH):
         with store.lock:
-            some = hits[start : start + _BATCH]
-            found = list(_read(store, [(hit.id, hit.path) for hit in some]))
-            _report_later(store, {hit.id for hit in some} - {one.lore.id for one in found})
-            yield found
+            batch = hits[start : start + _BATCH]
+            entries = list(_read(store, [(hit.id, hit.path) for hit in batch]))
+            _report_later(store, {hit.id for hit in batch} - {shown.lore.id for shown in entries})
+            yield entries
 
 
 def _report_later(store: Store, ids: Collection[str]) -> None:
-    """Report these entries in the next call, as they could not be read now."""
+    """Report these entries in the next call, as they cannot be read now."""
     if ids:
         _feed(store).transact(lambda connection: Feed(connection).doubt(ids))
 
 
-def _read(store: Store, places: Sequence[tuple[str, str]]) -> Iterator[Shown]:
-    for lore_id, path in places:
+def _read(store: Store, locations: Sequence[tuple[str, str]]) -> Iterator[Shown]:
+    for lore_id, path in locations:
         file = entry_writer.load_readable(store, path)
-        if file is not None and file.lore.id == lore_id:  # else gone or broken meanwhile
+        if file is not None and file.lore.id == lore_id:  # else deleted or broken in between
             [lore] = with_authors(store, [file.lore])
             yield Shown(lore, path, "", store.places.scope, digest(file.raw))
 
 
 def _moment(text: str, now: datetime) -> float:
-    """Parse a time as Unix seconds, minus a safety overlap. Raises ValidationError, UsageError."""
+    """Parse a time to Unix seconds, less a safety overlap. Raises ValidationError, UsageError."""
     try:
         moment = max(0.0, times.parse(text).timestamp() - _OVERLAP_SECONDS)
     except (ValueError, OverflowError):
@@ -159,7 +159,7 @@ def _moment(text: str, now: datetime) -> float:
 
 
 def _check_cursor(feed: Feed, cursor: re.Match[str]) -> int:
-    """Return the number in a cursor. Raises CursorGoneError if it is of another feed, or too old."""
+    """Return the number in a cursor. Raises CursorGoneError if it is from another feed or too old."""
     number = int(cursor[2])
     if cursor[1] != feed.name or not feed.floor <= number <= max(feed.last, feed.floor):
         raise CursorGoneError(
@@ -177,15 +177,15 @@ def _feed(store: Store) -> DurableDatabase:
 
 
 def _update(store: Store, feed: Feed) -> None:
-    """Add to the feed what differs from the index; a quarantined text counts as not there yet."""
+    """Add the differences from the index to the feed. Quarantined texts count as not yet present."""
     if store.judged_mark:
         feed.doubt(store.judgements.take_unreported())
     quarantined = quarantined_texts(store)
-    mark = _mark(store, quarantined)
-    if feed.name and feed.mark == mark:
+    stamp = _stamp(store, quarantined)
+    if feed.name and feed.mark == stamp:
         return
 
-    def look(generation: Generation) -> tuple[list[Text], set[str], dict[str, float]]:
+    def read_index(generation: Generation) -> tuple[list[Text], set[str], dict[str, float]]:
         catalog = generation.catalog
         changed = (
             {}
@@ -194,36 +194,36 @@ def _update(store: Store, feed: Feed) -> None:
         )
         return catalog.texts(STATUSES), {problem.path for problem in catalog.problems()}, changed
 
-    there, broken, changed = consult(store, look)
+    texts, broken, changed = consult(store, read_index)
     now = store.clock.now().timestamp()
     seen = [
         Seen(text.id, text.path, text.digest, min(now, changed.get(text.id, now)))
-        for text in there
+        for text in texts
         if text.id not in quarantined or text.text_digest not in (quarantined[text.id] or ())
     ]
-    ids = {text.id for text in there}
+    ids = {text.id for text in texts}
     known = feed.known()
     if not feed.name:
         feed.begin(ulid.short(store.clock.new_id()))
-        went = [
+        deleted = [
             Seen(lore_id, "", GONE, at) for lore_id, at in store.state.tombstones.all() if lore_id not in ids
         ]
-        feed.note(sorted([*seen, *went], key=lambda one: one.at))
-        feed.up_to_date(mark)
+        feed.note(sorted([*seen, *deleted], key=lambda entry: entry.at))
+        feed.up_to_date(stamp)
         return
-    went = [
+    deleted = [
         Seen(lore_id, path, GONE, now)
         for lore_id, (path, digest) in known.items()
         if digest != GONE and lore_id not in ids and path not in broken
     ]
-    feed.note([*differences(known, seen), *went])
-    feed.up_to_date(mark)
+    feed.note([*differences(known, seen), *deleted])
+    feed.up_to_date(stamp)
 
 
-def _mark(store: Store, quarantined: Mapping[str, Collection[str] | None]) -> str:
+def _stamp(store: Store, quarantined: Mapping[str, Collection[str] | None]) -> str:
     """Return a stamp of the index and the quarantine."""
     rows, lines = consult(
         store, lambda generation: (generation.catalog.count_rows(), generation.catalog.sum_of_lines())
     )
-    waiting = sorted((lore_id, sorted(digests or ())) for lore_id, digests in quarantined.items())
-    return f"{rows} {lines} {digest(repr(waiting).encode())}"
+    quarantine = sorted((lore_id, sorted(digests or ())) for lore_id, digests in quarantined.items())
+    return f"{rows} {lines} {digest(repr(quarantine).encode())}"

@@ -1,4 +1,4 @@
-"""Differences of one entry or all: between commits, since a commit, or of the last change."""
+"""Differences of one entry or all: between commits, since a commit, or in the last change."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
 
-FILES = ""  # in place of a commit: the present files
+FILES = ""  # instead of a commit: the present files
 
 
 class Difference(NamedTuple):
@@ -76,7 +76,7 @@ def diff(store: Store, names: Sequence[str]) -> Diff:
 def _split_arguments(
     store: Store, names: Sequence[str]
 ) -> tuple[past_versions.Located | None, Sequence[str]]:
-    """Split the arguments: the entry that the first word names, if it does, and the other words."""
+    """Split the arguments into the entry, if the first word names one, and the revisions."""
     from engram.adapters.git.read.revisions import resolve as resolve_revision
 
     if not names:
@@ -100,26 +100,25 @@ def _latest(store: Store, lore: past_versions.Located | None) -> Diff:
     from engram.adapters.git.read.history import log
 
     repository = repository_of(store)
-    now = _compare_states(store, "HEAD", FILES, lore)
+    uncommitted = _compare_states(store, "HEAD", FILES, lore)
     name = in_git(store, store.places.folder) if lore is None or not lore.path else in_git(store, lore.path)
     last = log(repository, name, 1)
-    if now.differences or not last:
-        return now
+    if uncommitted.differences or not last:
+        return uncommitted
     return _compare_states(store, f"{last[0].oid}^", last[0].oid, lore)
 
 
 def _compare_states(store: Store, start: str, end: str, lore: past_versions.Located | None) -> Diff:
-    """Compare two states; a `start` that does not exist (before the first commit) is empty."""
-    from engram.adapters.git.read.versions import changed_paths, read_objects
-    from engram.adapters.git.read.versions import commit_id as known
+    """Compare two states. A `start` that does not exist (before the first commit) is empty."""
+    from engram.adapters.git.read.versions import changed_paths, commit_id, read_objects
 
     repository = repository_of(store)
-    start, stop = known(repository, start), known(repository, end or "HEAD")
+    start, stop = commit_id(repository, start), commit_id(repository, end or "HEAD")
     folder = in_git(store, store.places.folder)
     if lore is not None:
-        now = in_git(store, lore.path) if lore.path else ""
-        found = [past_versions.path_at(store, commit, lore.id, now) for commit in (start, stop) if commit]
-        paths = [path for path in dict.fromkeys([*found, now]) if path]
+        current = in_git(store, lore.path) if lore.path else ""
+        found = [past_versions.path_at(store, commit, lore.id, current) for commit in (start, stop) if commit]
+        paths = [path for path in dict.fromkeys([*found, current]) if path]
     else:
         paths = [path for path in changed_paths(repository, start, stop) if _is_inside(store, path, folder)]
         paths = list(dict.fromkeys([*paths, *(_uncommitted_paths(store) if end == FILES else ())]))
@@ -130,15 +129,15 @@ def _compare_states(store: Store, start: str, end: str, lore: past_versions.Loca
         else read_objects(repository, [f"{stop}:{path}" for path in paths])
     )
     changed = [
-        _difference(store, path, one, other)
-        for path, one, other in zip(paths, old, new, strict=True)
-        if one != other
+        _difference(store, path, old_content, new_content)
+        for path, old_content, new_content in zip(paths, old, new, strict=True)
+        if old_content != new_content
     ]
     return Diff(start, end, tuple(_join_moves(changed)))
 
 
 def _is_inside(store: Store, name: str, folder: str) -> bool:
-    """Return whether a git path is below the lore folder; in a whole store, whether it is an entry."""
+    """Whether a git path is below the lore folder; if that is the whole store, whether it is an entry."""
     inside = name.startswith(below("" if folder == WHOLE else folder))
     return inside and (bool(store.places.folder) or is_by_fields(in_store(store, name), ""))
 
@@ -147,7 +146,7 @@ def _uncommitted_paths(store: Store) -> list[str]:
     from engram.adapters.git.read.snapshot import outside_changes
 
     folder = in_git(store, store.places.folder)
-    found = [one.path for one in outside_changes(repository_of(store), folder)]
+    found = [change.path for change in outside_changes(repository_of(store), folder)]
     return [name for name in found if _is_inside(store, name, folder)]
 
 
@@ -159,17 +158,17 @@ def _difference(store: Store, name: str, before: bytes | None, after: bytes | No
     path = in_store(store, name)
     files = [read_lore(store, path, raw) for raw in (before, after)]
     lore = [file.lore if file else None for file in files]
-    one, other = (path if raw is not None else "" for raw in (before, after))
-    return Difference(one, other, before, after, lore[0], lore[1])
+    path_before, path_after = (path if raw is not None else "" for raw in (before, after))
+    return Difference(path_before, path_after, before, after, lore[0], lore[1])
 
 
 def _join_moves(found: list[Difference]) -> Iterable[Difference]:
-    """Join the removal and the addition of a moved entry."""
-    gone = {d.lore_before.id: d for d in found if d.after is None and d.lore_before is not None}
+    """Join the removal and the addition of a moved entry to one difference."""
+    removed = {d.lore_before.id: d for d in found if d.after is None and d.lore_before is not None}
     moved = {
-        d.lore_after.id: gone[d.lore_after.id]
+        d.lore_after.id: removed[d.lore_after.id]
         for d in found
-        if d.before is None and d.lore_after is not None and d.lore_after.id in gone
+        if d.before is None and d.lore_after is not None and d.lore_after.id in removed
     }
     for one in sorted(found, key=lambda d: d.path_after or d.path_before):
         lore_id = one.lore.id if one.lore else ""

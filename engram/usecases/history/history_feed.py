@@ -1,6 +1,6 @@
 """Update the history table from new commits: which entries each commit changed, and how.
 
-The table mirrors the history of HEAD. After a rebase, a reset or a change of branch, commits that are gone are removed
+The table mirrors the history of HEAD. After a rebase, a reset or a change of branch, commits no longer in it are removed
 from it; a damaged table is rebuilt.
 """
 
@@ -40,7 +40,7 @@ _IGNORED = "updated_at"  # every change sets it
 
 
 def with_history(store: Store, read: Callable[[HistoryTable], T], step: Step | None = None) -> T:
-    """Update the table to HEAD, then return what `read` finds in it; `step` gets commits done and total.
+    """Update the table to HEAD, then return the result of `read`; `step` gets the numbers of commits done and in total.
 
     Raises StoreError (no git, or another process holds the table), GitError.
     """
@@ -59,7 +59,7 @@ def with_history(store: Store, read: Callable[[HistoryTable], T], step: Step | N
 def events_of(
     store: Store, lore_id: str, path: str, limit: int, step: Step | None = None
 ) -> list[tuple[CommitRow, EventRow]]:
-    """Return the last events of the entry at a path of the store, newest first; of a note also from before its renames.
+    """Return the last events of the entry at a store path, newest first; for a note, also those before its renames.
 
     Raises StoreError, GitError.
     """
@@ -75,10 +75,10 @@ def events_of(
         renames = [(rows[-1][0].oid, in_git(store, first))]  # removed by one commit, added by another
         rows = with_history(store, lambda table: table.of_lore(lore_id, name, limit, renames), step)
     moves = {oid for oid, _ in renames}
-    for at, ((commit, event), (_, before)) in enumerate(itertools.pairwise(rows)):
+    for index, ((commit, event), (_, before)) in enumerate(itertools.pairwise(rows)):
         if commit.oid in moves and event.kind == ADDED and not event.id and before.after:
             confidence = before.confidence
-            rows[at] = (
+            rows[index] = (
                 commit,
                 event._replace(kind=MOVED, before=(before.after,), confidence_before=confidence),
             )
@@ -86,7 +86,7 @@ def events_of(
 
 
 def _prepare_retry(path: str, attempt: str, error: TableError) -> None:
-    """Prepare another attempt by deleting the damaged file; the last attempt is in memory. Raises StoreError."""
+    """Delete the damaged file for another attempt, the last of which is in memory. Raises StoreError."""
     if attempt == history_table.MEMORY:
         raise StoreError(f"The history table cannot be built: {error}.", "Free some space, then try again.")
     if is_busy(error):
@@ -98,7 +98,7 @@ def _prepare_retry(path: str, attempt: str, error: TableError) -> None:
 def update_in_background(store: Store) -> None:
     """Update the table in the background, ignoring errors: the next query reports them.
 
-    In a code repository, whose history may be long, only if the table exists already.
+    In a code repository, whose history may be long, it is updated only if it exists.
     """
     places = store.places
     path = history_table.table_path(places.state)
@@ -112,21 +112,21 @@ def update(store: Store, table: HistoryTable, step: Step | None = None) -> None:
     """Update the table to HEAD. Raises TableError, StoreError, GitError."""
     from engram.adapters.git.run.layout import read_head
 
-    head, mark = read_head(repository_of(store)).oid or "", _mark(store)
-    if _is_current(table.meta(), head, mark):
+    head, shape = read_head(repository_of(store)).oid or "", _shape(store)
+    if _is_current(table.meta(), head, shape):
         return
     with _hold_lock(store, table):
         known = table.meta()
-        if _is_current(known, head, mark):
+        if _is_current(known, head, shape):
             return
-        if known and (known["mark"] != mark or not head):
-            raise TableError("the table is of another folder or history")  # rebuilt
-        _Update(store, table, step or (lambda _done, _total: None)).run(known, head, mark)
+        if known and (known["mark"] != shape or not head):
+            raise TableError("the table is of another folder or history")  # so it is rebuilt
+        _Update(store, table, step or (lambda _done, _total: None)).run(known, head, shape)
 
 
 @contextlib.contextmanager
 def _hold_lock(store: Store, table: HistoryTable) -> Iterator[None]:
-    """Hold the update lock. Raises StoreError, or TableError if there can be no lock."""
+    """Hold the update lock. Raises StoreError if it is taken, TableError if it cannot be created."""
     if table.is_private:
         yield
         return
@@ -143,17 +143,17 @@ def _hold_lock(store: Store, table: HistoryTable) -> Iterator[None]:
         lock.release()
 
 
-def _is_current(known: dict[str, str], head: str, mark: str) -> bool:
-    return known.get("head", "") == head and known.get("mark", mark) == mark and not known.get("target")
+def _is_current(known: dict[str, str], head: str, shape: str) -> bool:
+    return known.get("head", "") == head and known.get("mark", shape) == shape and not known.get("target")
 
 
 def _folder(store: Store) -> str:
-    """Return the folder whose history counts; "" in a repository of the store's own."""
+    """Return the folder whose history counts; "" if the repository is the store's own."""
     return "" if store.places.owns_branch else in_git(store, store.places.folder)
 
 
-def _mark(store: Store) -> str:
-    """Return a stamp of folder and shallow boundary; a table with another one is rebuilt."""
+def _shape(store: Store) -> str:
+    """Return a stamp of the folder and the shallow boundary; a table with another stamp is rebuilt."""
     try:
         with open(os.path.join(repository_of(store).common_dir, "shallow"), "rb") as file:
             shallow = hashlib.blake2b(file.read(), digest_size=8).hexdigest()
@@ -163,7 +163,7 @@ def _mark(store: Store) -> str:
 
 
 class _Blob(NamedTuple):
-    """A version of a file: its blob id, the id in it ("" if none), and the parsed entry."""
+    """A version of a file: its blob id, the entry id in it ("" if none), and the parsed entry."""
 
     oid: str
     id: str
@@ -178,46 +178,46 @@ class _Update:
         self._repository, self._folder = repository_of(store), _folder(store)
         self._below = below("" if self._folder == WHOLE else self._folder)
         self._blobs: dict[tuple[str, str], _Blob] = {}
-        self._ids: dict[str, str] = {}  # by path, of events that are not in the table yet
+        self._ids: dict[str, str] = {}  # by path, for events not yet in the table
 
-    def run(self, known: dict[str, str], head: str, mark: str) -> None:
-        """Update the table to `head`; continues an update that was killed."""
-        gone, come = self._to_do(known, head)
-        self._table.note({"mark": mark, "target": head, "head": known.get("head", "")})
-        self._table.remove(gone)
+    def run(self, known: dict[str, str], head: str, shape: str) -> None:
+        """Update the table to `head`, continuing an update that was killed."""
+        removed, added = self._changed_commits(known, head)
+        self._table.note({"mark": shape, "target": head, "head": known.get("head", "")})
+        self._table.remove(removed)
         highest = self._table.highest_rank()
-        named = {oid for commit in come for oid in (commit.oid, *commit.parents)} if highest else ()
-        ranks = self._table.ranks(named)
-        todo = [commit for commit in come if commit.oid not in ranks]
-        for at in range(0, len(todo), AT_ONCE):
-            self._step(at, len(todo))
-            self._page(todo[at : at + AT_ONCE], ranks, highest)
+        mentioned = {oid for commit in added for oid in (commit.oid, *commit.parents)} if highest else ()
+        ranks = self._table.ranks(mentioned)
+        pending = [commit for commit in added if commit.oid not in ranks]
+        for at in range(0, len(pending), AT_ONCE):
+            self._step(at, len(pending))
+            self._add_page(pending[at : at + AT_ONCE], ranks, highest)
         self._table.note({"head": head, "target": ""})
 
-    def _to_do(self, known: dict[str, str], head: str) -> tuple[list[str], list[Listed]]:
+    def _changed_commits(self, known: dict[str, str], head: str) -> tuple[list[str], list[Listed]]:
         from engram.adapters.git.read.commit_log import between
 
         try:
-            gone, come = between(self._repository, known.get("head", ""), head, self._folder)
+            removed, added = between(self._repository, known.get("head", ""), head, self._folder)
             if known.get("target"):
-                gone += between(self._repository, known["target"], head, self._folder)[0]
+                removed += between(self._repository, known["target"], head, self._folder)[0]
         except GitError:
             if not known:
                 raise
             raise TableError("commits of the table are no longer in git") from None
-        return gone, come
+        return removed, added
 
-    def _page(self, listed: Sequence[Listed], ranks: dict[str, int], highest: int) -> None:
+    def _add_page(self, listed: Sequence[Listed], ranks: dict[str, int], highest: int) -> None:
         from engram.adapters.git.read.commit_log import read_commits
 
-        found = {
+        logged = {
             commit.oid: commit._replace(changes=tuple(filter(self._is_lore, commit.changes)))
             for commit in read_commits(self._repository, [commit.oid for commit in listed], self._folder)
         }
-        self._read_blobs(found.values())
+        self._read_blobs(logged.values())
         rows: list[_Rows] = []
         for commit in listed:
-            logged_commit = found.get(commit.oid)
+            logged_commit = logged.get(commit.oid)
             moment = logged_commit.moment if logged_commit else 0
             rank = max([moment, *(ranks.get(parent, highest) for parent in commit.parents)])
             ranks[commit.oid] = rank
@@ -247,18 +247,18 @@ class _Update:
         return change.path.endswith(".md") and change.path.startswith(self._below)
 
     def _read_blobs(self, commits: Iterable[LoggedCommit]) -> None:
-        """Read every version in these commits, and drop those of previous pages."""
+        """Read every version in these commits, and drop those of earlier pages."""
         from engram.adapters.git.read.versions import read_objects
 
-        wanted = {
+        keys = {
             (change.path, oid): None
             for commit in commits
             for change in commit.changes
             for oid in (*change.before, change.after)
             if oid
         }
-        self._blobs = {key: blob for key in wanted if (blob := self._blobs.get(key))}
-        missing = [key for key in wanted if key not in self._blobs]
+        self._blobs = {key: blob for key in keys if (blob := self._blobs.get(key))}
+        missing = [key for key in keys if key not in self._blobs]
         raws = read_objects(self._repository, [oid for _, oid in missing])
         for (path, oid), raw in zip(missing, raws, strict=True):
             file = read_lore(self._store, path, raw)
@@ -266,25 +266,25 @@ class _Update:
             self._blobs[path, oid] = _Blob(oid, lore_id, file.lore if file else None)
 
     def _events(self, commit: LoggedCommit) -> Iterator[EventRow]:
-        """Derive the changes of entries from a commit; a removal and an addition of the same id are a move."""
-        gone: dict[str, tuple[FileChange, list[_Blob]]] = {}
-        rest = []
+        """Derive the changes of entries in a commit; a removal and an addition of the same id are a move."""
+        removed: dict[str, tuple[FileChange, list[_Blob]]] = {}
+        changes = []
         for change in commit.changes:
             before = [self._blobs[change.path, oid] for oid in change.before if oid]
             after = self._blobs[change.path, change.after] if change.after else None
             for blob in before:
                 if blob.id and (after is None or (after.id and after.id != blob.id)):
-                    gone[blob.id] = change, before
-            rest.append((change, before, after))
-        for change, before, after in rest:
+                    removed[blob.id] = change, before
+            changes.append((change, before, after))
+        for change, before, after in changes:
             if after is None:
                 continue
-            mine = [blob for blob in before if not (blob.id and after.id and blob.id != after.id)]
-            moved = gone.pop(after.id, None) if after.id and not mine else None
-            yield self._event(change.path, moved[1] if moved else mine, after, MOVED if moved else "")
-        for lore_id, (change, before) in gone.items():
+            previous = [blob for blob in before if not (blob.id and after.id and blob.id != after.id)]
+            moved = removed.pop(after.id, None) if after.id and not previous else None
+            yield self._event(change.path, moved[1] if moved else previous, after, MOVED if moved else "")
+        for lore_id, (change, before) in removed.items():
             yield _removal_event(change.path, lore_id, [blob for blob in before if blob.id == lore_id])
-        for change, before, after in rest:
+        for change, before, after in changes:
             if after is None and before and not any(blob.id for blob in before):
                 yield _removal_event(change.path, self._known_id(change.path, before), before)
 
@@ -300,7 +300,7 @@ class _Update:
         )  # fmt: skip
 
     def _known_id(self, path: str, blobs: Sequence[_Blob]) -> str:
-        """Return the id of a version without one: a damaged file still belongs to its entry."""
+        """Return the id for versions without one: a damaged file still belongs to its entry."""
         if all(blob.lore is not None for blob in blobs[-1:]):
             return ""
         found = next((blob.id for blob in blobs if blob.id), "")
@@ -319,18 +319,18 @@ def _changed_fields(before: Sequence[_Blob], after: _Blob) -> tuple[str, ...]:
     """Return the fields that differ from all previous versions."""
     if after.lore is None or any(blob.lore is None for blob in before):
         return ()
-    olds = [blob.lore for blob in before if blob.lore]
-    if not olds:
+    versions = [blob.lore for blob in before if blob.lore]
+    if not versions:
         return ()
     return tuple(
         name
         for at, name in enumerate(Lore._fields)
-        if name != _IGNORED and all(old[at] != after.lore[at] for old in olds)
+        if name != _IGNORED and all(old[at] != after.lore[at] for old in versions)
     )
 
 
 def _row(commit: LoggedCommit, rank: int) -> CommitRow:
     trailers = {key: values[0] for key, values in commit.trailers.items() if values}
-    kept = (trailers.get(f"Engram-{key}", "") for key in ("Agent", "Session", "Source", "Delta", "Machine"))
+    values = (trailers.get(f"Engram-{key}", "") for key in ("Agent", "Session", "Source", "Delta", "Machine"))
     op = trailers.get(ID) or trailers.get(OPERATION, "")
-    return CommitRow(commit.oid, rank, commit.moment, commit.author, commit.subject, op, *kept)
+    return CommitRow(commit.oid, rank, commit.moment, commit.author, commit.subject, op, *values)

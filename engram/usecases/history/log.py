@@ -1,4 +1,4 @@
-"""The history of one entry, and of all: who changed what, when, and how confidence changed."""
+"""The history of one entry or all: who changed what and when, and how confidence changed."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 SHORT = 10  # characters of a commit id shown to people
 JUDGED = "judged"
-WAIT_SECONDS = 5.0  # for another process that is committing, so that acknowledged changes are shown
+WAIT_SECONDS = 5.0  # for another process to finish committing, so that acknowledged changes are shown
 
 
 UNSIGNED = Signature(NOT_SIGNED, "", "")
@@ -42,9 +42,9 @@ class Event(NamedTuple):
     """The change of an entry by one commit: commit, time (UTC), author, and the values of its trailers ("" unknown).
 
     `agent` and `session` made it, in the clone `source`, as part of the operation `op`. `kind` is added, changed, moved,
-    removed, merged, or judged: then it is a line of a ledger, and `commit` the end of its id. `fields` are those that
-    changed, `path` is the path afterwards, `machine` the name of the machine. Confidence is 0.00..1.00; None
-    if the entry does not exist or is unreadable.
+    removed, merged or judged; a judgement is a line of a ledger, and its `commit` the end of its id. `fields` are the
+    changed fields, `path` is the path afterwards, `machine` the name of the machine. Confidence is 0.00..1.00; None if
+    the entry does not exist or is unreadable.
     """
 
     commit: str
@@ -93,7 +93,7 @@ class Operation(NamedTuple):
 
 
 def history(store: Store, name: str, limit: int = 50, step: Step | None = None) -> tuple[str, list[Event]]:
-    """Return the id of the named entry and its commits, newest first; `step` gets the progress of the history table.
+    """Return an entry's id and its commits, newest first; `step` gets the progress of the history table.
 
     Raises NotFoundError, AmbiguousError, UsageError, GitError, StoreError.
     """
@@ -116,7 +116,7 @@ def history(store: Store, name: str, limit: int = 50, step: Step | None = None) 
 def recent(
     store: Store, limit: int = 50, agent: str = "", since: str = "", step: Step | None = None
 ) -> list[Operation]:
-    """Return the last commits that changed entries, newest first; of an agent, since a date (`2026-11-01`, RFC 3339).
+    """Return the last commits that changed entries, newest first, by agent or since a date (`2026-11-01`, RFC 3339) if given.
 
     Raises UsageError, GitError, StoreError.
     """
@@ -126,7 +126,7 @@ def recent(
     with store.lock:
         commit_quietly(store, wait=WAIT_SECONDS)
     rows = with_history(store, lambda table: table.latest(limit, agent, moment), step)
-    found = [Operation(*_common_fields(commit), tuple(ids), commit.machine) for commit, ids in rows]
+    committed = [Operation(*_common_fields(commit), tuple(ids), commit.machine) for commit, ids in rows]
     lines = judgements.latest(store, limit, agent, moment)
     subjects = judged_subjects(judgements.lines_of(store, sorted({line.entry for line in lines})))
     judged = [
@@ -135,36 +135,36 @@ def recent(
         )
         for line in lines
     ]
-    return _by_time(found, judged)[:limit]
+    return _by_time(committed, judged)[:limit]
 
 
 def _by_time(commits: Sequence[T], lines: Sequence[T]) -> list[T]:
-    """Return both, newest first; commits stay in the order of their history, whatever clocks say."""
+    """Merge both, newest first. Commits stay in the order of their history, whatever their times."""
     found: list[T] = []
     rest = list(lines)[::-1]
-    for commit, place in zip(commits, _places(commits), strict=True):
-        while rest and rest[-1].op > place:
+    for commit, position in zip(commits, _places(commits), strict=True):
+        while rest and rest[-1].op > position:
             found.append(rest.pop())
         found.append(commit)
     return found + rest[::-1]
 
 
 def _places(commits: Sequence[T]) -> list[str]:
-    """Return where commits (newest first) belong among the ids of lines: none before what is older than itself."""
-    found: list[str] = []
+    """Return the positions of commits (newest first) among the ids of lines, never before that of an older commit."""
+    positions: list[str] = []
     for commit in reversed(commits):
         whole_second = (int(commit.at.timestamp()) + 1) * 1000
-        place = commit.op if ulid.is_valid(commit.op) else ulid.encode(max(0, whole_second), 0)
-        found.append(max(place, found[-1]) if found else place)
-    return found[::-1]
+        position = commit.op if ulid.is_valid(commit.op) else ulid.encode(max(0, whole_second), 0)
+        positions.append(max(position, positions[-1]) if positions else position)
+    return positions[::-1]
 
 
-def _with_confidence(event: Event, place: str, course: Course) -> Event:
-    """Return the event of a commit with the confidence that judgements had made of what the file stated."""
-    if event.validation_count:  # a file of format 1 says what they came to
+def _with_confidence(event: Event, position: str, course: Course) -> Event:
+    """Return the event of a commit with its confidence adjusted by the judgements up to then."""
+    if event.validation_count:  # a file of format 1 includes judgements
         return event
     before, after = (
-        None if value is None else course.upto(place, round(value * 1000))
+        None if value is None else course.upto(position, round(value * 1000))
         for value in (event.confidence_before, event.confidence)
     )
     return event._replace(
@@ -175,7 +175,7 @@ def _with_confidence(event: Event, place: str, course: Course) -> Event:
 
 
 def _shown(thousandths: int | None) -> float | None:
-    """Return a confidence as it is shown."""
+    """Convert a confidence in thousandths to the figure shown."""
     return None if thousandths is None else (thousandths + 5) // 10 / 100
 
 
@@ -184,18 +184,18 @@ def _judged_events(store: Store, course: Course, path: str, limit: int) -> list[
     subjects = judged_subjects(course.lines)
     return [
         Event(
-            *_line_fields(store, one.line, subjects, f"{(one.after - one.before) / 1000:+.2f}"), JUDGED, path, (),
-            _shown(one.before), _shown(one.after), one.validation_count, UNSIGNED,
-            people.machine_name(store, one.line.source),
+            *_line_fields(store, step.line, subjects, f"{(step.after - step.before) / 1000:+.2f}"), JUDGED, path, (),
+            _shown(step.before), _shown(step.after), step.validation_count, UNSIGNED,
+            people.machine_name(store, step.line.source),
         )
-        for one in course.steps(limit)
+        for step in course.steps(limit)
     ]  # fmt: skip
 
 
 def _line_fields(
     store: Store, line: Judgement, subjects: Mapping[str, str], delta: str = ""
 ) -> tuple[str, datetime, str, str, str, str, str, str, str]:
-    """Return the fields of a line of a ledger; its id stands where a commit's would."""
+    """Return the fields of a line of a ledger; its id takes the place of a commit's."""
     source = ulid.short(line.source)
     at = judgements.moment_of(line).replace(microsecond=0)
     name = people.person_of(store, line.source) or source

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 
 class Origin(NamedTuple):
-    """The origin of an entry and the trust that follows from it.
+    """The origin of an entry and the resulting trust.
 
-    `author` is the person that git named where it was recorded (of an entry without one, for the commit that added it, as
-    far as the table of the history has that), `machine` the name of that clone's machine, "" where it
-    was not asked for. `foreign`: another clone recorded it. `commit` and `signature` are None if unknown. `held`: it is
-    in quarantine here. `trust` is its tier, `counted` its claims as far as they count.
+    `author` is git's name of the person where the entry was recorded; if the entry has none, the author of the commit that
+    added it, if the history table has that commit. `machine` is the name of that clone's machine ("" unless looked up).
+    `foreign`: another clone recorded it. `commit` and `signature` are None if unknown. `held`: it is in quarantine here.
+    `trust` is its tier, `counted` the part of its claims that counts.
     """
 
     source_id: str
@@ -58,24 +58,24 @@ def origin(store: Store, lore: Lore, path: str) -> Origin:
         signature = signatures_of(store, [commit])[commit]
     arrived = bool(store.state.trust.arrivals([lore.id]))
     found = _origin(store, lore, commit or None, signature, credit.of(store, lore), arrived=arrived)
-    [named] = people.with_authors(store, [lore])
-    return found._replace(machine=people.machine_name(store, lore.source_id), author=named.author)
+    [credited] = people.with_authors(store, [lore])
+    return found._replace(machine=people.machine_name(store, lore.source_id), author=credited.author)
 
 
 def known_origins(store: Store, lore: Iterable[Lore]) -> list[Origin]:
-    """Return the origin of each entry as stored when it arrived, without running git."""
-    each = list(lore)
-    commits = store.state.trust.arrivals([one.id for one in each])
+    """Return the origin of each entry, as stored on arrival, without running git."""
+    entries = list(lore)
+    commits = store.state.trust.arrivals([entry.id for entry in entries])
     signatures = store.state.trust.signatures(list(commits.values()), store.clock.now().timestamp())
     return [
-        _origin(store, one, commit, signatures.get(commit or ""), counted, arrived=commit is not None)
-        for one, counted in zip(each, credit.of_many(store, each), strict=True)
-        for commit in [commits.get(one.id)]
+        _origin(store, entry, commit, signatures.get(commit or ""), counted, arrived=commit is not None)
+        for entry, counted in zip(entries, credit.of_many(store, entries), strict=True)
+        for commit in [commits.get(entry.id)]
     ]
 
 
 def as_seen(store: Store, lore: Lore) -> tuple[Lore, Tier, Counted]:
-    """Return an entry with its tier and what its claims count, from local state; runs no git, raises nothing."""
+    """Return an entry with its tier and the claims that count, from local state; never runs git or raises."""
     try:
         found = known_origins(store, [lore])[0]
     except (EngramError, OSError, sqlite3.Error):

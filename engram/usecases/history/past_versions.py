@@ -1,4 +1,4 @@
-"""Find entries in the past: their path and content in a commit, even if they were forgotten since."""
+"""Find entries in past commits: their path and content, even if they were forgotten since."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ if TYPE_CHECKING:
 
 
 class Located(NamedTuple):
-    """An entry that a name means: its id, and its present store path ("" if it is gone)."""
+    """A named entry: its id, and its current store path ("" if it was deleted)."""
 
     id: str
     path: str
 
 
 def locate(store: Store, name: str, commit: str) -> Located:
-    """Find the entry that `name` means now, or meant at `commit`. Raises NotFoundError, AmbiguousError."""
+    """Find an entry by its name now, else by its name at `commit`. Raises NotFoundError, AmbiguousError."""
     try:
         found = resolve(store, name)
         return Located(found.id, found.path)
     except NotFoundError:
-        lore_id = _known_before(store, name.strip(), commit)
+        lore_id = _forgotten_id(store, name.strip(), commit)
         if not lore_id:
             raise
         return Located(lore_id, "")
 
 
 def path_at(store: Store, commit: str, lore_id: str, likely: str = "") -> str:
-    """Return the git path of an entry in a commit; "" if it is not in it. `likely` is tried first."""
+    """Return the git path of an entry in a commit; "" if it has none. The path `likely` is tried first."""
     from engram.adapters.git.read.versions import names_at, read_objects
     from engram.adapters.git.read.word_search import files_with
 
@@ -50,7 +50,7 @@ def path_at(store: Store, commit: str, lore_id: str, likely: str = "") -> str:
     return ""
 
 
-def _known_before(store: Store, name: str, commit: str) -> str:
+def _forgotten_id(store: Store, name: str, commit: str) -> str:
     """Return the id of a forgotten entry: by session ref, id, or prefix of an id in a file name."""
     number = refs.ref_number(name)
     if number is not None:
@@ -68,12 +68,13 @@ def _known_before(store: Store, name: str, commit: str) -> str:
     found = sorted(lore_id for lore_id in endings if ulid.is_valid(lore_id) and lore_id.startswith(prefix))
     if len(found) > 1:
         message = f"'{name}' matches {len(found)} entries: {', '.join(found[:5])}."
-        raise AmbiguousError(message, "Use the id of the one you mean.", tuple((one, "") for one in found))
+        candidates = tuple((lore_id, "") for lore_id in found)
+        raise AmbiguousError(message, "Use the id of the one you mean.", candidates)
     return found[0] if found else ""
 
 
 def read_version(store: Store, name: str, at: str) -> Lore:
-    """Read the named entry as it was at a commit or date `at`, even if it is gone.
+    """Read the named entry as it was at a commit or date `at`, even if it was deleted.
 
     Raises NotFoundError (no such entry or commit, not in it, or unreadable), AmbiguousError, StoreError, GitError.
     """

@@ -1,4 +1,4 @@
-"""Restore an entry as it was at a commit or date, by a new change, even if it was forgotten."""
+"""Restore an entry from a commit or date with a new change, even if it was forgotten."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _WAIT_SECONDS = 10.0
 
 
 class Restored(NamedTuple):
-    """A restored entry: its present state, path, and the commit restored from; `changed` is False if it was equal."""
+    """A restored entry: its current state and path, and the commit restored from; `changed` is False if it was equal."""
 
     lore: Lore
     path: str
@@ -35,7 +35,7 @@ class Restored(NamedTuple):
 def restore(store: Store, name: str, at: str) -> Restored:
     """Restore the named entry as it was at a commit or date `at`.
 
-    Votes and `merged_from` keep their present values, as they only grow. Raises NotFoundError (no such entry or commit, or
+    Votes and `merged_from` keep their current values, as they only grow. Raises NotFoundError (no such entry or commit, or
     not in it), AmbiguousError, LoreFileError (unreadable in that commit), SecretFoundError, StoreError, ConflictError.
     """
     from engram.adapters.git.read.revisions import resolve as resolve_revision
@@ -48,36 +48,36 @@ def restore(store: Store, name: str, at: str) -> Restored:
         commit_pending(store, wait=_WAIT_SECONDS)
         commit = resolve_revision(repository, at)
         located = past_versions.locate(store, name, commit)
-        then = past_versions.path_at(store, commit, located.id)
-        if not then:
+        past_path = past_versions.path_at(store, commit, located.id)
+        if not past_path:
             raise NotFoundError(
                 f"Entry {located.id} is not in {commit[:10]}.", "`engram log` or `git log` shows its commits."
             )
-        raw = read_objects(repository, [f"{commit}:{then}"])[0] or b""
-        path = located.path or in_store(store, then)
+        raw = read_objects(repository, [f"{commit}:{past_path}"])[0] or b""
+        path = located.path or in_store(store, past_path)
         return _restore(store, path, codec.read(raw, path, store.categories, store.clock.now()), commit)
 
 
-def _restore(store: Store, path: str, then: LoreFile, commit: str) -> Restored:
-    entry_writer.refuse_secrets(store, "that version of the entry", then.raw.decode())
-    now = _current(store, path)
-    judgements.keep_accounts(store, accounts_of(then.lore))
-    lore = _with_merged(then.lore, now.lore if now else None)
-    if now is not None and _words(lore)._replace(updated_at=now.lore.updated_at) == _words(now.lore):
-        return Restored(now.lore, path, commit, False)
-    if now is not None or lore != then.lore:
-        previous = now.lore.updated_at if now else then.lore.updated_at
+def _restore(store: Store, path: str, past: LoreFile, commit: str) -> Restored:
+    entry_writer.refuse_secrets(store, "that version of the entry", past.raw.decode())
+    current = _current(store, path)
+    judgements.keep_accounts(store, accounts_of(past.lore))
+    lore = _with_merged(past.lore, current.lore if current else None)
+    previous = current.lore.updated_at if current else past.lore.updated_at
+    if current is not None and _words(lore)._replace(updated_at=previous) == _words(current.lore):
+        return Restored(current.lore, path, commit, False)
+    if current is not None or lore != past.lore:
         lore = lore._replace(updated_at=times.after(store.clock.now(), previous))
-    content = then.raw if lore == then.lore else entry_writer.rewrite(store, then, lore)
-    edited = Change(path, content, atomic.digest(now.raw) if now else None)
+    content = past.raw if lore == past.lore else entry_writer.rewrite(store, past, lore)
+    change = Change(path, content, atomic.digest(current.raw) if current else None)
     trailers = [("Engram-Restored-From", commit)]
-    operation = entry_writer.operation_for(store, lore, f"restore: {lore.title}", [edited], trailers)
+    operation = entry_writer.operation_for(store, lore, f"restore: {lore.title}", [change], trailers)
     entry_writer.write(store, [operation])
     return Restored(judgements.with_tally(store, lore), path, commit, True)
 
 
 def _words(lore: Lore) -> Lore:
-    """Return an entry without what others said of it."""
+    """Return an entry without judgements."""
     return without_accounts(lore)._replace(tally=None)
 
 
@@ -88,6 +88,6 @@ def _current(store: Store, path: str) -> LoreFile | None:
         return None
 
 
-def _with_merged(then: Lore, now: Lore | None) -> Lore:
-    """Return the old version with what was folded in since."""
-    return then._replace(merged_from=union_of(then.merged_from, now.merged_from)) if now else then
+def _with_merged(past: Lore, current: Lore | None) -> Lore:
+    """Return the past version with the ids folded into the entry since."""
+    return past._replace(merged_from=union_of(past.merged_from, current.merged_from)) if current else past

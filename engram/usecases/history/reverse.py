@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 
 class Reversed(NamedTuple):
-    """The changes that revert commits, the ids of the entries, and this clone's accounts of format 1 afterwards.
+    """The changes that revert commits, the ids of the entries, and the resulting accounts of this clone in format 1.
 
-    `kept` has a sentence for each thing that is kept.
+    `kept` has a sentence for each file or field kept.
     """
 
     changes: tuple[Change, ...]
@@ -44,10 +44,8 @@ def reverse(
 ) -> Reversed:
     """Revert the commits one after another, newest first. Raises GitError, StoreError.
 
-    `reviews` are those of them that let a proposal in, with the commit upon which that was made.
-
-    Unpushed commits in `exactly` are reverted byte for byte where a file is unchanged since: votes that only this clone
-    has seen may shrink.
+    `reviews` maps those that accepted a proposal to the commit that the proposal was based on. Unpushed commits in
+    `exactly` are reverted byte for byte in files unchanged since: votes that only this clone has seen may shrink.
     """
     return _Reversal(store, repository, exactly).run(commits, reviews or {})
 
@@ -59,11 +57,11 @@ class _Reversal:
         self._store = store
         self._exactly = exactly
         self._repository = repository
-        self._found: dict[str, bytes | None] = {}
-        self._now: dict[str, bytes | None] = {}
+        self._originals: dict[str, bytes | None] = {}
+        self._contents: dict[str, bytes | None] = {}
         self._accounts: dict[str, Vote] = {}
-        self._lore: dict[str, None] = {}
-        self._kept: list[str] = []
+        self._ids: dict[str, None] = {}
+        self._notes: list[str] = []
 
     def run(self, commits: Sequence[str], reviews: Mapping[str, str]) -> Reversed:
         from engram.adapters.git.read.versions import accepted_changes, changes_of, is_shared, read_objects
@@ -83,27 +81,27 @@ class _Reversal:
                 if not (exact and self._restore_exactly(step.path, before, after)):
                     self._revert(step.path, before, after)
         changes = tuple(
-            Change(path, content, None if (old := self._found[path]) is None else atomic.digest(old))
-            for path, content in self._now.items()
-            if content != self._found[path]
+            Change(path, content, None if (old := self._originals[path]) is None else atomic.digest(old))
+            for path, content in self._contents.items()
+            if content != self._originals[path]
         )
-        return Reversed(changes, tuple(self._lore), self._accounts, tuple(self._kept))
+        return Reversed(changes, tuple(self._ids), self._accounts, tuple(self._notes))
 
     def _restore_exactly(self, path: str, before: bytes | None, after: bytes | None) -> bool:
-        """Restore the old bytes if the file is unchanged since; returns whether it was."""
+        """Restore the old bytes if the file is unchanged since; returns whether it is."""
         if self._read(path) != after:
             return False
         lore = self._parse(path, before or after or b"")
         if lore is not None:
-            self._lore[lore.id] = None
-        self._now[path] = before
+            self._ids[lore.id] = None
+        self._contents[path] = before
         return True
 
     def _revert(self, path: str, before: bytes | None, after: bytes | None) -> None:
-        path = self._where(path, after)
+        path = self._current_path(path, after)
         now = self._read(path)
         if before is not None and after is not None and now is None:
-            self._kept.append(f"{path} was deleted since and stays deleted.")
+            self._notes.append(f"{path} was deleted since and stays deleted.")
             return
         store = self._store
         folder = store.places.folder
@@ -111,57 +109,57 @@ class _Reversal:
         content = merged.content
         lore = self._parse(path, content if content is not None else (before or after or b""))
         if lore is not None:
-            self._lore[lore.id] = None
+            self._ids[lore.id] = None
         if content is not None and now is not None:
             content = self._finish(path, now, after, before, content)
         self._report(path, [entry.field for entry in merged.conflicts])
-        self._now[path] = content
+        self._contents[path] = content
         for kept in merged.kept:
             self._read(kept.path)
-            self._now[kept.path] = kept.content
+            self._contents[kept.path] = kept.content
 
     def _report(self, path: str, fields: Sequence[str]) -> None:
         if DELETED in fields:
-            self._kept.append(f"{path} was changed since, so it is not deleted.")
+            self._notes.append(f"{path} was changed since, so it is not deleted.")
         elif fields:
-            what = ", ".join(fields)
-            self._kept.append(f"{path}: {what} changed since and stays; the old value is in `conflicts`.")
+            names = ", ".join(fields)
+            self._notes.append(f"{path}: {names} changed since and stays; the old value is in `conflicts`.")
 
     def _finish(
         self, path: str, now: bytes, after: bytes | None, before: bytes | None, content: bytes
     ) -> bytes:
-        """Give the merged file a new date, and keep what was folded in."""
+        """Give the merged file a new date, and keep the ids folded into it."""
         files = [self._file(path, raw) for raw in (now, after, before, content)]
-        current, done, undone, result = (file.lore if file else None for file in files)
+        current, reverted, original, result = (file.lore if file else None for file in files)
         if files[3] is None or result is None or current is None:
             return content
-        settled = result._replace(merged_from=union_of(current.merged_from, result.merged_from))
-        if done is not None and undone is not None and done.votes:
-            self._take_back_votes(current, done, undone)
-        if result.votes and _words(settled) == _words(current):
-            return content  # of format 1: its votes were moved, and are brought back
-        if settled._replace(updated_at=current.updated_at) == current:
+        finished = result._replace(merged_from=union_of(current.merged_from, result.merged_from))
+        if reverted is not None and original is not None and reverted.votes:
+            self._take_back_votes(current, reverted, original)
+        if result.votes and _words(finished) == _words(current):
+            return content  # of format 1: its votes were moved to the ledger, and are brought back
+        if finished._replace(updated_at=current.updated_at) == current:
             return now
         stamp = times.after(self._store.clock.now(), current.updated_at)
-        return entry_writer.rewrite(self._store, files[3], settled._replace(updated_at=stamp))
+        return entry_writer.rewrite(self._store, files[3], finished._replace(updated_at=stamp))
 
-    def _take_back_votes(self, current: Lore, done: Lore, undone: Lore) -> None:
-        """Add the weight of votes of format 1 that are reverted on the other side of this clone's account.
+    def _take_back_votes(self, current: Lore, reverted: Lore, original: Lore) -> None:
+        """Add the weight of reverted votes of format 1 to the opposite side of this clone's account.
 
-        Numbers only grow, so that they unite; the count of helpful judgements stays.
+        Sums only grow, so that clones can merge them; the count of helpful judgements stays.
         """
-        clones = done.votes.keys() | undone.votes.keys()
-        pairs = [(done.votes.get(clone, Vote()), undone.votes.get(clone, Vote())) for clone in clones]
+        clones = reverted.votes.keys() | original.votes.keys()
+        pairs = [(reverted.votes.get(clone, Vote()), original.votes.get(clone, Vote())) for clone in clones]
         up, down = (sum(getattr(a, side) - getattr(b, side) for a, b in pairs) for side in ("up", "down"))
-        up += MERGE_GAIN * (len(done.merged_from) - len(undone.merged_from))
+        up += MERGE_GAIN * (len(reverted.merged_from) - len(original.merged_from))
         if up or down:
             mine = self._accounts.get(current.id) or judgements.own_account(self._store, current)
             self._accounts[current.id] = Vote(
                 mine.up + max(down, 0) + max(-up, 0), mine.down + max(up, 0) + max(-down, 0), mine.n
             )
 
-    def _where(self, path: str, after: bytes | None) -> str:
-        """Return the present path of a file that may have been renamed."""
+    def _current_path(self, path: str, after: bytes | None) -> str:
+        """Return the current path of a file that may have been renamed."""
         if after is None or self._read(path) is not None:
             return path
         lore = self._parse(path, after)
@@ -173,9 +171,9 @@ class _Reversal:
         return found[0] if found else path
 
     def _read(self, path: str) -> bytes | None:
-        if path not in self._now:
-            self._found[path] = self._now[path] = self._store.files.read_if_there(path)
-        return self._now[path]
+        if path not in self._contents:
+            self._originals[path] = self._contents[path] = self._store.files.read_if_there(path)
+        return self._contents[path]
 
     def _file(self, path: str, raw: bytes | None) -> codec.LoreFile | None:
         if raw is None or is_named(path, self._store.places.folder):
@@ -188,5 +186,5 @@ class _Reversal:
 
 
 def _words(lore: Lore) -> Lore:
-    """Return an entry without votes of format 1 and the time of its last change."""
+    """Return an entry without votes of format 1 and its last change's time."""
     return without_accounts(lore)._replace(updated_at=lore.created_at)

@@ -1,7 +1,7 @@
-"""Undo and redo Engram's last operations by a new commit, so that pushed history stays.
+"""Undo and redo Engram's last operations with a new commit, so that pushed history stays intact.
 
 Each file is merged (base: after the operation, ours: now, theirs: before it), so later changes stay. A judgement is
-taken back by a line in the ledger, and so is taking it back. docs/merge-rules.md has the rules.
+retracted by a line in the ledger, and so is a retraction. docs/merge-rules.md has the rules.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ _WAIT_SECONDS = 10.0
 class Undone(NamedTuple):
     """The operations undone or redone: their subjects, and the ids and paths of the entries that changed.
 
-    `kept` has a sentence for each thing kept because it was changed or deleted since. `written` counts the commits and
-    groups of lines in the ledger that this took: `redo` brings one of them back at a time.
+    `kept` has a sentence for each file or field kept because it was changed or deleted since. `written` counts the commits
+    and groups of ledger lines written: one `redo` reverts one of them.
     """
 
     operations: tuple[str, ...]
@@ -42,9 +42,9 @@ class Undone(NamedTuple):
 
 
 def undo(store: Store, count: int = 1, deed: str = "") -> Undone:
-    """Undo this clone's last `count` operations that are not undone yet, or those of `deed`.
+    """Undo this clone's last `count` operations that are not undone, or those of `deed`.
 
-    Commits with a deed in common are one operation. If undoing changes nothing, the operation before is undone, too, and
+    Commits of the same deed are one operation. If undoing changes nothing, the operation before it is undone, too, and
     so on. Raises UsageError (invalid count), NotFoundError (fewer operations), StoreError if Engram does not commit
     here, GitError during a merge or rebase.
     """
@@ -52,28 +52,27 @@ def undo(store: Store, count: int = 1, deed: str = "") -> Undone:
         raise UsageError(f"The number of operations must be 1 or more, not {count}.")
     with store.lock:
         for _ in range(_TRIES):
-            # Background operations are not what a person means to undo.
-            own = (commit for commit in undoable(_own(store)) if commit.session != BY_ITSELF)
-            done = _undo(
-                store, _group_by_deed(_of_deed(own, deed, count) if deed else own), 1 if deed else count
-            )
-            if done is not None:
-                return done
+            # A person does not mean background operations.
+            own = (commit for commit in undoable(_own_operations(store)) if commit.session != BY_ITSELF)
+            groups = _group_by_deed(_of_deed(own, deed, count) if deed else own)
+            result = _undo(store, groups, 1 if deed else count)
+            if result is not None:
+                return result
         raise _busy_error()
 
 
 def redo(store: Store) -> Undone:
-    """Revert the last undo that stands. Raises NotFoundError, StoreError, GitError."""
+    """Revert the last undo in effect. Raises NotFoundError, StoreError, GitError."""
     with store.lock:
         for _ in range(_TRIES):
-            targets = last_undo(_own(store))
+            targets = last_undo(_own_operations(store))
             if not targets:
                 raise NotFoundError(
                     "There is nothing to redo.", "Only what `engram undo` reverted can be redone."
                 )
-            done = _redo(store, targets)
-            if done is not None:
-                return done
+            result = _redo(store, targets)
+            if result is not None:
+                return result
         raise _busy_error()
 
 
@@ -98,12 +97,12 @@ def _of_deed(commits: Iterator[OwnCommit], deed: str, count: int) -> Iterator[Ow
 
 def _group_by_deed(commits: Iterable[OwnCommit]) -> Iterator[list[OwnCommit]]:
     """Group adjacent commits of one deed."""
-    for _, some in groupby(commits, lambda commit: commit.deed or commit.oid):
-        yield list(some)
+    for _, group in groupby(commits, lambda commit: commit.deed or commit.oid):
+        yield list(group)
 
 
 def last_undo(commits: Iterable[OwnCommit]) -> list[OwnCommit]:
-    """Return the last undo that stands: a commit, or the lines of the ledger that were written together; else nothing."""
+    """Return the last undo in effect: a commit, or the ledger lines written together; empty if there is none."""
     redone: set[str] = set()
     found: list[OwnCommit] = []
     for commit in commits:
@@ -117,11 +116,11 @@ def last_undo(commits: Iterable[OwnCommit]) -> list[OwnCommit]:
     return found
 
 
-def _own(store: Store) -> Iterable[OwnCommit]:
-    """Yield this clone's operations, newest first: commits, as far as Engram commits here, and lines of its ledger."""
+def _own_operations(store: Store) -> Iterable[OwnCommit]:
+    """Return this clone's operations, newest first: commits, if Engram commits here, and lines of its ledger."""
     from heapq import merge
 
-    lines = _judgements(store)
+    lines = _own_judgements(store)
     if not store.places.owns_branch and lines:
         return lines
     from engram.adapters.git.read.operations import own_commits
@@ -131,10 +130,10 @@ def _own(store: Store) -> Iterable[OwnCommit]:
     commit_pending(store, wait=_WAIT_SECONDS)
     if not store.files.journal.is_empty():
         raise StoreError("Another process is committing.", "Nothing was undone; try again.")
-    return merge(own_commits(repository, store.source), lines, key=lambda one: one.op, reverse=True)
+    return merge(own_commits(repository, store.source), lines, key=lambda commit: commit.op, reverse=True)
 
 
-def _judgements(store: Store) -> list[OwnCommit]:
+def _own_judgements(store: Store) -> list[OwnCommit]:
     """Return the lines of this clone's ledger as operations, newest first."""
     from engram.adapters.git.read.operations import OwnCommit
 
@@ -145,21 +144,21 @@ def _judgements(store: Store) -> list[OwnCommit]:
         )
     lines = judgements.own_lines(store)
     subjects, deeds = judged_subjects(lines), judgements.deeds_of(lines)
-    found = []
-    along = set[str]()
+    operations = []
+    skipped = set[str]()
     for line in lines:
-        if line.of in along or (line.of and line.kind != RETRACTED):
-            along.add(line.id)  # of an operation that is undone by itself
+        if line.of in skipped or (line.of and line.kind != RETRACTED):
+            skipped.add(line.id)  # part of an operation that is undone on its own
             continue
         subject = subjects[line.id]
         deed = store.deeds_of_lines.get(line.id, deeds[line.id])
-        made = OwnCommit(line.id, subject, (line.entry,), (), (), deed=deed, op=line.id)
+        operation = OwnCommit(line.id, subject, (line.entry,), (), (), deed=deed, op=line.id)
         if subject.startswith("undo: "):
-            made = made._replace(undoes=(line.of,))
+            operation = operation._replace(undoes=(line.of,))
         elif subject.startswith("redo: "):
-            made = made._replace(redoes=(line.of,))
-        found.append(made)
-    return found[::-1]
+            operation = operation._replace(redoes=(line.of,))
+        operations.append(operation)
+    return operations[::-1]
 
 
 def _repository(store: Store) -> Repository:
@@ -175,45 +174,45 @@ def _repository(store: Store) -> Repository:
 
 
 def _undo(store: Store, operations: Iterator[list[OwnCommit]], count: int) -> Undone | None:
-    """Undo the next `count` operations; None if a file changed meanwhile."""
+    """Undo the next `count` operations; None if a file changed in between."""
     from engram.adapters.git.read.operations import UNDO
 
-    wanted = list(islice(operations, count))
-    if len(wanted) < count:
-        raise _too_few_error(len(wanted))
-    targets = list(chain.from_iterable(wanted))
-    found = _reverse(store, targets)
-    idle: list[OwnCommit] = []
-    kept = found.kept
-    while not found.changes and not any(map(_is_line, targets)):
-        idle += targets
+    groups = list(islice(operations, count))
+    if len(groups) < count:
+        raise _too_few_error(len(groups))
+    targets = list(chain.from_iterable(groups))
+    reversal = _reverse(store, targets)
+    without_effect: list[OwnCommit] = []
+    kept = reversal.kept
+    while not reversal.changes and not any(map(_is_line, targets)):
+        without_effect += targets
         targets = next(operations, [])
         if not targets:
-            raise _nothing_left_error(f"undo: {_subject(idle)}", kept)
-        found = _reverse(store, targets)
-        kept += found.kept
-    # Operations of which nothing was left count as undone from now on.
-    trailers = [(UNDO, target.oid) for target in (*idle, *targets) if not _is_line(target)]
-    if found.changes and not _write(store, f"undo: {_subject(targets)}", trailers, found):
+            raise _nothing_left_error(f"undo: {_subject(without_effect)}", kept)
+        reversal = _reverse(store, targets)
+        kept += reversal.kept
+    # Operations whose undoing changes nothing count as undone from now on.
+    trailers = [(UNDO, target.oid) for target in (*without_effect, *targets) if not _is_line(target)]
+    if reversal.changes and not _write(store, f"undo: {_subject(targets)}", trailers, reversal):
         return None
     judgements.take_back(store, [(target.oid, target.lore[0]) for target in targets if _is_line(target)])
-    if found.changes:
-        judgements.follow_fold(store, found.lore, is_undone=True)
-    for target in (*idle, *targets):
+    if reversal.changes:
+        judgements.follow_fold(store, reversal.lore, is_undone=True)
+    for target in (*without_effect, *targets):
         if _is_line(target) or kind_of(target.subject):
             credit.withdraw(store, target.lore)
         for lore_id in target.lore:
             store.state.forget_judgement(target.session, lore_id, kind_of(target.subject))
-    return _undone(store, targets, found, kept)
+    return _undone(store, targets, reversal, kept)
 
 
 def _is_line(operation: OwnCommit) -> bool:
-    """Whether an operation is a line of the ledger, and no commit."""
+    """Whether an operation is a line of the ledger rather than a commit."""
     return operation.oid == operation.op
 
 
 def _reverse(store: Store, targets: Sequence[OwnCommit]) -> Reversed:
-    """Compute what reverts those of the operations that are commits."""
+    """Compute the changes that revert the operations that are commits."""
     from engram.usecases.history.reverse import Reversed, reverse
 
     commits = [target.oid for target in targets if not _is_line(target)]
@@ -222,60 +221,60 @@ def _reverse(store: Store, targets: Sequence[OwnCommit]) -> Reversed:
             (), tuple(dict.fromkeys(chain.from_iterable(target.lore for target in targets))), {}, ()
         )
     reviews = {target.oid: target.since for target in targets if target.since}
-    found = reverse(store, _repository(store), commits, _exact_commits(targets), reviews)
+    reversal = reverse(store, _repository(store), commits, _exact_commits(targets), reviews)
     judged = chain.from_iterable(target.lore for target in targets if _is_line(target))
-    return found._replace(lore=tuple(dict.fromkeys([*found.lore, *judged])))
+    return reversal._replace(lore=tuple(dict.fromkeys([*reversal.lore, *judged])))
 
 
 def _redo(store: Store, targets: Sequence[OwnCommit]) -> Undone | None:
-    """Redo; None if a file changed meanwhile."""
+    """Revert an undo; None if a file changed in between."""
     from engram.adapters.git.read.operations import REDO
 
-    found, subject = _reverse(store, targets), f"redo: {_subject(targets)}"
+    reversal, subject = _reverse(store, targets), f"redo: {_subject(targets)}"
     if _is_line(targets[0]):
         judgements.take_back(store, [(target.oid, target.lore[0]) for target in targets])
-    elif not found.changes:
-        raise _nothing_left_error(subject, found.kept)
-    elif not _write(store, subject, [(REDO, target.oid) for target in targets], found):
+    elif not reversal.changes:
+        raise _nothing_left_error(subject, reversal.kept)
+    elif not _write(store, subject, [(REDO, target.oid) for target in targets], reversal):
         return None
     else:
-        judgements.follow_fold(store, found.lore, is_undone=False)
-    now, undone = store.clock.now().timestamp(), {one for target in targets for one in target.undoes}
-    for operation in _own(store):
+        judgements.follow_fold(store, reversal.lore, is_undone=False)
+    now, undone = store.clock.now().timestamp(), {oid for target in targets for oid in target.undoes}
+    for operation in _own_operations(store):
         kind = kind_of(operation.subject) if operation.oid in undone else ""
         for lore_id in operation.lore if kind else ():
             store.state.record_feedback(operation.session or store.caller.session, lore_id, kind, now)
-    return _undone(store, targets, found, found.kept)
+    return _undone(store, targets, reversal, reversal.kept)
 
 
 def _exact_commits(targets: Sequence[OwnCommit]) -> set[str]:
-    """Return the commits to revert byte for byte: consolidations, which touch many entries and no vote."""
+    """Return the commits to revert byte for byte: consolidations, which change many entries but no votes."""
     return {one.oid for one in targets if one.subject.removeprefix("undo: ").startswith("consolidate: ")}
 
 
-def _undone(store: Store, targets: Sequence[OwnCommit], found: Reversed, kept: tuple[str, ...]) -> Undone:
+def _undone(store: Store, targets: Sequence[OwnCommit], reversal: Reversed, kept: tuple[str, ...]) -> Undone:
     from engram.usecases.lookup.resolve import hits_by_id
 
     subjects = tuple(target.subject.removeprefix("undo: ") for target in targets)
     judged = chain.from_iterable(target.lore for target in targets if _is_line(target))
     paths = [
-        *(change.path for change in found.changes),
-        *(hit.path for one in judged for hit in hits_by_id(store, one)),
+        *(change.path for change in reversal.changes),
+        *(hit.path for lore_id in judged for hit in hits_by_id(store, lore_id)),
     ]
-    written = any(map(_is_line, targets)) + bool(found.changes)
-    return Undone(subjects, found.lore, tuple(dict.fromkeys(paths)), kept, written)
+    written = any(map(_is_line, targets)) + bool(reversal.changes)
+    return Undone(subjects, reversal.lore, tuple(dict.fromkeys(paths)), kept, written)
 
 
-def _write(store: Store, subject: str, trailers: Sequence[tuple[str, str]], found: Reversed) -> bool:
-    """Write the reversal; False if a file changed meanwhile."""
+def _write(store: Store, subject: str, trailers: Sequence[tuple[str, str]], reversal: Reversed) -> bool:
+    """Write the reversal; False if a file changed in between."""
     from engram.usecases.store import entry_writer as change
 
-    lines = [("Engram-Lore", lore_id) for lore_id in found.lore]
+    lines = [("Engram-Lore", lore_id) for lore_id in reversal.lore]
     try:
-        change.write(store, [change.operation(store, subject, found.changes, lines, trailers)])
+        change.write(store, [change.operation(store, subject, reversal.changes, lines, trailers)])
     except ConflictError:
         return False
-    accounts = [LegacyAccount(lore_id, store.source, vote) for lore_id, vote in found.accounts.items()]
+    accounts = [LegacyAccount(lore_id, store.source, vote) for lore_id, vote in reversal.accounts.items()]
     judgements.keep_accounts(store, accounts)
     return True
 
@@ -303,5 +302,5 @@ def _too_few_error(count: int) -> NotFoundError:
 
 def _busy_error() -> ConflictError:
     return ConflictError(
-        "The files kept changing while this was written.", "Nothing was overwritten; try again."
+        "The files kept changing during the operation.", "Nothing was overwritten; try again."
     )
