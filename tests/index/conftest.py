@@ -1,4 +1,4 @@
-"""How large the stores of tests of the index count."""
+"""Fixtures for tests of the index."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ from engram.usecases.index import catch_up
 
 @pytest.fixture
 def never_compacted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in a large store, where a few removed texts are no reason to begin a new index."""
+    """As in a large store, do not rebuild the index for a few removed texts."""
     monkeypatch.setattr(catch_up, "EXACT_LIMIT", -1)
     monkeypatch.setattr(catch_up, "DEAD_SHARE", 1000)

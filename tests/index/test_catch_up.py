@@ -1,10 +1,10 @@
-"""Bringing the index in step: what is counted, noted and reported, and when an index is made anew.
+"""Updates of the index: their counts and records, and when an index is rebuilt.
 
 Mutants that make no difference: the exact bounds of QUICK_LIMIT and of batches, how long the lock is waited for, and `None`
-for `False`. So do those that only save work or memory: judgements read ahead and kept, ids taken out of a text before its
-secrets are looked for, what the system reported or nobody pulled not looked at again, folded entries whose heir is the same
-left alone, a writer in bulk, and one of an index that is thrown away told so. The stamp of what is no file is not compared,
-and the check number of new vectors is the writer's.
+for `False`. So are those that only save work or memory: reading judgements ahead and keeping them, removing ids from a text
+before the secret check, skipping checks of reported changes or without a pull, skipping folded entries of the same owner, a
+bulk writer, and abandoning the writer of a discarded index. Stamps of paths that are no files are not compared, and the
+writer sets the check number of new vectors.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ SECRET = "AKIA" + "Z7QX2M4KPL9TRWVB"  # of no account; put together so that no s
 
 @pytest.fixture
 def clock() -> SteadyClock:
-    """Far enough ahead of the files' times for them to be believed."""
+    """A clock far enough ahead of the files' times for them to be trusted."""
     found = SteadyClock()
     found.ahead = 10 * SECONDS
     return found
@@ -66,7 +66,7 @@ def generation_of(engram: Engram) -> Generation:
 
 
 @pytest.mark.usefixtures("never_compacted")
-def test_what_was_added_changed_removed_and_cannot_be_read_is_counted(engram: Engram, lore: Path) -> None:
+def test_added_changed_removed_and_unreadable_files_are_counted(engram: Engram, lore: Path) -> None:
     for name in "abc":
         (lore / f"{name}.md").write_text(f"The parser of {name} is flaky.\n")
     (lore / "secret.md").write_text(f"One line.\nThe key is {SECRET}\n")
@@ -95,7 +95,7 @@ def test_what_was_added_changed_removed_and_cannot_be_read_is_counted(engram: En
     assert tuple(refresh(engram.store)) == (0, 0, 0, 0, "", True)
 
 
-def test_what_is_no_file_is_told_once(engram: Engram, lore: Path) -> None:
+def test_a_path_that_is_no_file_is_reported_once(engram: Engram, lore: Path) -> None:
     (lore / "link.md").symlink_to("nowhere")
     assert refresh(engram.store) == Refreshed(problems=1)
     assert refresh(engram.store) == Refreshed()
@@ -107,7 +107,9 @@ def test_a_file_of_the_largest_size_is_read(engram: Engram, lore: Path) -> None:
     assert not [p for p in generation_of(engram).catalog.problems() if "bytes" in p.message]
 
 
-def test_what_was_read_as_it_stands_is_not_read_again(engram: Engram, lore: Path, clock: SteadyClock) -> None:
+def test_files_with_new_times_but_equal_bytes_are_not_indexed_again(
+    engram: Engram, lore: Path, clock: SteadyClock
+) -> None:
     (lore / "a.md").write_text(
         "---\nid: 01JBBBBBBBBBBBBBBBBBBBBBBB\ncategory: FACT\n---\nThe parser is flaky.\n"
     )
@@ -125,7 +127,7 @@ def test_what_was_read_as_it_stands_is_not_read_again(engram: Engram, lore: Path
     assert touched.seen_ns == known.seen_ns + SECONDS
 
 
-def test_what_was_judged_is_brought_to_the_index_once(engram: Engram) -> None:
+def test_new_judgements_are_indexed_once(engram: Engram) -> None:
     found = engram.record("The parser is flaky.", category="FACT").lore
     engram.feedback(incorrect=found.id)
     engram.refresh()
@@ -137,7 +139,7 @@ def test_what_was_judged_is_brought_to_the_index_once(engram: Engram) -> None:
     assert engram.store.judgements.pending() == []
 
 
-def test_an_index_knows_the_commit_that_it_was_swept_at(engram: Engram) -> None:
+def test_a_sweep_records_the_commit_checked_out(engram: Engram) -> None:
     engram.record("The parser is flaky.", category="FACT")
     commit(engram)
     refresh(engram.store, thorough=True)
@@ -145,7 +147,7 @@ def test_an_index_knows_the_commit_that_it_was_swept_at(engram: Engram) -> None:
     assert generation_of(engram).head == freshness.head_commit(engram.store) == head
 
 
-def test_only_named_files_are_looked_at(engram: Engram, lore: Path) -> None:
+def test_with_paths_only_those_files_are_checked(engram: Engram, lore: Path) -> None:
     for name in "abc":
         (lore / f"{name}.md").write_text(f"The parser of {name} is flaky.\n")
     assert refresh(engram.store, paths=["lore/a.md", "lore/none.md"]).added == 1
@@ -156,12 +158,12 @@ def test_only_named_files_are_looked_at(engram: Engram, lore: Path) -> None:
     assert len(engram.list().lore) == 2
 
 
-def test_progress_is_told_every_64_files_and_at_the_end(engram: Engram, lore: Path) -> None:
+def test_progress_is_reported_every_64_files_and_at_the_end(engram: Engram, lore: Path) -> None:
     for number in range(66):
         (lore / f"{number}.md").write_text(f"Note {number} of the parser.\n")
-    told: list[tuple[int, int]] = []
-    assert refresh(engram.store, rebuild="test", progress=lambda *both: told.append(both)).added == 66
-    assert told == [(0, 66), (64, 66), (66, 66)]
+    steps: list[tuple[int, int]] = []
+    assert refresh(engram.store, rebuild="test", progress=lambda *both: steps.append(both)).added == 66
+    assert steps == [(0, 66), (64, 66), (66, 66)]
 
 
 def test_texts_are_indexed_with_their_vectors_batch_by_batch(
@@ -202,7 +204,7 @@ def test_a_long_text_has_a_vector_for_each_passage_and_one_for_the_whole(engram:
     assert engram.query("lighthouse", k=1, keep=False).lore[0].path == "lore/c.md"
 
 
-def test_while_another_process_indexes_the_old_index_answers(
+def test_a_refresh_does_not_wait_for_another_process_that_indexes(
     engram: Engram, lore: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(catch_up, "_LOCK_SECONDS", 0.0)
@@ -213,22 +215,22 @@ def test_while_another_process_indexes_the_old_index_answers(
     assert not other.try_acquire()
     other.release()
     assert refresh(engram.store).added == 1
-    assert other.try_acquire(), "the lock is given back"
+    assert other.try_acquire(), "the lock is released"
 
 
-def test_what_went_is_remembered_but_not_what_only_moved(engram: Engram, lore: Path) -> None:
-    gone, moved = (engram.record(f"The parser is flaky {n}.", category="FACT") for n in (1, 2))
+def test_deleted_ids_are_recorded_but_not_moved_ones(engram: Engram, lore: Path) -> None:
+    deleted, moved = (engram.record(f"The parser is flaky {n}.", category="FACT") for n in (1, 2))
     engram.refresh()
     root = lore.parent
     (root / moved.path).rename(lore / "moved.md")
     assert engram.refresh().rebuilt == ""
     assert engram.store.state.tombstones.all() == []
-    (root / gone.path).unlink()
+    (root / deleted.path).unlink()
     engram.refresh()
-    assert [one for one, _ in engram.store.state.tombstones.all()] == [gone.lore.id]
+    assert [one for one, _ in engram.store.state.tombstones.all()] == [deleted.lore.id]
 
 
-def test_what_fades_has_in_the_index_what_it_is_worth_today(engram: Engram, clock: SteadyClock) -> None:
+def test_decayed_confidence_is_updated_each_day(engram: Engram, clock: SteadyClock) -> None:
     recorded = engram.record("The parser is flaky.", category="FACT")
     engram.feedback(helpful=recorded.lore.id)
     values = []
@@ -242,7 +244,7 @@ def test_what_fades_has_in_the_index_what_it_is_worth_today(engram: Engram, cloc
     assert values == sorted(set(values), reverse=True)
 
 
-def test_what_was_said_by_a_clock_that_ran_ahead_counts_as_of_its_own_time_once_that_has_come(
+def test_judgements_of_a_fast_clock_count_from_their_own_time_once_it_has_come(
     engram: Engram, clock: SteadyClock
 ) -> None:
     lore_id = engram.record("The parser is flaky.", category="FACT").lore.id
@@ -262,14 +264,14 @@ def test_what_was_said_by_a_clock_that_ran_ahead_counts_as_of_its_own_time_once_
 
 @pytest.mark.usefixtures("never_compacted")
 @pytest.mark.parametrize("what", ["as it was", "changed", "gone"])
-def test_who_has_what_was_said_of_an_entry_changes_at_once_but_for_files_that_are_to_be_read_again(
+def test_judgements_move_to_a_new_owner_at_once_unless_its_file_changed(
     engram: Engram, lore: Path, what: str
 ) -> None:
     gone = engram.record("Retry the broker.", category="FACT")
     engram.feedback(helpful=gone.lore.id)
 
     def take_in(name: str, content: str) -> Path:
-        """Write an entry that took in the one that is gone; its id is made from its name, its dates from the file's."""
+        """Write an entry into which the deleted one was folded; its id comes from its name, its dates from the file's."""
         (lore / name).write_text(f"---\nmerged_from: [{gone.lore.id}]\n---\n{content}\n")
         os.utime(lore / name, (1_700_000_000, 1_700_000_000))
         return lore / name
@@ -298,7 +300,7 @@ def test_who_has_what_was_said_of_an_entry_changes_at_once_but_for_files_that_ar
 
 
 @pytest.mark.usefixtures("never_compacted")
-def test_the_index_notes_the_commit_and_the_time_of_the_last_look_at_all_files(
+def test_a_sweep_records_its_commit_and_time_unless_the_store_is_small(
     engram: Engram, lore: Path, clock: SteadyClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     generation = generation_of(engram)
@@ -316,11 +318,11 @@ def test_the_index_notes_the_commit_and_the_time_of_the_last_look_at_all_files(
     assert generation.swept_ns == first + SECONDS
     clock.ahead += SECONDS
     refresh(engram.store)
-    assert generation.swept_ns == first + SECONDS, "of a small store it is not worth a write"
+    assert generation.swept_ns == first + SECONDS, "in a small store it is not worth a write"
     generation.next_row, generation.dead = generation.next_row + 1, generation.dead + 1
     monkeypatch.setattr(freshness, "UNRECORDED_SWEEP_LIMIT", 1)
     refresh(engram.store)
-    assert generation.swept_ns == first + SECONDS, "what was removed makes it no larger"
+    assert generation.swept_ns == first + SECONDS, "removed rows do not count"
     generation.next_row, generation.dead = generation.next_row - 1, generation.dead - 1
     monkeypatch.setattr(freshness, "UNRECORDED_SWEEP_LIMIT", 0)
     refresh(engram.store)
@@ -330,7 +332,7 @@ def test_the_index_notes_the_commit_and_the_time_of_the_last_look_at_all_files(
 
 
 @pytest.mark.parametrize(
-    ("alive", "dead", "patient", "anew"),
+    ("alive", "dead", "patient", "is_rebuilt"),
     [
         (0, 0, False, False),
         (0, 1, False, True),
@@ -346,15 +348,15 @@ def test_the_index_notes_the_commit_and_the_time_of_the_last_look_at_all_files(
         (1001, 20, False, False),
     ],
 )
-def test_an_index_is_made_anew_for_its_removed_texts_where_they_matter_and_nobody_waits(
-    engram: Engram, alive: int, dead: int, patient: bool, anew: bool
+def test_an_index_with_too_many_removed_texts_is_rebuilt_unless_a_caller_waits(
+    engram: Engram, alive: int, dead: int, patient: bool, is_rebuilt: bool
 ) -> None:
     generation = generation_of(engram)
     generation.next_row, generation.dead, generation.words_dead = alive + dead, dead, dead
-    assert too_many_dead(generation, patient=patient) is anew
+    assert too_many_dead(generation, patient=patient) is is_rebuilt
 
 
-def test_an_index_is_not_made_anew_for_a_few_texts_that_its_words_never_had(engram: Engram) -> None:
+def test_few_removed_texts_that_the_word_index_never_had_cause_no_rebuild(engram: Engram) -> None:
     generation = generation_of(engram)
     generation.next_row, generation.dead = 110, 100
     assert not too_many_dead(generation, patient=False)
@@ -363,7 +365,7 @@ def test_an_index_is_not_made_anew_for_a_few_texts_that_its_words_never_had(engr
 
 
 @pytest.mark.usefixtures("never_compacted")
-def test_an_index_is_made_anew_if_more_than_twice_as_many_files_are_new_and_none_went(
+def test_more_than_twice_as_many_new_files_cause_a_rebuild_unless_some_were_deleted(
     engram: Engram, lore: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(catch_up, "QUICK_LIMIT", 0)
@@ -377,16 +379,16 @@ def test_an_index_is_made_anew_if_more_than_twice_as_many_files_are_new_and_none
     assert rebuilt_with(2) == ""
     (lore / "1.md").unlink()
     assert refresh(engram.store) == Refreshed(removed=1)
-    assert rebuilt_with(3, 4) == "", "as many as twice"
+    assert rebuilt_with(3, 4) == "", "exactly twice as many"
     assert rebuilt_with(*range(10, 17)) == "most of the lore is new"
     (lore / "2.md").unlink()
     assert rebuilt_with(*range(20, 50)) == ""
 
 
-def test_removed_texts_make_a_small_index_anew(
+def test_a_removed_text_causes_a_rebuild_of_a_small_index(
     engram: Engram, lore: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(delta, "MOST", -1)  # the word index has them
+    monkeypatch.setattr(delta, "MOST", -1)  # so that the word index has them
     for name in "ab":
         (lore / f"{name}.md").write_text(f"The parser of {name} is flaky.\n")
     refresh(engram.store)
@@ -398,7 +400,7 @@ def test_removed_texts_make_a_small_index_anew(
     assert (generation.dead, generation.next_row) == (0, 1)
 
 
-def test_a_damaged_index_is_made_anew_and_says_so(engram: Engram, lore: Path) -> None:
+def test_a_damaged_index_is_rebuilt_and_reported(engram: Engram, lore: Path) -> None:
     (lore / "a.md").write_text("The parser is flaky.\n")
     refresh(engram.store)
     (lore / "b.md").write_text("The broker is not.\n")
@@ -408,7 +410,7 @@ def test_a_damaged_index_is_made_anew_and_says_so(engram: Engram, lore: Path) ->
     assert len(engram.query("parser broker").lore) == 2
 
 
-def test_a_rebuild_that_is_interrupted_leaves_no_half_of_an_index_and_not_the_damaged_one(
+def test_an_interrupted_rebuild_leaves_neither_a_partial_nor_the_damaged_index(
     engram: Engram, lore: Path
 ) -> None:
     (lore / "a.md").write_text("The parser is flaky.\n")
@@ -428,7 +430,7 @@ def test_a_rebuild_that_is_interrupted_leaves_no_half_of_an_index_and_not_the_da
     assert refresh(engram.store).added == 2
 
 
-def test_an_update_that_is_interrupted_leaves_the_index_as_it_was(
+def test_an_interrupted_update_leaves_the_index_unchanged(
     engram: Engram, lore: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupt(*_: object) -> None:
@@ -443,7 +445,7 @@ def test_an_update_that_is_interrupted_leaves_the_index_as_it_was(
     assert refresh(engram.store) == Refreshed(added=1)
 
 
-def test_a_new_index_that_is_damaged_at_once_is_one_that_cannot_be_built(
+def test_damage_in_a_new_index_means_that_it_cannot_be_built(
     engram: Engram, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object) -> None:
@@ -456,7 +458,7 @@ def test_a_new_index_that_is_damaged_at_once_is_one_that_cannot_be_built(
         refresh(engram.store, rebuild="test")
 
 
-def test_other_settings_make_the_index_anew_when_a_store_is_opened(engram: Engram, lore: Path) -> None:
+def test_changed_settings_cause_a_rebuild_when_a_store_is_opened(engram: Engram, lore: Path) -> None:
     (lore / "a.md").write_text("The parser is flaky.\n")
     refresh(engram.store)
     with (lore.parent / ".engram.toml").open("a") as settings:
@@ -472,10 +474,10 @@ def test_other_settings_make_the_index_anew_when_a_store_is_opened(engram: Engra
 
 @pytest.mark.usefixtures("never_compacted")
 @pytest.mark.parametrize(
-    ("limit", "thorough", "anew"), [(1, False, True), (0, False, False), (0, True, True)]
+    ("limit", "thorough", "is_rebuilt"), [(1, False, True), (0, False, False), (0, True, True)]
 )
-def test_a_large_index_of_another_model_is_made_anew_only_for_who_can_wait(
-    engram: Engram, lore: Path, monkeypatch: pytest.MonkeyPatch, limit: int, thorough: bool, anew: bool
+def test_a_large_index_of_another_model_is_rebuilt_only_for_a_caller_that_can_wait(
+    engram: Engram, lore: Path, monkeypatch: pytest.MonkeyPatch, limit: int, thorough: bool, is_rebuilt: bool
 ) -> None:
     for name in "ab":
         (lore / f"{name}.md").write_text(f"The parser of {name} is flaky.\n")
@@ -488,21 +490,23 @@ def test_a_large_index_of_another_model_is_made_anew_only_for_who_can_wait(
     monkeypatch.setattr(freshness, "SWEEP_ALWAYS", limit)
     with opened(lore.parent) as other:
         done = refresh(other.store, thorough=thorough)
-        assert done.rebuilt == ("it was made for another embedding model" if anew else "")
+        assert done.rebuilt == ("it was made for another embedding model" if is_rebuilt else "")
         assert [hit.path for hit in other.query("parser").lore] == ["lore/b.md"]
         (lore / "c.md").write_text("The parser of c is flaky.\n")
         assert refresh(other.store, thorough=thorough).added == 1
-        assert generation_of(other).waiting == (0 if anew else 1), "its vectors are for that model to make"
+        assert generation_of(other).waiting == (0 if is_rebuilt else 1), (
+            "its vector is left to the other model"
+        )
 
 
-def test_an_index_of_the_same_model_is_used_as_it_is(engram: Engram, lore: Path) -> None:
+def test_an_index_of_the_same_model_is_used_unchanged(engram: Engram, lore: Path) -> None:
     (lore / "a.md").write_text("The parser is flaky.\n")
     refresh(engram.store)
     with opened(lore.parent, engram.store.clock) as other:
         assert refresh(other.store) == Refreshed()
 
 
-def test_a_lock_that_cannot_be_made_is_an_index_that_cannot_be_written(engram: Engram, lore: Path) -> None:
+def test_an_index_whose_lock_cannot_be_created_is_unavailable(engram: Engram, lore: Path) -> None:
     (lore / "a.md").write_text("The parser is flaky.\n")
     lock = Path(engram.store.index.folder, "writer.lock")
     lock.unlink()
@@ -512,7 +516,7 @@ def test_a_lock_that_cannot_be_made_is_an_index_that_cannot_be_written(engram: E
     assert engram.query("parser").notes == ("The index cannot be locked: No such file or directory.",)
 
 
-def test_a_folder_in_the_place_of_a_lock_is_moved_aside(engram: Engram, lore: Path) -> None:
+def test_a_folder_in_place_of_the_lock_is_moved_aside(engram: Engram, lore: Path) -> None:
     (lore / "a.md").write_text("The parser is flaky.\n")
     lock = Path(engram.store.index.folder, "writer.lock")
     lock.unlink()
@@ -522,7 +526,7 @@ def test_a_folder_in_the_place_of_a_lock_is_moved_aside(engram: Engram, lore: Pa
 
 
 @pytest.mark.usefixtures("never_compacted")
-def test_what_people_changed_is_noted_for_the_next_commit_and_not_what_was_recorded(
+def test_manual_changes_are_listed_for_the_next_commit_but_not_recorded_entries(
     engram: Engram, lore: Path
 ) -> None:
     noted = Path(engram.store.outside_path)
@@ -542,7 +546,7 @@ def test_what_people_changed_is_noted_for_the_next_commit_and_not_what_was_recor
     assert sorted(noted.read_text().split()) == ["lore/a.md", "lore/b.md"]
 
 
-def test_a_store_without_git_keeps_no_list_of_what_people_changed(tmp_path: Path) -> None:
+def test_a_store_without_git_keeps_no_list_of_manual_changes(tmp_path: Path) -> None:
     with opened_plain(tmp_path / "plain") as engram:
         (tmp_path / "plain/lore").mkdir()
         (tmp_path / "plain/lore/a.md").write_text("The parser is flaky.\n")
@@ -551,7 +555,7 @@ def test_a_store_without_git_keeps_no_list_of_what_people_changed(tmp_path: Path
 
 
 @pytest.mark.parametrize("enabled", [True, False])
-def test_collections_are_off_for_a_while_and_then_as_before(enabled: bool) -> None:
+def test_garbage_collection_is_suspended_and_then_restored(enabled: bool) -> None:
     (gc.enable if enabled else gc.disable)()
     try:
         with no_collections():

@@ -1,4 +1,4 @@
-"""Whatever is missing or broken, a store degrades by one step and reports that in the answer and its status."""
+"""When something is missing or broken, a store degrades by one step and reports it in answers and its status."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def store_with_lore(root: Path) -> Engram:
 
 
 def broken_model(folder: Path) -> Path:
-    """A model whose vectors are good and whose tokenizer shows only when it is used that it is none."""
+    """Make a model with valid vectors and a tokenizer that fails only when it is used."""
     folder.mkdir()
     for name in ("model.safetensors", "config.json"):
         shutil.copy(Path(BUNDLED_FOLDER, name), folder / name)
@@ -97,7 +97,7 @@ def test_a_model_that_breaks_after_the_index_was_made_leaves_words(tmp_path: Pat
     with store_with_lore(root) as engram:
         assert engram.query("idempotent consumer").strategy == "hybrid"
     with opened(root) as engram:
-        assert engram.store.embedder is not None  # opened, and its words not yet read
+        assert engram.store.embedder is not None  # opened, but the tokenizer is not read yet
         (model / "tokenizer.json").write_text("{")
         answer = engram.query("idempotent consumer")
         assert (answer.strategy, len(answer.lore), len(answer.notes)) == ("words", 1, 1)
@@ -214,13 +214,13 @@ def test_a_damaged_state_database_does_not_prevent_work(tmp_path: Path, how: str
         assert engram.feedback(helpful="L1")[0].repeated
         assert engram.status()["session"]["surfaced"] == 1  # type: ignore[index]
     with opened(root) as engram:
-        assert len(engram.session_refs()) == (how != "a folder")  # then memory was all there was
+        assert len(engram.session_refs()) == (how != "a folder")  # else refs were only kept in memory
 
 
 @pytest.mark.parametrize("how", ["garbage", "a table missing", "pages"])
 def test_a_database_damaged_while_open_is_moved_aside(tmp_path: Path, how: str) -> None:
-    said: list[str] = []
-    database = StateDatabase(str(tmp_path), said.append)
+    messages: list[str] = []
+    database = StateDatabase(str(tmp_path), messages.append)
     database.surface("session", [("ID", "title")], 1.0)
     database.close()
     database.refs("session")
@@ -229,23 +229,23 @@ def test_a_database_damaged_while_open_is_moved_aside(tmp_path: Path, how: str) 
     database.live.add(ENTRY)
     assert database.retrievals() == [ENTRY._replace(number=1)]
     database.close()
-    if how == "a table missing":  # the rest of the file is whole, and taken back
-        assert not said
+    if how == "a table missing":  # the rest of the file is intact and recovered
+        assert not messages
         return
-    assert len(said) == 1
-    assert "start empty" in said[0]
+    assert len(messages) == 1
+    assert "start empty" in messages[0]
     assert (tmp_path / "state.db.damaged").exists()
 
 
 def test_without_a_writable_database_state_is_kept_in_memory(tmp_path: Path) -> None:
-    said: list[str] = []
-    database = StateDatabase(str(tmp_path / "no" / "such" / "folder"), said.append)
+    messages: list[str] = []
+    database = StateDatabase(str(tmp_path / "no" / "such" / "folder"), messages.append)
     assert database.surface("session", [("A", "title"), ("B", "title")], 1.0) == {"A": "L1", "B": "L2"}
     database.record_feedback("session", "A", "helpful", 1.0)
     assert database.has_judged("session", "A", "helpful")
     assert [ref.name for ref in database.refs("session")] == ["L1", "L2"]
     database.close()
-    assert len(said) == 1
+    assert len(messages) == 1
 
 
 def test_a_database_that_another_process_holds_is_an_error_and_stays(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
-"""What differs between the files and the index: found by the times of folders, of files, by name.
+"""Differences between the files and the index are found by folder times, by file times, and for given files.
 
-Mutants that make no difference: how many folders it takes to compare all files at once, and whether the folder of a file
-without a time is read, or the file; both find the same. So does what ends a loop at its end.
+Mutants that make no difference: from how many folders on all files are compared at once, and whether the folder of a file
+without a time is read, or the file; both find the same. So is ending a loop at its end.
 """
 
 from __future__ import annotations
@@ -85,23 +85,23 @@ def scanned(tmp_path: Path) -> Iterator[Scanned]:
     ],
     ids=str,
 )
-def test_each_difference_alone_is_one(changed: dict[str, object]) -> None:
+def test_any_single_difference_makes_a_delta_non_empty(changed: dict[str, object]) -> None:
     assert NOTHING.is_empty
     assert not NOTHING._replace(**changed).is_empty  # type: ignore[arg-type]
 
 
-def test_the_time_of_a_folder_is_believed_two_seconds_later() -> None:
+def test_folder_times_are_trusted_after_two_seconds() -> None:
     now = 1_700_000_000 * SECONDS
     found = safe_times({"new": now, "young": now - 2 * SECONDS + 1, "old": now - 2 * SECONDS}, now)
     assert found == {"new": 0, "young": 0, "old": now - 2 * SECONDS}
 
 
-def test_a_file_without_dates_is_as_old_as_its_time_says(scanned: Scanned) -> None:
+def test_a_file_without_dates_takes_them_from_its_time(scanned: Scanned) -> None:
     for hit in scanned.generation.catalog.select("1"):
         assert (hit.created_at, hit.updated_at) == (LONG_AGO[0], LONG_AGO[0])
 
 
-def test_nothing_differs_where_nothing_changed(scanned: Scanned) -> None:
+def test_without_changes_there_are_no_differences(scanned: Scanned) -> None:
     assert scanned.swept() == scanned.in_folders() == NOTHING, "no file had to be looked up in the index"
     assert scanned.in_folders("lore", "lore/sub").is_empty
     assert not file_scan.folders_changed(scanned.store, scanned.generation)
@@ -109,7 +109,7 @@ def test_nothing_differs_where_nothing_changed(scanned: Scanned) -> None:
 
 
 @pytest.mark.parametrize("what", ["longer", "same size", "same size and time"])
-def test_a_file_written_in_place_shows_in_a_sweep_alone(scanned: Scanned, what: str) -> None:
+def test_a_file_written_in_place_is_found_only_by_a_sweep(scanned: Scanned, what: str) -> None:
     text = (scanned.lore / "a.md").read_text()
     (scanned.lore / "a.md").write_text(text + "More.\n" if what == "longer" else text.upper())
     if what == "same size and time":
@@ -123,7 +123,7 @@ def test_a_file_written_in_place_shows_in_a_sweep_alone(scanned: Scanned, what: 
     assert scanned.in_folders("lore/sub").is_empty
 
 
-def test_a_file_that_was_made_or_deleted_shows_by_the_time_of_its_folder(scanned: Scanned) -> None:
+def test_created_and_deleted_files_are_found_by_folder_times(scanned: Scanned) -> None:
     scanned.write("c.md", "The cache is cold.\n")
     (scanned.lore / "sub" / "b.md").unlink()
     assert file_scan.folders_changed(scanned.store, scanned.generation)
@@ -138,7 +138,7 @@ def test_a_file_that_was_made_or_deleted_shows_by_the_time_of_its_folder(scanned
 
 
 @pytest.mark.parametrize("name", ["a.md", "sub/b.md"])
-def test_a_deleted_file_shows_in_a_sweep_though_the_time_of_its_folder_was_put_back(
+def test_a_sweep_finds_a_deleted_file_although_its_folder_time_was_restored(
     scanned: Scanned, name: str
 ) -> None:
     path = scanned.lore / name
@@ -149,7 +149,7 @@ def test_a_deleted_file_shows_in_a_sweep_though_the_time_of_its_folder_was_put_b
     assert (found.files, found.gone, found.folders) == ({}, [f"lore/{name}"], {})
 
 
-def test_a_link_in_place_of_the_whole_folder_makes_nothing_else_lore(scanned: Scanned) -> None:
+def test_a_symlink_in_place_of_the_lore_folder_is_only_a_problem(scanned: Scanned) -> None:
     elsewhere = scanned.lore.parent / "elsewhere"
     scanned.lore.rename(elsewhere)
     scanned.lore.symlink_to(elsewhere)
@@ -160,7 +160,7 @@ def test_a_link_in_place_of_the_whole_folder_makes_nothing_else_lore(scanned: Sc
         assert [problem.path for problem in scanned.generation.catalog.problems()] == ["lore"]
 
 
-def test_what_is_reached_through_a_link_alone_is_gone_though_its_folder_changed(scanned: Scanned) -> None:
+def test_files_reached_only_through_a_symlink_count_as_deleted(scanned: Scanned) -> None:
     elsewhere = scanned.lore.parent / "elsewhere"
     scanned.lore.rename(elsewhere)
     scanned.lore.symlink_to(elsewhere)
@@ -170,7 +170,7 @@ def test_what_is_reached_through_a_link_alone_is_gone_though_its_folder_changed(
         assert found.gone_folders == ["lore", "lore/sub"]
 
 
-def test_a_folder_that_is_new_is_read_to_its_depth_and_one_that_is_gone_takes_its_files_along(
+def test_new_folders_are_read_recursively_and_deleted_ones_remove_their_files(
     scanned: Scanned,
 ) -> None:
     scanned.write("new/deep/c.md", "The cache is cold.\n")
@@ -189,7 +189,7 @@ def test_a_folder_that_is_new_is_read_to_its_depth_and_one_that_is_gone_takes_it
     ]
 
 
-def test_a_link_in_place_of_a_file_is_a_problem_until_it_is_known(scanned: Scanned) -> None:
+def test_a_symlink_in_place_of_a_file_is_reported_as_a_problem_once(scanned: Scanned) -> None:
     (scanned.lore / "a.md").unlink()
     (scanned.lore / "a.md").symlink_to(scanned.lore / "sub" / "b.md")
     found = scanned.swept()
@@ -202,7 +202,7 @@ def test_a_link_in_place_of_a_file_is_a_problem_until_it_is_known(scanned: Scann
     assert scanned.in_folders("lore").scan_problems == {}
 
 
-def test_a_file_in_place_of_a_folder_takes_its_files_along(scanned: Scanned) -> None:
+def test_a_file_in_place_of_a_folder_removes_the_files_of_the_folder(scanned: Scanned) -> None:
     (scanned.lore / "sub" / "b.md").unlink()
     (scanned.lore / "sub").rmdir()
     (scanned.lore / "sub").write_text("no folder")
@@ -211,7 +211,7 @@ def test_a_file_in_place_of_a_folder_takes_its_files_along(scanned: Scanned) -> 
     assert list(scanned.generation.folders) == ["lore"]
 
 
-def test_named_files_are_looked_at_whatever_their_times_say(scanned: Scanned) -> None:
+def test_given_files_are_read_whatever_their_times(scanned: Scanned) -> None:
     paths = ["lore/a.md", "lore/none.md"]
     found = file_scan.scan_files(scanned.store, scanned.generation, paths)
     assert (list(found.files), found.gone, list(found.known)) == (
@@ -222,13 +222,13 @@ def test_named_files_are_looked_at_whatever_their_times_say(scanned: Scanned) ->
     assert (found.folders, found.gone_folders, found.scan_problems) == ({}, [], {})
 
 
-def test_files_that_were_judged_join_the_differences(scanned: Scanned) -> None:
-    assert file_scan.with_judged(scanned.generation, NOTHING, []) == NOTHING
-    found = file_scan.with_judged(scanned.generation, NOTHING, ["lore/a.md", "lore/none.md"])
+def test_judged_files_are_added_to_the_differences(scanned: Scanned) -> None:
+    assert file_scan.add_judged(scanned.generation, NOTHING, []) == NOTHING
+    found = file_scan.add_judged(scanned.generation, NOTHING, ["lore/a.md", "lore/none.md"])
     assert (list(found.files), list(found.known), found.gone) == (["lore/a.md"], ["lore/a.md"], [])
 
 
-def test_files_not_read_yet_are_listed_by_name_in_changed_and_new_folders_alone(scanned: Scanned) -> None:
+def test_unread_files_are_listed_by_prefix_in_changed_and_new_folders_only(scanned: Scanned) -> None:
     for name in ("new/b2.md", ".hidden/b3.md", "../elsewhere/b4.md"):
         scanned.write(name, "The broker has a cousin.\n")
     (scanned.lore / "link").symlink_to(scanned.lore.parent / "elsewhere")
@@ -237,7 +237,7 @@ def test_files_not_read_yet_are_listed_by_name_in_changed_and_new_folders_alone(
     assert sorted(everywhere) == ["lore/new/b2.md", "lore/sub/b.md"]
 
 
-def test_a_file_that_was_young_when_it_was_read_is_read_again(scanned: Scanned) -> None:
+def test_a_file_read_soon_after_its_last_change_is_read_again(scanned: Scanned) -> None:
     moment = scanned.now() - SECONDS
     os.utime(scanned.lore / "a.md", ns=(moment, moment))
     refresh(scanned.store)
@@ -249,7 +249,7 @@ def test_a_file_that_was_young_when_it_was_read_is_read_again(scanned: Scanned) 
     assert scanned.in_folders("lore").is_empty
 
 
-def test_entities_and_agents_are_no_lore_at_the_top_alone(scanned: Scanned) -> None:
+def test_entities_and_agents_are_reserved_only_at_the_top_of_the_lore_folder(scanned: Scanned) -> None:
     for name in ("entities/c.md", "agents/c.md", "sub/entities/c.md", "sub/agents/c.md"):
         scanned.write(name, "The cache is cold.\n")
     assert sorted(scanned.swept().files) == ["lore/sub/agents/c.md", "lore/sub/entities/c.md"]
@@ -273,11 +273,11 @@ def test_a_folder_that_was_only_touched_is_read_later(scanned: Scanned) -> None:
         scanned.store, scanned.generation, scanned.now(), (), ["lore/sub/b.md"], {"lore", "lore/sub"}
     )
     assert list(found.scan_problems) == ["lore/sub/b.md"], (
-        "what is no file any more is looked at in its folder"
+        "the folder of a path that is no longer a file is read"
     )
 
 
-def test_a_reported_file_that_is_ignored_is_no_difference(
+def test_a_reported_but_ignored_file_is_no_difference(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     isolate(monkeypatch, tmp_path)
@@ -295,19 +295,19 @@ def test_a_reported_file_that_is_ignored_is_no_difference(
         assert list(found.files) == ["Note.md"]
 
 
-def test_a_file_that_came_and_went_unseen_is_no_difference(scanned: Scanned) -> None:
+def test_a_file_created_and_deleted_in_between_is_no_difference(scanned: Scanned) -> None:
     found = file_scan.scan_folders(
         scanned.store, scanned.generation, scanned.now(), (), ["lore/never.md", "lore/none/never.md"]
     )
     assert found == NOTHING
 
 
-def test_a_known_folder_below_one_that_is_read_is_left_alone(scanned: Scanned) -> None:
+def test_reading_a_folder_does_not_read_its_known_subfolders(scanned: Scanned) -> None:
     (scanned.lore / "sub" / "b.md").write_text("The broker is by now.\n")
     assert scanned.in_folders("lore").is_empty
 
 
-def test_a_store_without_any_folder_differs_once_there_is_one(tmp_path: Path) -> None:
+def test_a_new_lore_folder_is_found_in_a_store_without_one(tmp_path: Path) -> None:
     with opened(tmp_path / "store") as engram:
         lore = tmp_path / "store" / "lore"
         if lore.exists():
@@ -326,7 +326,7 @@ def test_a_store_without_any_folder_differs_once_there_is_one(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("rebuild", ["", "test"])
-def test_temporaries_that_killed_writers_left_are_deleted(scanned: Scanned, rebuild: str) -> None:
+def test_temporary_files_left_by_killed_writers_are_deleted(scanned: Scanned, rebuild: str) -> None:
     scanned.write("sub/.b.md.01X.engram-tmp", "half")
     assert refresh(scanned.store, rebuild=rebuild).added == (2 if rebuild else 0)
     assert not (scanned.lore / "sub" / ".b.md.01X.engram-tmp").exists()

@@ -1,4 +1,4 @@
-"""After changes in very many folders, as by a large sync, differences are found in another way, with the same result."""
+"""After changes in very many folders, as by a large sync, differences are found in another way with the same result."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_both_ways_of_scanning_find_the_same_differences(
     assert all(quick.known.get(path) == other.known.get(path) for path in touched)
 
 
-def test_what_stands_in_a_folder_that_is_not_read_is_not_gone(store: Store) -> None:
+def test_files_in_folders_that_are_not_read_do_not_count_as_deleted(store: Store) -> None:
     root = Path(store.places.root)
     touch_all(root, FOLDERS - 1)
     (folder(root, FOLDERS - 1) / "two.md").write_text(
@@ -111,7 +111,7 @@ def test_what_stands_in_a_folder_that_is_not_read_is_not_gone(store: Store) -> N
     assert len(delta.folders) == FOLDERS - 1
 
 
-def test_a_file_too_young_for_its_time_to_prove_anything_is_read_again(store: Store) -> None:
+def test_a_file_changed_too_recently_to_trust_its_time_is_read_again(store: Store) -> None:
     path = folder(Path(store.places.root), 3) / "two.md"
     path.write_text("Written just now.\n", "utf-8")
     moment = int(store.clock.now().timestamp())
@@ -121,12 +121,12 @@ def test_a_file_too_young_for_its_time_to_prove_anything_is_read_again(store: St
     assert list(found(store).files) == ["lore/2024/03/two.md"]
 
 
-def test_a_reported_file_that_is_as_it_was_is_not_read_again(store: Store) -> None:
+def test_a_reported_but_unchanged_file_is_not_read_again(store: Store) -> None:
     touch_all(Path(store.places.root))
     assert found(store, "lore/2024/03/two.md").files == {}
 
 
-def test_files_that_are_as_they_were_behind_a_link_are_gone(store: Store) -> None:
+def test_unchanged_files_behind_a_symlink_count_as_deleted(store: Store) -> None:
     root = Path(store.places.root)
     touch_all(root)
     (root / "lore" / "2024").rename(root / "elsewhere")

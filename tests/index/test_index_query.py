@@ -1,4 +1,4 @@
-"""Questions to the index: asked of what the files say now, and of an index made anew where it was damaged."""
+"""Queries of the index see the current files, and a damaged index is rebuilt first."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def titles_of(generation: Generation) -> list[str]:
     return [hit.title for hit in generation.catalog.select("1")]
 
 
-def test_a_question_that_meets_damage_is_answered_by_a_new_index(tmp_path: Path) -> None:
+def test_a_query_that_finds_damage_is_answered_from_a_rebuilt_index(tmp_path: Path) -> None:
     with filled(tmp_path, SteadyClock()) as engram:
         for ask, answer in ((consult, ["slow"]), (look_up, [])):
             generation = engram.store.index.look()
@@ -43,7 +43,7 @@ def test_a_question_that_meets_damage_is_answered_by_a_new_index(tmp_path: Path)
             assert consult(engram.store, tags_of) == ["slow"]
 
 
-def test_what_was_just_written_is_found_by_asking_but_not_by_looking(tmp_path: Path) -> None:
+def test_consult_finds_a_new_entry_but_look_up_does_not(tmp_path: Path) -> None:
     with opened(tmp_path, SteadyClock()) as engram:
         assert look_up(engram.store, paths_of) == []
         path = engram.record(TEXTS[0][0]).path
@@ -51,7 +51,7 @@ def test_what_was_just_written_is_found_by_asking_but_not_by_looking(tmp_path: P
         assert consult(engram.store, paths_of) == look_up(engram.store, paths_of) == [path]
 
 
-def test_in_a_large_store_only_a_thorough_question_reads_what_was_written_in_place(
+def test_in_a_large_store_only_a_thorough_query_finds_files_written_in_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(freshness, "SWEEP_ALWAYS", -1)
@@ -66,7 +66,7 @@ def test_in_a_large_store_only_a_thorough_question_reads_what_was_written_in_pla
         assert "Herons wait" in consult(engram.store, titles_of, thorough=True)
 
 
-def test_while_another_process_makes_the_first_index_a_question_is_refused(
+def test_queries_are_refused_while_another_process_builds_the_first_index(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(catch_up, "_LOCK_SECONDS", 0)
@@ -79,7 +79,7 @@ def test_while_another_process_makes_the_first_index_a_question_is_refused(
                 consult(engram.store, paths_of)
 
 
-def test_on_a_full_disk_the_index_answers_until_a_file_differs_and_is_never_thrown_away(
+def test_on_a_full_disk_the_index_is_kept_and_answers_until_a_file_changes(
     tmp_path: Path,
 ) -> None:
     clock = SteadyClock()
@@ -89,7 +89,7 @@ def test_on_a_full_disk_the_index_answers_until_a_file_differs_and_is_never_thro
         with disk_full_after():
             assert len(engram.list(limit=None).lore) == len(TEXTS)
             assert engram.query(TEXTS[0][0]).strategy == "hybrid"
-            clock.ahead = 40 * 86_400 * SECONDS  # the index would note how entries have faded
+            clock.ahead = 40 * 86_400 * SECONDS  # the index would record decayed confidences
             assert len(consult(engram.store, paths_of)) == len(TEXTS)
             path = tmp_path / engram.list().lore[0].path
             path.rename(path.with_name("moved.md"))

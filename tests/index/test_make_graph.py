@@ -1,6 +1,6 @@
-"""When the graph over a store's vectors is made, continued and replaced, and when it is not.
+"""The graph over a store's vectors: when it is made, continued and replaced.
 
-Mutants that make no difference: how long a lock is waited for; the first missing vector, looked for from a row before or as
+Mutants that make no difference: how long a lock is waited for; the first missing vector, searched for from a row before or as
 the first of two; `None` for `False`.
 """
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def small(tmp_path: Path, home: Path) -> Iterator[Engram]:
-    """A store whose graph is due: with 15 vectors, which is all that is wanted."""
+    """A store whose graph is due: it has 15 vectors, the configured minimum."""
     file = home / ".config" / "engram" / "config.toml"
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text("[embedding]\ngraph = 15\n")
@@ -50,19 +50,19 @@ def write(engram: Engram, numbers: range) -> None:
 
 
 def graphs(engram: Engram) -> tuple[GraphFile | None, list[str]]:
-    """The graph that the catalog names, and the files of all graphs."""
+    """Return the graph named in the catalog, and the files of all graphs."""
     generation = engram.store.index.look()
     assert generation is not None
     return generation.graph_file, sorted(one.name for one in Path(generation.folder).glob("graph-*"))
 
 
-def test_a_graph_is_due_from_a_number_of_vectors_on_and_when_a_sixteenth_is_not_in_it(small: Engram) -> None:
+def test_a_graph_is_due_with_enough_vectors_and_when_a_sixteenth_is_not_in_it(small: Engram) -> None:
     store, generation = small.store, small.store.index.look()
     assert generation is not None
 
-    def due(**said: int) -> bool:
+    def due(**values: int) -> bool:
         generation.reload()
-        vars(generation).update(said)
+        vars(generation).update(values)
         return graph_due(store)
 
     assert [due(next_slot=slots) for slots in (14, 15)] == [False, True]
@@ -70,13 +70,13 @@ def test_a_graph_is_due_from_a_number_of_vectors_on_and_when_a_sixteenth_is_not_
     assert not due(other_model=True)
     generation.other_model = False
     assert make_store_graph(store)
-    made = graphs(small)[0]
-    assert made is not None
+    graph = graphs(small)[0]
+    assert graph is not None
     assert [due(next_slot=slots) for slots in (15, 16, 17)] == [False, False, True]
-    assert due(waiting=9, next_slot=17), "what came after the graph, not what waits, is asked"
-    none = made._replace(expansion=0)
+    assert due(waiting=9, next_slot=17), "an existing graph is compared by newer vectors, not by waiting ones"
+    none = graph._replace(expansion=0)
     assert [due(next_slot=slots, _graph=none.packed()) for slots in (30, 31)] == [False, True]
-    Path(generation.folder, made.name).unlink()
+    Path(generation.folder, graph.name).unlink()
     assert due()
     store.settings = Settings({"embedding.graph": 0})
     assert not due()
@@ -84,7 +84,7 @@ def test_a_graph_is_due_from_a_number_of_vectors_on_and_when_a_sixteenth_is_not_
     assert not graph_due(store)
 
 
-def test_a_graph_is_continued_and_replaces_the_one_before(small: Engram) -> None:
+def test_a_continued_graph_replaces_the_previous_one(small: Engram) -> None:
     assert make_store_graph(small.store)
     assert not make_store_graph(small.store), "it is not due again"
     first, files = graphs(small)
@@ -107,12 +107,12 @@ def test_a_graph_ends_before_the_first_missing_vector(small: Engram) -> None:
     assert generation is not None
     set_vector_checks(generation.catalog, {17: WAITING})
     assert make_store_graph(small.store)
-    made = graphs(small)[0]
-    assert made is not None
-    assert made.slots == 17
+    graph = graphs(small)[0]
+    assert graph is not None
+    assert graph.slots == 17
 
 
-def test_no_graph_is_made_twice_at_once_or_named_in_an_index_that_has_been_replaced(
+def test_no_graph_is_made_concurrently_or_published_to_a_replaced_index(
     small: Engram, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = small.store
@@ -124,10 +124,10 @@ def test_no_graph_is_made_twice_at_once_or_named_in_an_index_that_has_been_repla
     with FileLock(os.path.join(store.index.folder, "writer.lock")):
         assert not make_store_graph(store)
     assert graphs(small) == (None, [])
-    made = vector_graph.make_graph
+    graph = vector_graph.make_graph
 
     def replaced_meanwhile(*arguments: Any) -> GraphFile:
-        done = made(*arguments)
+        done = graph(*arguments)
         refresh(store, rebuild="meanwhile")
         return done
 

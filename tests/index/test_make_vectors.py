@@ -1,7 +1,7 @@
-"""Missing vectors are made in batches, of texts that the files still have, by one process at a time.
+"""Missing vectors are made in batches, for texts still in the files, by one process at a time.
 
-Mutants that make no difference: how many texts a batch has, and how long the lock is waited for; what is waiting, looked
-for from a row before or among more rows; a writer in bulk that adds no text; `None` for `False`.
+Mutants that make no difference: the size of a batch, and how long the lock is waited for; searching for waiting texts from a
+row before or among more rows; a bulk writer that adds no text; `None` for `False`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from engram.app import Engram
 
 COUNT = 20
-LONG = "The river is cold in winter, and the paint of the car comes off.\n" * 20  # has passages of its own
+LONG = "The river is cold in winter, and the paint of the car comes off.\n" * 20  # has several passages
 
 
 def file_of(engram: Engram, number: int) -> Path:
@@ -49,7 +49,7 @@ def waiting_rows(engram: Engram) -> list[int]:
 
 
 def during(engram: Engram, monkeypatch: pytest.MonkeyPatch, happens: Callable[[], Any]) -> None:
-    """Something happens each time that the model works."""
+    """Call `happens` each time the model runs."""
     model = engram.store.model
     assert model is not None
     embed = model.embed_parts
@@ -66,7 +66,7 @@ def endpoint() -> Iterator[LoopbackEndpoint]:
 def engram(
     tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch, endpoint: LoopbackEndpoint
 ) -> Iterator[Engram]:
-    """A store of a model that is too slow for 20 texts at once; none of them has its vectors yet."""
+    """A store with a model too slow for 20 texts at once; none of them has vectors yet."""
     monkeypatch.setattr(vectors, "_BATCH", 8)
     file = home / ".config" / "engram" / "config.toml"
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -78,7 +78,7 @@ def engram(
         yield found
 
 
-def test_all_are_made_but_of_texts_that_are_gone_or_changed_which_are_indexed_first(engram: Engram) -> None:
+def test_all_vectors_are_made_except_for_deleted_or_changed_texts(engram: Engram) -> None:
     file_of(engram, COUNT - 1).unlink()
     file_of(engram, 9).write_text("The bread is stale.\n")
     steps: list[tuple[int, int]] = []
@@ -94,9 +94,7 @@ def test_all_are_made_but_of_texts_that_are_gone_or_changed_which_are_indexed_fi
     assert contents(engram) == made
 
 
-def test_a_new_index_leaves_the_vectors_of_its_texts_alone_in_the_cache(
-    engram: Engram, endpoint: LoopbackEndpoint
-) -> None:
+def test_a_rebuild_removes_unused_vectors_from_the_cache(engram: Engram, endpoint: LoopbackEndpoint) -> None:
     make_vectors(engram.store)
     cache = engram.store.model.cache  # type: ignore[union-attr]
     keys = [text_key(text) for text in endpoint.texts if text.startswith("The car")]
@@ -107,7 +105,7 @@ def test_a_new_index_leaves_the_vectors_of_its_texts_alone_in_the_cache(
     assert len(cache.found(keys)) == COUNT - 1
 
 
-def test_nothing_is_written_if_all_texts_are_gone_or_another_process_writes(
+def test_nothing_is_written_if_all_texts_were_deleted_or_another_process_writes(
     engram: Engram, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(vectors, "_LOCK_SECONDS", 0.0)
@@ -120,7 +118,7 @@ def test_nothing_is_written_if_all_texts_are_gone_or_another_process_writes(
     assert index(engram) is generation
 
 
-def test_those_of_the_first_batch_are_made_at_once_if_they_are_few(
+def test_the_vectors_of_a_small_first_batch_are_made_at_once(
     engram: Engram, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(catch_up, "_BATCH", 2)
@@ -130,7 +128,7 @@ def test_those_of_the_first_batch_are_made_at_once_if_they_are_few(
     assert waiting_rows(engram) == [*range(COUNT), 22, 23, 24]
 
 
-def test_they_can_be_made_if_any_are_missing_and_nobody_makes_them(
+def test_vectors_can_be_made_if_some_are_missing_and_no_process_makes_them(
     engram: Engram, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = engram.store
@@ -168,7 +166,7 @@ def test_they_can_be_made_if_any_are_missing_and_nobody_makes_them(
     assert make_vectors(store) == Filled(0, 0, "")
 
 
-def test_what_changes_while_the_model_works_is_not_written_over(
+def test_changes_made_while_the_model_runs_are_not_overwritten(
     engram: Engram, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def edited() -> None:
@@ -183,7 +181,7 @@ def test_what_changes_while_the_model_works_is_not_written_over(
 
 
 @pytest.mark.parametrize("what", ["rebuilt", "gone", "other"])
-def test_it_ends_where_another_process_made_the_index_anew(
+def test_making_vectors_ends_when_another_process_rebuilt_the_index(
     engram: Engram, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
     def happens() -> None:
@@ -210,7 +208,7 @@ def test_it_ends_where_another_process_made_the_index_anew(
         (EmbeddingError("It is broken.", "Mend it."), False),
     ],
 )
-def test_it_stops_at_a_failure_of_the_model_and_says_why(
+def test_making_vectors_stops_at_a_failure_of_the_model_and_reports_it(
     engram: Engram, monkeypatch: pytest.MonkeyPatch, error: EmbeddingError, is_kept: bool
 ) -> None:
     during(engram, monkeypatch, Mock(side_effect=[None, error]))
@@ -218,7 +216,7 @@ def test_it_stops_at_a_failure_of_the_model_and_says_why(
     assert (engram.store.model is not None) == is_kept
 
 
-def test_damage_that_it_meets_has_the_index_made_anew(
+def test_damage_found_while_making_vectors_causes_a_rebuild(
     engram: Engram, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     generation = index(engram)

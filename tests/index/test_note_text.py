@@ -1,4 +1,4 @@
-"""What the index has of a note: names, tags and links beside its text, in place or where it has aliases."""
+"""The indexed parts of a note: names, tags and links besides its text, in place or if it has aliases."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pytest
 
 
-def test_only_names_that_the_text_does_not_have_are_added_to_it(tmp_path: Path) -> None:
+def test_only_names_missing_from_the_text_are_added(tmp_path: Path) -> None:
     with opened(tmp_path) as engram:
         lore = engram.record("Larch lasts.", category="FACT").lore
     plain = indexed_text(lore, None)

@@ -30,7 +30,7 @@ def test_a_file_edited_in_place_with_size_and_time_restored_is_read_again(tmp_pa
         shown = engram.record("retry the broker", category="FACT")
         engram.refresh()
         clock.ahead += 3 * SECONDS
-        engram.refresh()  # from here on the file's time is old enough to be believed
+        engram.refresh()  # from here on the file's time is old enough to be trusted
         later_tick(tmp_path)
         path = tmp_path / "store" / shown.path
         before = path.stat().st_mtime_ns
@@ -43,7 +43,7 @@ def test_a_file_edited_in_place_with_size_and_time_restored_is_read_again(tmp_pa
 def test_a_file_changed_within_the_tick_in_which_it_was_read_is_read_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where file times go in steps, a second change in one step leaves no trace for two seconds."""
+    """If file times have a coarse resolution, another change within one tick shows only after two seconds."""
     with opened(tmp_path / "store") as engram:
         path = tmp_path / "store" / engram.record("retry the broker", category="FACT").path
         same = scan.stamp(str(path))
@@ -69,7 +69,7 @@ def test_a_folder_changed_within_the_tick_in_which_it_was_read_is_read_again(
         assert refresh(engram.store, thorough=False).added == 1
 
 
-def test_a_file_written_in_place_in_a_large_store_is_found_by_whoever_asks_for_a_sweep(
+def test_in_a_large_store_only_a_sweep_finds_files_written_in_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = SteadyClock()
@@ -87,10 +87,10 @@ def test_a_file_written_in_place_in_a_large_store_is_found_by_whoever_asks_for_a
             assert refresh(engram.store, **asked).changed == 1
         path.write_text("# Cache the parser\n")
         monkeypatch.setattr(freshness, "SWEEP_ALWAYS", 1)
-        assert refresh(engram.store, thorough=False).changed == 1, "in a small one it is always due"
+        assert refresh(engram.store, thorough=False).changed == 1, "in a small store it is always due"
 
 
-def test_an_index_of_another_model_stays_for_who_names_files_and_where_there_is_no_model(
+def test_an_index_of_another_model_is_kept_for_given_paths_and_without_a_model(
     tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     filled(tmp_path, SteadyClock()).close()
@@ -103,7 +103,7 @@ def test_an_index_of_another_model_stays_for_who_names_files_and_where_there_is_
     settings.parent.mkdir(parents=True, exist_ok=True)
     settings.write_text('[embedding]\nprovider = "none"\n')
     with opened(tmp_path) as engram:
-        assert refresh(engram.store).rebuilt == "", "the words of any index will do"
+        assert refresh(engram.store).rebuilt == "", "the words of any index are good enough"
 
 
 @pytest.mark.usefixtures("never_compacted")
@@ -144,7 +144,7 @@ def test_a_dropped_file_whose_time_alone_changed_gets_its_new_dates(tmp_path: Pa
         fresh.close()
 
 
-def test_a_broken_file_that_became_a_link_is_reported_as_a_link(tmp_path: Path) -> None:
+def test_a_broken_file_replaced_with_a_symlink_is_reported_as_a_symlink(tmp_path: Path) -> None:
     with opened(tmp_path / "store", SteadyClock()) as engram:
         file = tmp_path / "store" / "lore" / "file.md"
         file.write_bytes(NOT_YAML)
@@ -157,7 +157,7 @@ def test_a_broken_file_that_became_a_link_is_reported_as_a_link(tmp_path: Path) 
         assert ["symbolic link" in problem.message for problem in generation.catalog.problems()] == [True]
 
 
-def test_a_link_in_place_of_an_uncommitted_entry_breaks_no_query(tmp_path: Path) -> None:
+def test_a_symlink_in_place_of_an_uncommitted_entry_does_not_break_queries(tmp_path: Path) -> None:
     with opened(tmp_path / "store", SteadyClock()) as engram:
         first = engram.record("retry the broker", category="FACT")
         engram.record("cache the parser", category="FACT")
@@ -169,7 +169,7 @@ def test_a_link_in_place_of_an_uncommitted_entry_breaks_no_query(tmp_path: Path)
         assert len(engram.list().lore) == 1
 
 
-def test_a_judged_entry_that_became_a_link_is_counted_as_removed_once(tmp_path: Path) -> None:
+def test_a_judged_entry_replaced_with_a_symlink_is_counted_as_removed_once(tmp_path: Path) -> None:
     with opened(tmp_path, SteadyClock()) as engram:
         first = engram.record("the retry queue consumer is idempotent")
         engram.refresh()
@@ -209,7 +209,7 @@ def test_deleted_texts_do_not_count_for_idf_in_a_small_store(tmp_path: Path) -> 
         fresh.close()
 
 
-def test_a_change_made_while_the_catalog_is_read_shows_next_time(
+def test_a_change_made_while_the_catalog_is_read_is_seen_by_the_next_look(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with opened(tmp_path / "store") as engram, opened(tmp_path / "store") as other:

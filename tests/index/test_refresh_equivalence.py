@@ -1,6 +1,6 @@
-"""Refresh equals rebuild: whatever happened to the files, the index says what a new one would say.
+"""Refresh equals rebuild: after any changes of the files, the index equals a new one.
 
-Real files, real git, the real model. The machines stop the clock while two indexes are compared, and let it
+Real files, git and model. The state machines stop the clock while two indexes are compared, and let it
 run ahead of the times of files now and then, because a file changed within the last two seconds is read again
 in any case.
 """
@@ -57,7 +57,7 @@ numbers = st.integers(0, 1 << 16)
 
 
 class FilesAndIndex(RuleBasedStateMachine):
-    """All that may happen to a store's files, with one index following it by refreshes."""
+    """Everything that may happen to a store's files, and an index that follows by refreshes."""
 
     cheap = False
 
@@ -255,7 +255,7 @@ class FilesAndIndex(RuleBasedStateMachine):
 
     @rule()
     def compare(self) -> None:
-        """Ask everything of the index that followed, and of one made now from nothing."""
+        """Compare the refreshed index with a newly built one."""
         self.at_once()
         if self.cheap:
             refresh(self.engram.store, thorough=False)
@@ -300,7 +300,7 @@ class FilesAndIndex(RuleBasedStateMachine):
         return head + mark + b"\n" + text.encode() + b"\n"
 
     def put(self, path: Path, raw: bytes, *, in_place: bool, same_time: bool = False) -> None:
-        """Write a file the one way or the other, perhaps with the time it had before."""
+        """Write a file in place or by replacing it, perhaps restoring its previous time."""
         self.at_once()
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.is_symlink():
@@ -320,13 +320,13 @@ class FilesAndIndex(RuleBasedStateMachine):
 
 
 class FilesAndIndexByFolderTimes(FilesAndIndex):
-    """The same as in a large store, where only the times of folders are looked at before answering."""
+    """The same as in a large store, where only folder times are checked before answering."""
 
     cheap = True
 
 
 def machine_settings() -> hypothesis.settings:
-    """Few examples: each of them is many steps with real files."""
+    """Few examples, as each has many steps with real files."""
     return hypothesis.settings(
         max_examples=examples(4, 40),
         stateful_step_count=18,
@@ -350,7 +350,7 @@ def test_after_any_sequence_of_changes_a_refreshed_index_equals_a_rebuilt_one(
 
 
 @pytest.mark.slow
-def test_the_same_holds_if_only_folder_times_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refresh_equals_rebuild_if_only_folder_times_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(freshness, "SWEEP_ALWAYS", -1)
     monkeypatch.setattr(freshness, "COLD_SWEEP_LIMIT", -1)
     run_state_machine_as_test(FilesAndIndexByFolderTimes, settings=machine_settings())

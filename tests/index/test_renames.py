@@ -1,4 +1,4 @@
-"""A renamed note keeps its id, in every clone, also if it was edited.
+"""A renamed note keeps its id in every clone, even if it was edited.
 
 Mutants that make no difference: a tenth more of the shares that were fitted, a hundredth for none; `None` for `False`, and for
 `""` of a file that cannot be read.
@@ -35,8 +35,8 @@ def lines(of: str, *numbers: int) -> str:
     return "".join(f"{of} has line {number}.\n" for number in numbers)
 
 
-# What is gone, what is new, and where each of the new came from. No case has a line in common with another.
-WAS = {
+# Deleted notes, new notes, and the origins of the new ones. No two cases share a line.
+BEFORE = {
     "best a.md": lines("best", *range(10)),
     "best b.md": lines("best", *range(4), *range(20, 26)),
     "bytes a.md": lines("bytes", *range(9)),
@@ -50,32 +50,32 @@ WAS = {
     "two\nlines.md": lines("two", *range(9)),
     "damaged.md": "\udcff\udcfe",
 }
-IS = {
+AFTER = {
     "z/best.md": lines("best", *range(11)),
-    "z/bytes.md": WAS["bytes a.md"],
-    "y/copied 1.md": WAS["copied.md"],
-    "z/copied 2.md": WAS["copied.md"] + "One more.\n",
+    "z/bytes.md": BEFORE["bytes a.md"],
+    "y/copied 1.md": BEFORE["copied.md"],
+    "z/copied 2.md": BEFORE["copied.md"] + "One more.\n",
     "z/named.md": lines("named", 1, 2, 3, 4, 5, 6, 7, 8),
     "z/replaced.md": lines("anew", *range(9)),
     "z/own.md": lines("own", *range(9)),
-    "z/todo.md": "- [x] repot\n" + WAS["list.md"],
+    "z/todo.md": "- [x] repot\n" + BEFORE["list.md"],
     "z/text.md": lines("text", *range(9)),
-    "z/damaged.md": WAS["damaged.md"],
+    "z/damaged.md": BEFORE["damaged.md"],
 }
-FROM = {
+CAME_FROM = {
     "z/best.md": "best a.md", "z/bytes.md": "bytes a.md", "y/copied 1.md": "copied.md", "z/named.md": "a/named.md",
     "z/todo.md": "list.md",
 }  # fmt: skip
 
 
-def put(folder: Path, notes: dict[str, str]) -> None:
+def write_notes(folder: Path, notes: dict[str, str]) -> None:
     for path, text in notes.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_bytes(text.encode(errors="surrogateescape"))
 
 
-def seen_first(paths: dict[str, str]) -> dict[str, str]:
-    """The ids of notes by where each was first seen."""
+def ids_by_first_path(paths: dict[str, str]) -> dict[str, str]:
+    """Return the ids of notes from the paths where they were first seen."""
     return {path: provisional_id(first) for path, first in paths.items()}
 
 
@@ -85,23 +85,25 @@ def without_index(lore: Engram) -> None:
 
 
 @pytest.mark.parametrize("is_indexed", [True, False])
-def test_a_note_came_from_the_one_that_it_is_most_like_if_any(tmp_path: Path, is_indexed: bool) -> None:
+def test_a_new_note_is_matched_with_the_most_similar_deleted_one(tmp_path: Path, is_indexed: bool) -> None:
     folder = tmp_path / "v"
     with vault(folder, {"text.txt": lines("text", *range(9))}) as lore:
-        put(folder, WAS)
+        write_notes(folder, BEFORE)
         commit(folder)
         ids(lore)
-        for path in WAS:
+        for path in BEFORE:
             (folder / path).unlink()
-        put(folder, IS)
+        write_notes(folder, AFTER)
         if not is_indexed:
             without_index(lore)
-        wanted = seen_first({path: FROM.get(path, path) for path in IS if "damaged" not in path})
+        wanted = ids_by_first_path(
+            {path: CAME_FROM.get(path, path) for path in AFTER if "damaged" not in path}
+        )
         assert ids(lore) == wanted
-        assert lore.store.note_ids.all() == FROM
+        assert lore.store.note_ids.all() == CAME_FROM
 
 
-def test_what_git_never_had_is_known_by_its_bytes_or_its_name(tmp_path: Path) -> None:
+def test_uncommitted_notes_are_matched_by_bytes_or_file_name(tmp_path: Path) -> None:
     folder = tmp_path / "v"
     with vault(folder, {}) as lore:
         same = {
@@ -124,11 +126,11 @@ def test_what_git_never_had_is_known_by_its_bytes_or_its_name(tmp_path: Path) ->
         }
         write(folder, {**new, "found.md": "Lost and found\n"})
         first = {"a/two.md": "two.md", "b/one.md": "one.md", "c.md": "alone.md", "z/kept.md": "a/kept.md"}
-        assert ids(lore) == seen_first({**first, "d.md": "d.md", "found.md": "found.md"})
+        assert ids(lore) == ids_by_first_path({**first, "d.md": "d.md", "found.md": "found.md"})
 
 
 @pytest.mark.parametrize("count", [40, 41])
-def test_very_many_notes_are_known_by_their_bytes_alone(tmp_path: Path, count: int) -> None:
+def test_very_many_notes_are_matched_only_by_bytes(tmp_path: Path, count: int) -> None:
     with vault(
         tmp_path / "v", {f"{number}.md": lines(str(number), 1, 2, 3) for number in range(count)}
     ) as lore:
@@ -142,28 +144,28 @@ def test_very_many_notes_are_known_by_their_bytes_alone(tmp_path: Path, count: i
             assert (after[f"new {number}.md"] == before[f"{number}.md"]) == (count == 40)
 
 
-def test_a_note_where_another_was_first_seen_has_a_number_after_its_path(tmp_path: Path) -> None:
+def test_a_note_at_the_first_path_of_another_gets_a_numbered_id(tmp_path: Path) -> None:
     folder = tmp_path / "v"
     with vault(folder, {"A.md": "One\n"}) as lore:
         ids(lore)
         for path in ("X.md", "Y.md"):
             before = next(folder.glob("*.md"))
             before.rename(folder / path)
-            assert ids(lore) == seen_first({path: "A.md"})
+            assert ids(lore) == ids_by_first_path({path: "A.md"})
         assert lore.store.note_ids.all() == {"Y.md": "A.md"}
         write(folder, {"A.md": "Two\n"})
-        assert ids(lore) == seen_first({"Y.md": "A.md", "A.md": "A.md#2"})
+        assert ids(lore) == ids_by_first_path({"Y.md": "A.md", "A.md": "A.md#2"})
         (folder / "A.md").rename(folder / "Z.md")
         ids(lore)
         write(folder, {"A.md": "Three\n"})
         wanted = {"Y.md": "A.md", "Z.md": "A.md#2", "A.md": "A.md#3"}
-        assert ids(lore) == seen_first(wanted)
+        assert ids(lore) == ids_by_first_path(wanted)
         refresh(lore.store, paths=["gone.md", "A.md"])
-        assert ids(lore) == seen_first(wanted)
+        assert ids(lore) == ids_by_first_path(wanted)
 
 
 @pytest.mark.parametrize("seen", ["", "0" * 40])
-def test_a_note_where_another_was_first_seen_is_another_one_if_the_index_is_gone(
+def test_a_note_at_the_first_path_of_another_stays_separate_without_an_index(
     tmp_path: Path, seen: str
 ) -> None:
     folder = tmp_path / "v"
@@ -177,21 +179,21 @@ def test_a_note_where_another_was_first_seen_is_another_one_if_the_index_is_gone
         if seen:
             write_watermark(lore.store, "notes-seen", seen)
         without_index(lore)
-        assert ids(lore) == seen_first({"X.md": "A.md", "A.md": "A.md#2", "N.md": "N.md"})
+        assert ids(lore) == ids_by_first_path({"X.md": "A.md", "A.md": "A.md#2", "N.md": "N.md"})
 
 
-def test_a_new_index_notes_the_commit_whose_notes_it_has_seen(tmp_path: Path) -> None:
+def test_a_new_index_records_the_commit_whose_notes_it_has(tmp_path: Path) -> None:
     folder = tmp_path / "v"
     with vault(folder, {"A.md": "One\n"}) as lore:
         refresh(lore.store)
         without_index(lore)
         git(folder, "mv", "A.md", "B.md")
         commit(folder)
-        assert ids(lore) == seen_first({"B.md": "A.md"})
+        assert ids(lore) == ids_by_first_path({"B.md": "A.md"})
 
 
 @pytest.mark.parametrize("git_has", ["nothing", "no commit", "another folder", "damage"])
-def test_renames_are_followed_wherever_the_notes_are(tmp_path: Path, git_has: str) -> None:
+def test_renames_are_followed_with_or_without_git(tmp_path: Path, git_has: str) -> None:
     top = tmp_path / "v"
     folder = top / "notes" if git_has == "another folder" else top
     write(folder, {"A.md": "One\n", "B.md": lines("b", *range(9))})
@@ -214,10 +216,10 @@ def test_renames_are_followed_wherever_the_notes_are(tmp_path: Path, git_has: st
         (folder / "X.md").unlink()
         (top / "README.md").rename(folder / "R.md")
         without_index(lore)
-        assert ids(lore) == seen_first({"C.md": came_from, "R.md": "R.md"})
+        assert ids(lore) == ids_by_first_path({"C.md": came_from, "R.md": "R.md"})
 
 
-def test_a_folder_of_lore_alone_has_no_file_of_renames(tmp_path: Path) -> None:
+def test_renames_in_a_dedicated_store_are_not_recorded(tmp_path: Path) -> None:
     with opened(tmp_path / "store") as lore:
         write(tmp_path / "store", {"lore/a.md": "Text\n"})
         commit(tmp_path / "store")
@@ -229,7 +231,7 @@ def test_a_folder_of_lore_alone_has_no_file_of_renames(tmp_path: Path) -> None:
 
 
 class TestRenames:
-    def test_an_id_outlives_renames_and_is_the_same_in_another_clone(self, tmp_path: Path) -> None:
+    def test_an_id_survives_renames_and_is_the_same_in_another_clone(self, tmp_path: Path) -> None:
         folder, clone = tmp_path / "v", tmp_path / "w"
         with vault(folder, {"A.md": "One\n", "B.md": "Two\n"}) as lore:
             git(tmp_path, "clone", "-q", "v", "w")
@@ -267,9 +269,7 @@ class TestRenames:
         with engram.open(str(folder), background=False) as lore:
             assert ids(lore) == {"C.md": before["B.md"], "Z.md": before["A.md"]}
 
-    def test_two_notes_that_come_at_once_to_paths_of_one_note_have_ids_of_their_own(
-        self, tmp_path: Path
-    ) -> None:
+    def test_two_new_notes_at_earlier_paths_of_one_note_have_different_ids(self, tmp_path: Path) -> None:
         with vault(tmp_path / "v", {"A.md": "One\n"}) as lore:
             first = ids(lore)["A.md"]
             (tmp_path / "v/A.md").rename(tmp_path / "v/X.md")
@@ -279,8 +279,8 @@ class TestRenames:
             write(tmp_path / "v", {"A.md": "Herons wait.\n", "X.md": "Cranes dance.\n"})
             assert len({*ids(lore).values()}) == 2
 
-    def test_of_several_notes_that_were_renamed_and_edited_each_keeps_its_id(self, tmp_path: Path) -> None:
-        """And one that is new has its own, though others went at the same time."""
+    def test_several_renamed_and_edited_notes_each_keep_their_id(self, tmp_path: Path) -> None:
+        """A new note gets its own id although others were deleted at the same time."""
         lines = {name: "".join(f"{name} has line {number}.\n" for number in range(9)) for name in "ABC"}
         with vault(tmp_path / "v", {f"{name}.md": text for name, text in lines.items()}) as lore:
             before = ids(lore)
@@ -292,7 +292,7 @@ class TestRenames:
             assert (after["ZA.md"], after["ZB.md"]) == (before["A.md"], before["B.md"])
             assert after["New.md"] not in before.values()
 
-    def test_a_note_that_was_renamed_and_edited_at_once_keeps_its_id(self, tmp_path: Path) -> None:
+    def test_a_renamed_and_edited_note_keeps_its_id(self, tmp_path: Path) -> None:
         text = "".join(f"Line {number}\n" for number in range(8))
         with vault(tmp_path / "v", {"A.md": text, "B.md": "Two\n"}) as lore:
             first = ids(lore)["A.md"]

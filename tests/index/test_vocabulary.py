@@ -1,6 +1,6 @@
 """The tags of a store, for completion.
 
-Mutants that make no difference: how many there are at most where nobody says.
+Mutants that make no difference: the default limit.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from storekit import opened
 from engram.usecases.index.vocabulary import tags
 
 
-def test_tags_are_completed_whatever_their_case_the_most_used_first(tmp_path: Path) -> None:
+def test_tags_are_completed_ignoring_case_most_frequent_first(tmp_path: Path) -> None:
     with opened(tmp_path) as engram:
         for number in range(4):
             engram.record(

@@ -44,7 +44,7 @@ def engram(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engram]:
         yield found
 
 
-def told(engram: Engram, word: str) -> list[str]:
+def search(engram: Engram, word: str) -> list[str]:
     return [hit.lore.content for hit in engram.query(word, strategy="words").lore]
 
 
@@ -56,10 +56,10 @@ def test_a_file_written_in_place_shows_at_once(engram: Engram) -> None:
     path = a_file(engram, "broker")
     for word in ("kestrel", "osprey"):
         path.write_text(path.read_text() + f"\n{word}\n")
-        assert len(told(engram, word)) == 1
+        assert len(search(engram, word)) == 1
 
 
-def test_files_added_to_and_removed_from_a_folder_show_without_reading_all_of_it(
+def test_added_and_removed_files_show_without_reading_the_whole_folder(
     engram: Engram, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read: list[str] = []
@@ -71,27 +71,29 @@ def test_files_added_to_and_removed_from_a_folder_show_without_reading_all_of_it
     )
     path = a_file(engram, "broker")
     (path.parent / "new.md").write_text("# The kestrel\n")
-    assert (told(engram, "kestrel"), read) == (["# The kestrel"], [])
+    assert (search(engram, "kestrel"), read) == (["# The kestrel"], [])
     (path.parent / "link.md").symlink_to(path.parent / "new.md")
-    assert told(engram, "kestrel") == ["# The kestrel"]
-    assert read == [path.parent.relative_to(engram.path).as_posix()]  # for the link, which is no file
+    assert search(engram, "kestrel") == ["# The kestrel"]
+    assert read == [
+        path.parent.relative_to(engram.path).as_posix()
+    ]  # for the link, which is not a regular file
     path.unlink()
     (path.parent / "new.md").rename(path.parent / "newer.md")
-    assert (told(engram, "broker"), a_file(engram, "kestrel").name) == ([], "newer.md")
+    assert (search(engram, "broker"), a_file(engram, "kestrel").name) == ([], "newer.md")
 
 
 def test_no_folder_is_checked_without_a_change(engram: Engram, monkeypatch: pytest.MonkeyPatch) -> None:
-    told(engram, "broker")
+    search(engram, "broker")
     looked: list[str] = []
     monkeypatch.setattr(file_scan, "folders_changed", lambda *_: looked.append("at"))
-    told(engram, "broker")
+    search(engram, "broker")
     assert looked == []
     engram.store.clock.ahead += 2 * SECONDS  # type: ignore[attr-defined]
-    told(engram, "broker")
-    assert looked == ["at"], "once a second it looks for what the system does not tell"
+    search(engram, "broker")
+    assert looked == ["at"], "unreported changes are searched for once a second"
 
 
-def test_whatever_was_not_told_is_looked_for_once_a_second_and_after_a_sweep(engram: Engram) -> None:
+def test_unreported_changes_are_searched_for_once_a_second_and_after_a_sweep(engram: Engram) -> None:
     store, clock, path = engram.store, engram.store.clock, a_file(engram, "broker")
     assert isinstance(clock, SteadyClock)
 
@@ -101,11 +103,11 @@ def test_whatever_was_not_told_is_looked_for_once_a_second_and_after_a_sweep(eng
 
     assert is_trusted_after(0.6)
     path.write_text(path.read_text() + "\nkestrel\n")
-    assert len(told(engram, "kestrel")) == 1
-    assert not is_trusted_after(0.6), "what was told is no look at the rest"
+    assert len(search(engram, "kestrel")) == 1
+    assert not is_trusted_after(0.6), "a reported change is no check of the rest"
     path.write_text(path.read_text() + "\nosprey\n")
-    assert len(told(engram, "osprey")) == 1
-    assert is_trusted_after(0.6), "nobody had looked for a second, so this did"
+    assert len(search(engram, "osprey")) == 1
+    assert is_trusted_after(0.6), "this query checked, as a second had passed"
     engram.refresh()
     assert is_trusted_after(0.6)
     assert not is_trusted_after(0.4), "a second has passed"
@@ -120,12 +122,12 @@ def test_a_change_made_before_the_watch_began_shows(tmp_path: Path, monkeypatch:
         assert not freshness.has_reported_changes(engram.store), "there is no watch"
         assert freshness.is_watched(engram.store, "anywhere")
         (Path(engram.path) / "lore" / "new.md").write_text("# The kestrel\n")
-        assert told(engram, "kestrel") == ["# The kestrel"]
+        assert search(engram, "kestrel") == ["# The kestrel"]
         assert engram.store.watch is not None
         assert freshness.is_watched(engram.store, "lore")
 
 
-def test_every_file_of_a_store_of_some_size_is_checked_when_nobody_asked_for_twenty_times_as_long(
+def test_a_sweep_is_due_after_twenty_times_its_duration_without_queries(
     engram: Engram, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store, clock = engram.store, engram.store.clock
@@ -145,7 +147,7 @@ def test_every_file_of_a_store_of_some_size_is_checked_when_nobody_asked_for_twe
         return freshness.is_sweep_due(store, generation)
 
     assert store.watch is not None
-    assert not due(500_000_000, of=2), "changes would have been told"
+    assert not due(500_000_000, of=2), "changes would have been reported"
     store.drop_watch()
     store.asked_ns = 0
     assert [due(after, of=2) for after in (200_000, 200_001)] == [False, True]
@@ -154,7 +156,7 @@ def test_every_file_of_a_store_of_some_size_is_checked_when_nobody_asked_for_twe
     assert not due(200_001, of=2)
 
 
-def test_a_watch_that_cannot_be_complete_is_given_up_and_not_tried_again(
+def test_an_incomplete_watch_is_given_up_and_not_retried(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tried = []
@@ -173,20 +175,20 @@ def test_a_watch_that_cannot_be_complete_is_given_up_and_not_tried_again(
         assert (engram.store.watch, len(tried)) == (None, 2)
 
 
-def test_what_another_process_judges_and_what_fades_counts_at_once(tmp_path: Path) -> None:
+def test_judgements_of_other_processes_and_decay_are_noticed_at_once(tmp_path: Path) -> None:
     clock = SteadyClock()
     with opened(tmp_path, clock) as engram, opened(tmp_path, clock) as other:
         shown = engram.record("retry the broker", category="FACT")
         engram.refresh()
         generation = engram.store.index.look()
         assert generation is not None
-        assert not freshness.is_judged_since(engram.store, generation)
+        assert not freshness.judgements_changed(engram.store, generation)
         other.feedback(helpful=shown.lore.id)
-        assert freshness.is_judged_since(engram.store, generation)
+        assert freshness.judgements_changed(engram.store, generation)
         engram.refresh()
-        assert not freshness.is_judged_since(engram.store, generation)
+        assert not freshness.judgements_changed(engram.store, generation)
         clock.ahead += 24 * 3600 * SECONDS
-        assert freshness.is_judged_since(engram.store, generation)
+        assert freshness.judgements_changed(engram.store, generation)
 
 
 def test_only_settings_that_change_how_files_are_read_have_a_digest(
@@ -203,7 +205,7 @@ def test_only_settings_that_change_how_files_are_read_have_a_digest(
         assert freshness.settings_digest(engram.store) != before
 
 
-def test_without_a_sound_repository_no_commit_is_checked_out(tmp_path: Path) -> None:
+def test_a_missing_or_damaged_repository_has_no_head_commit(tmp_path: Path) -> None:
     (tmp_path / "plain/lore").mkdir(parents=True)
     (tmp_path / "plain/.engram.toml").write_text('[store]\nfolder = "lore"\n')
     for name in ("plain", "damaged"):
@@ -213,14 +215,14 @@ def test_without_a_sound_repository_no_commit_is_checked_out(tmp_path: Path) -> 
             assert freshness.head_commit(engram.store) == ""
 
 
-def test_what_a_sweep_found_is_not_checked_again(engram: Engram) -> None:
+def test_changes_found_by_a_sweep_are_not_checked_again(engram: Engram) -> None:
     path = a_file(engram, "broker")
     path.write_text(path.read_text() + "\nkestrel\n")
     assert engram.refresh().changed == 1
     assert not freshness.has_reported_changes(engram.store)
     path.write_text(path.read_text() + "\nosprey\n")
     assert freshness.has_reported_changes(engram.store)
-    assert len(told(engram, "osprey")) == 1
+    assert len(search(engram, "osprey")) == 1
 
 
 def test_one_sweep_is_enough_after_events_were_lost(engram: Engram) -> None:
@@ -230,7 +232,7 @@ def test_one_sweep_is_enough_after_events_were_lost(engram: Engram) -> None:
     assert not engram.store.must_sweep
 
 
-def test_a_sweep_looks_for_new_files_itself_before_the_watch_was_asked(engram: Engram) -> None:
+def test_a_sweep_finds_new_files_before_the_watch_reports_them(engram: Engram) -> None:
     store, path = engram.store, a_file(engram, "broker")
     (path.parent / "new.md").write_text("# The kestrel\n")
     assert freshness.is_watch_trusted(store)
@@ -238,11 +240,11 @@ def test_a_sweep_looks_for_new_files_itself_before_the_watch_was_asked(engram: E
     assert [Path(one).name for one in found.files] == ["new.md"]
 
 
-def test_a_file_written_in_place_is_no_reason_to_read_a_folder(
+def test_a_file_written_in_place_does_not_cause_its_folder_to_be_read(
     engram: Engram, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(catch_up, "EXACT_LIMIT", -1)  # as in a large store: one replaced text is no reason
-    monkeypatch.setattr(catch_up, "DEAD_SHARE", 1000)  # to make the index anew, which reads everything
+    monkeypatch.setattr(catch_up, "EXACT_LIMIT", -1)  # as in a large store, one replaced text causes no
+    monkeypatch.setattr(catch_up, "DEAD_SHARE", 1000)  # rebuild of the index, which reads everything
     path = a_file(engram, "broker")
     read: list[str] = []
     scan = file_scan.walk.scan_folder
@@ -252,7 +254,7 @@ def test_a_file_written_in_place_is_no_reason_to_read_a_folder(
         lambda root, folder, *rest: read.append(folder) or scan(root, folder, *rest),
     )
     path.write_text(path.read_text() + "\nkestrel\n")
-    assert len(told(engram, "kestrel")) == 1
+    assert len(search(engram, "kestrel")) == 1
     assert read == []
 
 
@@ -261,19 +263,19 @@ def test_new_moved_and_deleted_folders_and_files_show_at_once(engram: Engram) ->
     deep = lore / "deep" / "deeper"
     deep.mkdir(parents=True)
     (deep / "one.md").write_text("# The kestrel hovers\n")
-    assert told(engram, "kestrel") == ["# The kestrel hovers"]
+    assert search(engram, "kestrel") == ["# The kestrel hovers"]
     (deep / "one.md").write_text("# The osprey dives\n")
-    assert told(engram, "osprey") == ["# The osprey dives"]
+    assert search(engram, "osprey") == ["# The osprey dives"]
     (lore / "deep").rename(lore / "moved")
     assert [hit.path for hit in engram.query("osprey").lore] == ["lore/moved/deeper/one.md"]
     (lore / "moved" / "deeper" / "one.md").write_text("# The heron waits\n")
-    assert told(engram, "heron") == ["# The heron waits"]
+    assert search(engram, "heron") == ["# The heron waits"]
     (lore / "moved" / "deeper" / "one.md").unlink()
     (lore / "moved" / "deeper").rmdir()
-    assert told(engram, "heron") == []
+    assert search(engram, "heron") == []
     (lore / "moved" / "deeper").mkdir()
     (lore / "moved" / "deeper" / "two.md").write_text("# The stork stands\n")
-    assert told(engram, "stork") == ["# The stork stands"]
+    assert search(engram, "stork") == ["# The stork stands"]
 
 
 def test_a_folder_swapped_for_another_of_the_same_name_shows_at_once(engram: Engram) -> None:
@@ -281,12 +283,12 @@ def test_a_folder_swapped_for_another_of_the_same_name_shows_at_once(engram: Eng
     for folder, word in ((lore / "notes", "kestrel"), (aside, "osprey")):
         folder.mkdir()
         (folder / "one.md").write_text(f"# The {word}\n")
-    assert told(engram, "kestrel") == ["# The kestrel"]
+    assert search(engram, "kestrel") == ["# The kestrel"]
     (lore / "notes").rename(Path(engram.path) / "old")
     aside.rename(lore / "notes")
-    assert (told(engram, "kestrel"), told(engram, "osprey")) == ([], ["# The osprey"])
+    assert (search(engram, "kestrel"), search(engram, "osprey")) == ([], ["# The osprey"])
     (lore / "notes" / "one.md").write_text("# The heron\n")
-    assert told(engram, "heron") == ["# The heron"]
+    assert search(engram, "heron") == ["# The heron"]
 
 
 def test_all_changes_are_found_when_the_event_queue_overflows(engram: Engram) -> None:
@@ -300,7 +302,7 @@ def test_all_changes_are_found_when_the_event_queue_overflows(engram: Engram) ->
     for handle in handles:
         os.close(handle)
     last.write_text(last.read_text() + "\nkestrel\n")
-    assert len(told(engram, "kestrel")) == 1
+    assert len(search(engram, "kestrel")) == 1
 
 
 def test_a_change_indexed_by_one_writer_still_reaches_another_query(tmp_path: Path) -> None:
@@ -316,7 +318,7 @@ def test_a_change_indexed_by_one_writer_still_reaches_another_query(tmp_path: Pa
     assert watch.listen()
     assert (watch.files, watch.folders) == ({"lore/one.md", "lore/two.md"}, set())
     assert watch.touched == {"lore"}
-    (tmp_path / "lore" / "three").symlink_to(tmp_path)  # perhaps to a folder: the one around it is read
+    (tmp_path / "lore" / "three").symlink_to(tmp_path)  # perhaps to a folder, so its parent is read
     assert watch.listen()
     assert watch.folders == {"lore"}
     watch.settle({"lore/one.md"}, {"lore"}, set())
@@ -332,12 +334,12 @@ def test_a_forked_child_takes_no_events_from_its_parent(engram: Engram) -> None:
     child = os.fork()
     if not child:
         try:
-            assert told(engram, "parser")
+            assert search(engram, "parser")
         finally:
             os._exit(0)
     os.waitpid(child, 0)
     path.write_text(path.read_text() + "\nkestrel\n")
-    assert len(told(engram, "kestrel")) == 1
+    assert len(search(engram, "kestrel")) == 1
 
 
 @pytest.mark.parametrize("trouble", [OSError(24, "Too many open files"), ImportError("inotify_simple")])
@@ -353,7 +355,7 @@ def test_changes_are_searched_for_if_the_system_cannot_report_them(
         for word in ("kestrel", "osprey"):
             engram.query("retry")
             (Path(engram.path) / "lore" / f"{word}.md").write_text(f"# The {word}\n")
-            assert told(engram, word) == [f"# The {word}"]
+            assert search(engram, word) == [f"# The {word}"]
         assert engram.store.watch is None
 
 
@@ -367,7 +369,7 @@ def test_a_store_works_without_watches_when_the_limit_is_reached(
     new = Path(engram.path) / "lore" / "new"
     new.mkdir()
     (new / "one.md").write_text("# The kestrel\n")
-    assert told(engram, "kestrel") == ["# The kestrel"]
+    assert search(engram, "kestrel") == ["# The kestrel"]
     assert engram.store.watch is None
     (new / "two.md").write_text("# The osprey\n")
-    assert told(engram, "osprey") == ["# The osprey"]
+    assert search(engram, "osprey") == ["# The osprey"]

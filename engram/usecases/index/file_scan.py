@@ -1,7 +1,7 @@
-"""The differences between the files on disk and the index: by the times of folders, by those of files, by name.
+"""Find the differences between the files on disk and the index: by folder times, by file times, or for given files.
 
-The time of a folder changes when a file is made, moved or deleted in it, which is how git and most editors write. A
-file written in place shows only by its own time, so all files are checked (a sweep), or the system reports it (a
+The time of a folder changes when a file is created, moved or deleted in it, which is how git and most editors write. A
+file written in place is only detected by its own time, in a check of all files (a sweep), or reported by the system (a
 watch).
 """
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from engram.usecases.store.store import Store
 
 RACY_NS = 2_000_000_000
-MANY_FOLDERS, MOST_OF_THEM = 20, 5  # more than so many, and a fifth of all
+MANY_FOLDERS, _FOLDER_SHARE = 20, 5  # more than 20, and at least a fifth of all
 
 
 class Delta(NamedTuple):
-    """The differences between disk and index: files to read, files gone, new folder times, folders gone.
+    """The differences between disk and index: files to read, deleted files, new folder times, deleted folders.
 
-    `known` is what the index has of the files to read and of those gone.
+    `known` has the index's records of the files to read and the deleted ones.
     """
 
     files: dict[str, FileStamp]
@@ -44,12 +44,12 @@ class Delta(NamedTuple):
 
     @property
     def is_empty(self) -> bool:
-        """Test whether there are no differences."""
+        """Whether there are no differences."""
         return not (self.files or self.gone or self.folders or self.gone_folders or self.scan_problems)
 
 
 class Refreshed(NamedTuple):
-    """What a refresh did. `fresh` is False if another process holds the index and this one did not wait."""
+    """The result of a refresh. `fresh` is False if another process holds the index and this one did not wait."""
 
     added: int = 0
     changed: int = 0
@@ -60,35 +60,35 @@ class Refreshed(NamedTuple):
 
 
 def scan_all(store: Store, now: int) -> Delta:
-    """Return everything on disk: what a rebuild starts from. `now` in ns."""
+    """Return everything on disk, for a rebuild; `now` is in ns."""
     found, pending, rules = Scan({}, {}, {}, [], []), [store.places.folder], store.ignore_rules()
     while pending:
-        pending += _read(store, pending.pop(), found, rules=rules)
+        pending += _read_folder(store, pending.pop(), found, rules=rules)
     _sweep_leftovers(store, found)
     return Delta(found.files, [], safe_times(found.folders, now), [], found.problems, {})
 
 
 def sweep(store: Store, generation: Generation, now: int) -> Delta:
-    """Return every difference: read the folders that changed, and check every other known file."""
-    unclear, files = set[str](), set[str]()
+    """Return all differences: read the changed folders, and check every known file."""
+    paths_to_check, files = set[str](), set[str]()
     lstat, signed, prefix = os.lstat, walk.SIGNED, store.places.root + "/"
     for path, mtime_ns, size, inode in generation.stamps(RACY_NS):
         try:
-            seen = lstat(prefix + path)
+            status = lstat(prefix + path)
         except OSError:
-            unclear.add(path)
+            paths_to_check.add(path)
             continue
         if (
-            seen.st_size != size
-            or seen.st_mtime_ns != mtime_ns
-            or (seen.st_ino ^ seen.st_ctime_ns) & signed != inode
+            status.st_size != size
+            or status.st_mtime_ns != mtime_ns
+            or (status.st_ino ^ status.st_ctime_ns) & signed != inode
         ):
-            (files if mtime_ns or inode else unclear).add(path)
-    return scan_folders(store, generation, now, _folders_of(store, generation, unclear), files)
+            (files if mtime_ns or inode else paths_to_check).add(path)
+    return scan_folders(store, generation, now, _folders_of(store, generation, paths_to_check), files)
 
 
 def _folders_of(store: Store, generation: Generation, paths: Iterable[str]) -> set[str]:
-    """Return the folders to read again for paths that are gone, not a regular file, or an unreadable folder."""
+    """Return the folders to read again for paths that were deleted, are no regular file, or are an unreadable folder."""
     top = store.places.folder
     found = {path if path in generation.folders else _folder(path) for path in paths}
     return {folder for folder in found if f"{folder}/".startswith(below(top))}
@@ -104,51 +104,51 @@ def scan_folders(
     *,
     reported: bool = False,
 ) -> Delta:
-    """Return the differences in folders whose time changed, in `folders` and the new ones below them, and of `files`.
+    """Return the differences in folders whose time changed, in `folders` and new ones below them, and of `files`.
 
-    If all this was `reported` and the rest was checked a moment ago, no other folder is looked at. A folder that was
-    only `touched` is not read: what was made or removed there is among `files`. It is read when its time is next
+    If these were `reported` by a watch and the rest was checked a moment ago, no other folder is checked. A folder that
+    was only `touched` is not read, as `files` has those created or removed in it. It is read when its time is next
     checked, as the system may not have reported everything.
     """
     root, top = store.places.root, store.places.folder
     found, rules = Scan({}, {}, {}, [], []), store.ignore_rules()
-    looked: set[str] = set()
+    visited: set[str] = set()
     moved = (
         set() if reported and freshness.is_watch_trusted(store) else set(_changed_folders(generation, root))
     )
-    passed = {folder for folder in moved if folder in touched}
-    there, gone, odd = _look_at(root, files)
-    pending = [*(moved - passed), *folders, *odd] or ([] if generation.folders else [top])
+    postponed = {folder for folder in moved if folder in touched}
+    stamps, gone, other_folders = _stat_files(root, files)
+    pending = [*(moved - postponed), *folders, *other_folders] or ([] if generation.folders else [top])
     settled = _read_stamps(generation, len(pending))
     while pending:
         folder = pending.pop()
-        if folder not in looked:
-            looked.add(folder)
-            inner = _read(store, folder, found, settled, rules)
+        if folder not in visited:
+            visited.add(folder)
+            inner = _read_folder(store, folder, found, settled, rules)
             pending += [
                 sub for sub in inner if sub not in generation.folders or not freshness.is_watched(store, sub)
             ]
-    looked |= _drop_unreachable(generation, looked, found)
+    visited |= _drop_unreachable(generation, visited, found)
     _sweep_leftovers(store, found)
     if settled:
-        paths = {path for path in settled if _folder(path) in looked} | gone
+        paths = {path for path in settled if _folder(path) in visited} | gone
     else:
-        paths = {path for folder in looked for path in generation.catalog.children(folder)} | gone
+        paths = {path for folder in visited for path in generation.catalog.children(folder)} | gone
     found.files.update(
         {
             path: stamp
-            for path, stamp in there.items()
-            if _folder(path) not in looked and not (rules and rules.ignores(path))
+            for path, stamp in stamps.items()
+            if _folder(path) not in visited and not (rules and rules.ignores(path))
         }
     )
-    found.folders.update(dict.fromkeys(passed - looked, 0))
+    found.folders.update(dict.fromkeys(postponed - visited, 0))
     known = generation.catalog.known(sorted((paths | set(found.files)).difference(found.same)))
-    return _compare(generation, found, known, now, paths & set(known), looked)
+    return _compare(generation, found, known, now, paths & set(known), visited)
 
 
-def _drop_unreachable(generation: Generation, looked: Collection[str], found: Scan) -> set[str]:
-    """Take what is below folders that are gone, unreadable or links out of what was found; return those folders."""
-    lost = tuple([f"{folder}/" for folder in looked if folder not in found.folders])
+def _drop_unreachable(generation: Generation, visited: Collection[str], found: Scan) -> set[str]:
+    """Drop everything found below folders that are deleted, unreadable or symlinks; return those folders."""
+    lost = tuple([f"{folder}/" for folder in visited if folder not in found.folders])
     below = {folder for folder in generation.folders if folder.startswith(lost)} if lost else set()
     for folder in below:
         found.folders.pop(folder, None)
@@ -160,24 +160,24 @@ def _drop_unreachable(generation: Generation, looked: Collection[str], found: Sc
 
 
 def _read_stamps(generation: Generation, folders: int) -> Settled:
-    """Return the stamps of all files if so many folders are read that checking file by file would take longer."""
-    if folders <= MANY_FOLDERS or folders * MOST_OF_THEM < len(generation.folders):
+    """Return the stamps of all files if so many folders are read that separate look-ups would take longer."""
+    if folders <= MANY_FOLDERS or folders * _FOLDER_SHARE < len(generation.folders):
         return {}
     return {stamp[0]: stamp for stamp in generation.stamps(RACY_NS)}
 
 
-def _look_at(root: str, files: Iterable[str]) -> tuple[dict[str, FileStamp], set[str], set[str]]:
-    """Return the stamps of files, the files that are gone, and the folders of those that are something else."""
-    there, gone, odd = dict[str, FileStamp](), set[str](), set[str]()
+def _stat_files(root: str, files: Iterable[str]) -> tuple[dict[str, FileStamp], set[str], set[str]]:
+    """Return the stamps of files, the deleted files, and the folders of paths that are not regular files."""
+    stamps, gone, other_folders = dict[str, FileStamp](), set[str](), set[str]()
     for path in files:
         stamp = walk.stamp(f"{root}/{path}")
         if stamp is not None:
-            there[path] = stamp
+            stamps[path] = stamp
         elif os.path.lexists(f"{root}/{path}"):
-            odd.add(_folder(path))
+            other_folders.add(_folder(path))
         else:
             gone.add(path)
-    return there, gone, odd
+    return stamps, gone, other_folders
 
 
 def _folder(path: str) -> str:
@@ -185,25 +185,25 @@ def _folder(path: str) -> str:
 
 
 def scan_files(store: Store, generation: Generation, paths: Sequence[str]) -> Delta:
-    """Return these files as changed, whatever their times say."""
+    """Return the given files as changed, whatever their times."""
     stamps = {path: walk.stamp(store.files.absolute(path)) for path in paths}
-    there = {path: stamp for path, stamp in stamps.items() if stamp is not None}
-    gone = [path for path in paths if path not in there]
-    return Delta(there, gone, {}, [], {}, generation.catalog.known(paths))
+    existing = {path: stamp for path, stamp in stamps.items() if stamp is not None}
+    gone = [path for path in paths if path not in existing]
+    return Delta(existing, gone, {}, [], {}, generation.catalog.known(paths))
 
 
-def with_judged(generation: Generation, delta: Delta, paths: Collection[str]) -> Delta:
-    """Return the differences together with files that did not change themselves, but what was said of them did."""
-    seen = {*delta.files, *delta.gone, *delta.scan_problems}
-    known = generation.catalog.known(sorted(set(paths) - seen)) if paths else {}
+def add_judged(generation: Generation, delta: Delta, paths: Collection[str]) -> Delta:
+    """Add unchanged files whose judgements changed to the differences."""
+    included = {*delta.files, *delta.gone, *delta.scan_problems}
+    known = generation.catalog.known(sorted(set(paths) - included)) if paths else {}
     if not known:
         return delta
-    stamps = {path: FileStamp(*one.stamp) for path, one in known.items()}
+    stamps = {path: FileStamp(*file.stamp) for path, file in known.items()}
     return delta._replace(files={**stamps, **delta.files}, known={**known, **delta.known})
 
 
 def folders_changed(store: Store, generation: Generation) -> bool:
-    """Test whether the time of any folder differs from when it was read."""
+    """Whether the time of any folder changed since it was read."""
     root = store.places.root
     if not generation.folders:
         return os.path.isdir(f"{root}/{store.places.folder}")
@@ -211,7 +211,7 @@ def folders_changed(store: Store, generation: Generation) -> bool:
 
 
 def unread_files(store: Store, generation: Generation | None, prefix: str) -> list[str]:
-    """Return the entry files whose names begin with a prefix, in all folders that changed since the index read them."""
+    """Return the entry files whose names begin with a prefix, in all folders changed since the index read them."""
     known = generation.folders if generation is not None else {}
     folders = (
         [*_changed_folders(generation, store.places.root)] if generation and known else [store.places.folder]
@@ -225,15 +225,15 @@ def unread_files(store: Store, generation: Generation | None, prefix: str) -> li
                     if entry.name.startswith(prefix) and entry.name.endswith(".md"):
                         found.append(below(folder) + entry.name)
                     elif entry.is_dir(follow_symlinks=False) and not entry.name.startswith("."):
-                        inner = below(folder) + entry.name
-                        folders += [inner] if inner not in known else []
+                        subfolder = below(folder) + entry.name
+                        folders += [subfolder] if subfolder not in known else []
         except OSError:
             continue
     return found
 
 
 def _changed_folders(generation: Generation, root: str) -> Iterator[str]:
-    """Yield the folders whose time differs, or that are gone."""
+    """Yield the folders whose time differs, and those deleted."""
     lstat, prefix = os.lstat, root + "/"
     for folder, known in generation.folders.items():
         try:
@@ -244,18 +244,18 @@ def _changed_folders(generation: Generation, root: str) -> Iterator[str]:
 
 
 def safe_times(folders: dict[str, int], now: int) -> dict[str, int]:
-    """Return folder times, recent ones (two seconds) as 0: a second change may not move them, so they are read again."""
+    """Return folder times, with 0 for recent ones (two seconds): another change may not show in them, so they are read again."""
     return {folder: 0 if now - mtime < RACY_NS else mtime for folder, mtime in folders.items()}
 
 
-def _read(
+def _read_folder(
     store: Store,
     folder: str,
     into: Scan,
     settled: Settled = MappingProxyType({}),
     rules: IgnoreRules | None = None,
 ) -> list[str]:
-    """Read a folder and return those in it. It is watched before, so that nothing happens unseen in between."""
+    """Read a folder and return its subfolders. It is watched first, so that no change is missed in between."""
     freshness.watch_folder(store, folder)
     return walk.scan_folder(store.places.root, folder, store.places.folder, into, settled, rules)
 
@@ -278,5 +278,5 @@ def _compare(
 
 
 def _differs(stamp: FileStamp, known: Known | None) -> bool:
-    """Test whether a file must be read again: new, another stamp, or changed too recently for its time to show it."""
+    """Whether a file must be read again: it is new, has another stamp, or changed too recently to tell by its time."""
     return known is None or stamp != known.stamp or known.seen_ns - stamp.mtime_ns < RACY_NS

@@ -1,7 +1,7 @@
-"""How an open store knows that nothing changed without checking every folder for every query.
+"""Detect that nothing changed, without checking every folder for every query.
 
-A long-running process is notified of changes by the operating system (a watch); changes that it may miss are still
-found by folder times, checked once a second. A command that asks once checks for itself.
+A long-running process is notified of changes by the operating system (a watch); changes that it may miss are found by
+folder times, checked once a second. A command that queries once checks for itself.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ COLD_SWEEP_LIMIT = 4_000
 
 
 def start_watching(store: Store, generation: Generation) -> None:
-    """Watch the folders from the second query on; do nothing where the system cannot."""
+    """Watch the folders from the second query on, if the system supports it."""
     if store.watch is None and store.watchable and store.asked_ns and generation.folders:
         _start(store, generation)
 
@@ -46,17 +46,17 @@ def _start(store: Store, generation: Generation) -> None:
 
 
 def is_unchanged(store: Store) -> bool:
-    """Test whether no change was reported and everything was checked less than a second ago."""
+    """Whether no change was reported and everything was checked less than a second ago."""
     return is_watch_trusted(store) and not has_reported_changes(store)
 
 
 def is_watch_trusted(store: Store) -> bool:
-    """Test whether changes are reported, and whatever was not reported was looked for less than a second ago."""
+    """Whether changes are reported, and unreported ones were searched for less than a second ago."""
     return store.watch is not None and 0 <= store.clock.nanoseconds() - store.looked_ns < TRUSTED_NS
 
 
 def has_reported_changes(store: Store) -> bool:
-    """Test whether the watch reported a change that the index does not have yet."""
+    """Whether the watch reported a change that the index does not have yet."""
     if store.watch is None:
         return False
     from engram.adapters.files.watch import WatchLostError
@@ -67,33 +67,33 @@ def has_reported_changes(store: Store) -> bool:
         store.drop_watch()
         store.must_sweep = True
         generation = store.index.generation
-        if generation is not None:  # watch again before the sweep, so that nothing slips through
+        if generation is not None:  # watch again before the sweep, so that no change is missed
             _start(store, generation)
         return True
 
 
 def reported_changes(store: Store) -> tuple[set[str], set[str], set[str]]:
-    """Return what was reported and the index does not have yet: `folders`, `files` and `touched` of a `FolderWatch`."""
+    """Return the reported changes not yet in the index: `folders`, `files` and `touched` of a `FolderWatch`."""
     watch = store.watch
     return (set(), set(), set()) if watch is None else (watch.folders, watch.files, watch.touched)
 
 
 def mark_checked(store: Store) -> None:
-    """Note that everything has just been checked."""
+    """Record that everything has just been checked."""
     store.looked_ns = store.clock.nanoseconds()
 
 
 @contextlib.contextmanager
 def updating(store: Store, *, swept: bool, partly: bool) -> Iterator[None]:
-    """Clear what was reported before this update of the index once it succeeds.
+    """Clear the changes reported before this update of the index once it succeeds.
 
-    `partly`: only some files are checked, so nothing is cleared. `swept`: every file is.
+    `partly`: only some files are checked, so nothing is cleared. `swept`: every file is checked.
     """
     now = store.clock.nanoseconds()
     if not swept and is_watch_trusted(store):
-        now = store.looked_ns  # only what was reported is looked at
+        now = store.looked_ns  # only reported changes are checked
     if swept:
-        has_reported_changes(store)  # the sweep sees whatever happened up to here
+        has_reported_changes(store)  # the sweep covers all changes up to here
     folders, files, touched = (set(names) for names in reported_changes(store))
     yield
     if partly:
@@ -106,13 +106,13 @@ def updating(store: Store, *, swept: bool, partly: bool) -> Iterator[None]:
 
 
 def is_sweep_due(store: Store, generation: Generation) -> bool:
-    """Test whether to check every file before answering: in a small store, or after a while without queries.
+    """Whether to check every file before answering: in a small store, or after a while without queries.
 
-    A long-running process does not have to wait each time, and still answers a person who edited a file in between.
-    In a large store the sweep comes after the answer.
+    So a long-running process does not have to wait each time, but still finds a file that a person edited in between.
+    In a large store, the sweep comes after the answer.
     """
     count = generation.next_row - generation.dead
-    if count <= SWEEP_ALWAYS or store.must_sweep or is_moved_by_others(store, generation):
+    if count <= SWEEP_ALWAYS or store.must_sweep or head_moved_externally(store, generation):
         return True
     if is_watch_trusted(store):
         return False
@@ -122,8 +122,8 @@ def is_sweep_due(store: Store, generation: Generation) -> bool:
     )
 
 
-def is_moved_by_others(store: Store, generation: Generation) -> bool:
-    """Test whether anybody but Engram has checked out or committed something since the last sweep."""
+def head_moved_externally(store: Store, generation: Generation) -> bool:
+    """Whether HEAD was moved by anything but Engram since the last sweep."""
     now, repository = head_commit(store), store.places.repository
     if generation.head == now:
         return False
@@ -134,18 +134,18 @@ def is_moved_by_others(store: Store, generation: Generation) -> bool:
     )
 
 
-def is_judged_since(store: Store, generation: Generation) -> bool:
-    """Test whether a ledger has more than the index knows, or a day has begun on which entries fade further."""
+def judgements_changed(store: Store, generation: Generation) -> bool:
+    """Whether a ledger has lines that the index lacks, or a new day has begun, on which entries decay further."""
     return generation.day != day_of(store.clock.now()) or generation.judged != judgements.mark(store)
 
 
 def sweep_interval_ns(generation: Generation) -> int:
-    """Return how many ns after a sweep the next is due: twenty times as long as it takes."""
+    """Return the time in ns from a sweep to the next: twenty times its duration."""
     return (generation.next_row - generation.dead) * SWEEP_NS_PER_FILE * SWEEP_FACTOR
 
 
 def settings_digest(store: Store) -> str:
-    """Return a digest of the settings that change how files are read, "" for the defaults."""
+    """Return a digest of the settings that affect how files are read; "" for the defaults."""
     found = [store.settings.get(key) for key in ("store.categories", "secrets.allow", "trust.mine")]
     rules = store.ignore_rules()
     found += [rules.stamp()] if rules is not None else []
@@ -157,7 +157,7 @@ def settings_digest(store: Store) -> str:
 
 
 def head_commit(store: Store) -> str:
-    """Return the commit that is checked out, "" outside git."""
+    """Return the commit checked out; "" outside git."""
     repository = store.places.repository
     if repository is None:
         return ""
@@ -166,7 +166,7 @@ def head_commit(store: Store) -> str:
     try:
         return read_head(repository).oid or ""
     except GitError:
-        return ""  # a broken repository does not keep the files from being found
+        return ""  # files are found even in a broken repository
 
 
 def watch_folder(store: Store, folder: str) -> None:
@@ -179,7 +179,7 @@ def watch_folder(store: Store, folder: str) -> None:
 
 
 def is_watched(store: Store, folder: str) -> bool:
-    """Test whether changes in `folder` are reported without further ado."""
+    """Whether changes in `folder` are reported without reading it again."""
     return store.watch is None or store.watch.follows([folder])
 
 

@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 
 
 def consult(store: Store, ask: Callable[[Generation], T], *, thorough: bool = False) -> T:
-    """Return what `ask` finds in the index, which is brought up to date first, as by `refresh`.
+    """Bring the index up to date as `refresh` does, then return the result of `ask`.
 
-    Raises StoreError if there can be no index, and whatever `ask` raises.
+    Raises StoreError if no index can be built, and whatever `ask` raises.
     """
     try:
-        return _ask(store, ask, thorough)
+        return _query(store, ask, thorough)
     except DamagedIndexError as error:
         store.index.mark_damaged(str(error))
-        return _ask(store, ask, thorough)
+        return _query(store, ask, thorough)
 
 
 def look_up(store: Store, ask: Callable[[Generation], list[T]]) -> list[T]:
-    """Return what `ask` finds in the index as it is now; nothing where there is none, or a damaged one, which is then rebuilt."""
+    """Return the result of `ask` for the index as it is; empty if there is none or it is damaged. The next query rebuilds it."""
     generation = store.index.look()
     try:
         with damage_noticed():
@@ -41,7 +41,7 @@ def look_up(store: Store, ask: Callable[[Generation], list[T]]) -> list[T]:
         return []
 
 
-def _ask(store: Store, ask: Callable[[Generation], T], thorough: bool) -> T:
+def _query(store: Store, ask: Callable[[Generation], T], thorough: bool) -> T:
     try:
         refresh(store, thorough=thorough)
     except IndexUnavailableError:
@@ -55,7 +55,7 @@ def _ask(store: Store, ask: Callable[[Generation], T], thorough: bool) -> T:
 
 
 def _has_every_file(store: Store) -> bool:
-    """Tell whether the index, although it cannot be written, has all files as they are now."""
+    """Whether the index, although it cannot be written, has all files in their current state."""
     from engram.usecases.index.file_scan import sweep
 
     generation = store.index.look()

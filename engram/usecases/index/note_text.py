@@ -1,4 +1,4 @@
-"""What the index has of a note besides its fields: names, links and tags that only its text and its file's name say."""
+"""The parts of a note that are indexed besides its fields: names, links and tags in its text and file name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def markup_of(store: Store, path: str, file: LoreFile) -> NoteMarkup | None:
-    """Return the markup of a note in place, elsewhere of one with aliases; None of any other entry."""
+    """Return the markup of a note in place, or of one with aliases elsewhere; None for any other entry."""
     if store.places.folder and not file.aliases:
         return None
     from engram.domain.entry.note_markup import read_markup
@@ -23,10 +23,8 @@ def markup_of(store: Store, path: str, file: LoreFile) -> NoteMarkup | None:
 
 
 def indexed_text(lore: Lore, markup: NoteMarkup | None) -> str:
-    """Return the text that words and vectors are made from."""
+    """Return the text from which words and vectors are made."""
     text = searchable(lore)
-    return (
-        text
-        if markup is None
-        else "\n".join([text, *(name for name in markup.names if name not in lore.content)])
-    )
+    if markup is None:
+        return text
+    return "\n".join([text, *(name for name in markup.names if name not in lore.content)])

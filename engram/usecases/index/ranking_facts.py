@@ -1,4 +1,4 @@
-"""The facts about an entry that ranking weighs, from a line of the catalog."""
+"""The facts about an entry used in ranking, from a line of the catalog."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def standing(hit: Hit, rank: float | None = None) -> Standing:
-    """Return the facts that ranking weighs; `rank` is the importance that the graph gives the entry, 0..1."""
+    """Return the facts used in ranking; `rank` is the importance of the entry in the graph, 0..1."""
     return Standing(
         hit.confidence,
         hit.type,

@@ -1,4 +1,4 @@
-"""A renamed note keeps its id: of the files that are gone and those that are new, which are the same note."""
+"""Keep the ids of renamed notes, by matching deleted files with new ones."""
 
 from __future__ import annotations
 
@@ -17,72 +17,74 @@ if TYPE_CHECKING:
     from engram.usecases.index.file_scan import Delta
     from engram.usecases.store.store import Store
 
-_SEEN = "notes-seen"  # the watermark
-_ALIKE = 0.5  # of the lines; git's own measure for a rename
-_SAME_NAME = 0.3  # what an equal file name counts
+_SEEN_WATERMARK = "notes-seen"
+_MIN_SIMILARITY = 0.5  # share of equal lines; git's own threshold for renames
+_SAME_NAME_BONUS = 0.3  # added for an equal file name
 _MOST_COMPARED = 40
 
 
 def follow_renames(store: Store, generation: Generation, delta: Delta) -> None:
-    """Note where the new files of a store in place were first seen. Raises StoreError."""
+    """Record where the new files of a store in place were first seen. Raises StoreError."""
     if store.places.folder:
         return
     new = {
-        path: raw for path in sorted(delta.files.keys() - delta.known.keys()) if (raw := _note(store, path))
+        path: raw
+        for path in sorted(delta.files.keys() - delta.known.keys())
+        if (raw := _read_note(store, path))
     }
     if not new:
         return
-    gone = {
+    deleted = {
         path: delta.known[path].digest
         for path in delta.gone
         if path in delta.known and not delta.known[path].adopted
     }
-    renamed = _follow(store, gone, new)
-    _tell_apart(store, generation, new.keys() - renamed, delta)
+    renamed = _record_renames(store, deleted, new)
+    _separate(store, generation, new.keys() - renamed, delta)
 
 
 def follow_renames_by_git(store: Store, paths: Collection[str]) -> None:
-    """Do the same where there is no index that knows the notes of before: by those of the last commit that was indexed.
+    """Do the same without a previous index, from the notes of the last indexed commit.
 
     `paths` are all files of the store. Raises StoreError.
     """
     if store.places.folder or store.places.repository is None:
         return
-    seen = read_watermark(store, _SEEN) or head_commit(store)
-    committed = _names_in(store, seen) if seen else set()
+    seen = read_watermark(store, _SEEN_WATERMARK) or head_commit(store)
+    committed = _paths_in(store, seen) if seen else set()
     records = store.note_ids.all()
     new = {
         path: raw
         for path in sorted(set(paths) - committed - records.keys())
-        if (raw := _note(store, path)) is not None
+        if (raw := _read_note(store, path)) is not None
     }
     if not new:
         return
     before = _read_committed(store, sorted(committed - set(paths) - set(records.values())), seen)
     before |= {path: _last_version(store, path) for path in sorted(records.keys() - set(paths))}
     before = {path: raw for path, raw in before.items() if _is_unadopted(store, path, raw)}
-    renamed = _follow(store, {path: atomic.digest(raw) for path, raw in before.items()}, new, before)
+    renamed = _record_renames(store, {path: atomic.digest(raw) for path, raw in before.items()}, new, before)
     for path in sorted((new.keys() - renamed) & set(records.values())):
         store.note_ids.record(path, f"{path}#2", store.clock.new_id())
 
 
-def note_seen(store: Store) -> None:
-    """Note the commit whose notes the index has seen: what is compared when the index is gone."""
+def record_seen_commit(store: Store) -> None:
+    """Record the commit whose notes the index has, to compare with if the index is lost."""
     if not store.places.folder and (head := head_commit(store)):
-        write_watermark(store, _SEEN, head)
+        write_watermark(store, _SEEN_WATERMARK, head)
 
 
-def _follow(
-    store: Store, gone: Mapping[str, str], new: dict[str, bytes], before: Mapping[str, bytes] | None = None
+def _record_renames(
+    store: Store, deleted: Mapping[str, str], new: dict[str, bytes], before: Mapping[str, bytes] | None = None
 ) -> set[str]:
-    """Record where new notes came from, of those gone (with the digests of their bytes); return their paths.
+    """Record which new notes are renames of deleted ones (with the digests of their bytes); return their paths.
 
-    `before` has the bytes of those gone (default: those that the last commit has).
+    `before` has the bytes of the deleted notes (default: those in the last commit).
     """
-    came_from = _by_bytes(gone, new)
-    left = [path for path in gone if path not in came_from.values()]
-    rest = {path: raw for path, raw in new.items() if path not in came_from}
-    came_from |= _by_likeness(store, left, rest, before)
+    came_from = _match_by_bytes(deleted, new)
+    unmatched = [path for path in deleted if path not in came_from.values()]
+    unmatched_new = {path: raw for path, raw in new.items() if path not in came_from}
+    came_from |= _match_by_similarity(store, unmatched, unmatched_new, before)
     firsts = {path: store.note_ids.first_seen(old) or old for path, old in came_from.items()}
     for old in came_from.values():
         store.note_ids.forget(old)
@@ -91,8 +93,8 @@ def _follow(
     return set(firsts)
 
 
-def _names_in(store: Store, commit: str) -> set[str]:
-    """Return the paths of markdown in a commit; none where it is gone."""
+def _paths_in(store: Store, commit: str) -> set[str]:
+    """Return the paths of markdown files in a commit; empty if the commit is lost."""
     from engram.adapters.git.read.versions import names_at
     from engram.usecases.store.version_paths import in_git, in_store
 
@@ -110,8 +112,8 @@ def _is_unadopted(store: Store, path: str, raw: bytes) -> bool:
         return False
 
 
-def _note(store: Store, path: str) -> bytes | None:
-    """Return the bytes of a note without an id of its own; None of any other file."""
+def _read_note(store: Store, path: str) -> bytes | None:
+    """Return the bytes of a note without its own id; None for any other file."""
     try:
         raw = store.files.read(path)
     except EngramError:
@@ -119,50 +121,52 @@ def _note(store: Store, path: str) -> bytes | None:
     return raw if _is_unadopted(store, path, raw) else None
 
 
-def _by_bytes(gone: Mapping[str, str], new: dict[str, bytes]) -> dict[str, str]:
-    """Return where new files with the bytes of one that is gone came from; an equal name decides among several."""
-    of: dict[str, list[str]] = {}
-    for path, digest in gone.items():
-        of.setdefault(digest, []).append(path)
+def _match_by_bytes(deleted: Mapping[str, str], new: dict[str, bytes]) -> dict[str, str]:
+    """Match new files with deleted ones of equal bytes, of several preferably one of the same name."""
+    by_digest: dict[str, list[str]] = {}
+    for path, digest in deleted.items():
+        by_digest.setdefault(digest, []).append(path)
     found: dict[str, str] = {}
     for path, raw in new.items():
-        same = of.get(atomic.digest(raw), [])
-        if same:
-            old = next((one for one in same if file_name(one) == file_name(path)), same[0])
-            same.remove(old)
-            found[path] = old
+        candidates = by_digest.get(atomic.digest(raw), [])
+        if candidates:
+            same_name = [old for old in candidates if file_name(old) == file_name(path)]
+            found[path] = (same_name or candidates)[0]
+            candidates.remove(found[path])
     return found
 
 
-def _by_likeness(
-    store: Store, gone: Sequence[str], new: dict[str, bytes], before: Mapping[str, bytes] | None
+def _match_by_similarity(
+    store: Store, deleted: Sequence[str], new: dict[str, bytes], before: Mapping[str, bytes] | None
 ) -> dict[str, str]:
-    """Return where new files came from that were edited, too: by the lines that the last commit has of those gone."""
-    if not gone or not new or len(gone) > _MOST_COMPARED or len(new) > _MOST_COMPARED:
+    """Match new files with deleted ones that were also edited, by their lines in the last commit."""
+    if not deleted or not new or len(deleted) > _MOST_COMPARED or len(new) > _MOST_COMPARED:
         return {}
-    before = _read_committed(store, gone) if before is None else before
+    before = _read_committed(store, deleted) if before is None else before
     pairs = [
-        (_likeness(old, before.get(old), path, raw), path, old) for path, raw in new.items() for old in gone
+        (_similarity(old, before.get(old), path, raw), path, old)
+        for path, raw in new.items()
+        for old in deleted
     ]
     found: dict[str, str] = {}
-    for likeness, path, old in sorted(pairs, reverse=True):
-        if likeness >= _ALIKE and path not in found and old not in found.values():
+    for similarity, path, old in sorted(pairs, reverse=True):
+        if similarity >= _MIN_SIMILARITY and path not in found and old not in found.values():
             found[path] = old
     return found
 
 
-def _likeness(old: str, before: bytes | None, path: str, raw: bytes) -> float:
+def _similarity(old: str, before: bytes | None, path: str, raw: bytes) -> float:
     same_name = file_name(old) == file_name(path)
     if before is None:
-        return _ALIKE if same_name else 0.0
-    from difflib import SequenceMatcher  # half a millisecond of start-up; hardly a file is renamed
+        return _MIN_SIMILARITY if same_name else 0.0
+    from difflib import SequenceMatcher  # half a millisecond of start-up; renames are rare
 
     lines = SequenceMatcher(None, before.splitlines(), raw.splitlines(), autojunk=False)
-    return lines.ratio() + same_name * _SAME_NAME
+    return lines.ratio() + same_name * _SAME_NAME_BONUS
 
 
 def _last_version(store: Store, path: str) -> bytes:
-    """Return the bytes of a note that is gone as the history of the branch had it last; none where it never had it."""
+    """Return the last bytes of a deleted note in the branch's history; empty if it never was in it."""
     from engram.adapters.git.read.versions import read_objects
     from engram.adapters.git.run.runner import run
     from engram.usecases.store.version_paths import in_git
@@ -189,8 +193,8 @@ def _read_committed(store: Store, paths: Sequence[str], commit: str = "HEAD") ->
         return {}
 
 
-def _tell_apart(store: Store, generation: Generation, paths: Iterable[str], delta: Delta) -> None:
-    """Give a note at a path where another one was first seen an id of its own."""
+def _separate(store: Store, generation: Generation, paths: Iterable[str], delta: Delta) -> None:
+    """Give notes their own ids if another note was first seen at their path."""
     claimed = set[str]()
     for path in sorted(paths):
         known = store.note_ids.first_seen(path) or path
@@ -206,7 +210,7 @@ def _tell_apart(store: Store, generation: Generation, paths: Iterable[str], delt
 
 
 def _has_other_file(store: Store, generation: Generation, lore_id: str, path: str, delta: Delta) -> bool:
-    """Return whether another file has an id; one that changed counts by what it has now."""
+    """Whether another file has an id; a changed file counts by its current id."""
     others = generation.catalog.paths_of([lore_id]) - {path, *delta.gone}
     return any(other not in delta.files or _id_of(store, other) == lore_id for other in others)
 

@@ -1,4 +1,4 @@
-"""Make the graph over the vectors of a large store, in the background, and again as they grow."""
+"""Make the graph over the vectors of a large store in the background, and continue it as they grow."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ if TYPE_CHECKING:
     from engram.adapters.index.vector_graph import GraphFile
     from engram.usecases.store.store import Store
 
-_TAIL_SHARE = 16  # a graph is continued when one vector in so many came after it
+_TAIL_SHARE = 16  # a graph is continued when one vector in this many is newer
 _LOCK_SECONDS = 30.0
 
 
 def graph_due(store: Store) -> bool:
-    """Test whether a graph is to be made or continued: there are enough vectors, and none of most of them."""
+    """Whether to make or continue a graph: there are enough vectors, and no graph has most of them."""
     generation = store.index.generation
-    least = int(store.settings.number("embedding.graph"))
-    if generation is None or not least or generation.next_slot < least or generation.other_model:
+    threshold = int(store.settings.number("embedding.graph"))
+    if generation is None or not threshold or generation.next_slot < threshold or generation.other_model:
         return False
-    known = generation.graph_file
-    if known is not None and not known.expansion:  # these texts are not made for a graph; perhaps with others
-        return generation.next_slot > 2 * known.slots
-    if known is not None:
+    graph = generation.graph_file
+    if graph is not None and not graph.expansion:  # unsuitable for a graph; try again with twice as many
+        return generation.next_slot > 2 * graph.slots
+    if graph is not None:
         from engram.adapters.index.vector_graph import is_there
 
-        if is_there(generation.folder, known):
-            return (generation.next_slot - known.slots) * _TAIL_SHARE > generation.next_slot
-    # If many vectors are still missing, all that follow the first of them would stay outside.
+        if is_there(generation.folder, graph):
+            return (generation.next_slot - graph.slots) * _TAIL_SHARE > generation.next_slot
+    # A graph ends before the first missing vector, so with many missing it would leave out too many.
     return generation.waiting * _TAIL_SHARE < generation.next_row
 
 
 def make_graph(store: Store) -> bool:
-    """Make or continue the graph; whether there is a new one. Other processes go on writing meanwhile.
+    """Make or continue the graph; returns whether there is a new one. Other processes can keep writing.
 
     Raises DamagedIndexError, IndexUnavailableError or OSError.
     """
@@ -52,12 +52,12 @@ def make_graph(store: Store) -> bool:
                 return False
             with damage_noticed():
                 slots = _complete_slots(generation)
-        made = _make(generation, slots)
-        return _put(store, generation.folder, made)
+        graph = _make(generation, slots)
+        return _publish(store, generation.folder, graph)
 
 
 def _complete_slots(generation: Generation) -> int:
-    """Return the place of the first vector that is still missing, or how many there are: the others do not change but to zeros."""
+    """Return the slot of the first missing vector, or the number of slots: those before it can only change to zeros."""
     assert generation.vectors is not None
     missing = waiting(generation.catalog, -1, 1)
     if not missing:
@@ -69,29 +69,29 @@ def _make(generation: Generation, slots: int) -> GraphFile:
     from engram.adapters.index import vector_graph
 
     assert generation.vectors is not None
-    before = generation.graph_file
-    vector_graph.remove_graphs(generation.folder, keep=before.name if before is not None else "")
+    previous = generation.graph_file
+    vector_graph.remove_graphs(generation.folder, keep=previous.name if previous is not None else "")
     vectors = generation.vectors.stored(slots)
     token = f"{slots}-{os.getpid()}"
-    return vector_graph.make_graph(generation.folder, vectors, token, before, _threads())
+    return vector_graph.make_graph(generation.folder, vectors, token, previous, _threads())
 
 
-def _put(store: Store, folder: str, made: GraphFile) -> bool:
-    """Have the catalog name a graph, unless its generation is no longer the current one."""
+def _publish(store: Store, folder: str, graph: GraphFile) -> bool:
+    """Name a graph in the catalog, unless its generation is no longer the current one."""
     from engram.adapters.index.vector_graph import remove_graph, remove_graphs
 
     lock = FileLock(os.path.join(store.index.folder, "writer.lock"))
     with store.lock, lock.tried(_LOCK_SECONDS) as held:
         generation = store.index.look() if held else None
         if generation is None or generation.folder != folder:
-            remove_graph(folder, made)
+            remove_graph(folder, graph)
             return False
         with GenerationWriter(generation, bulk=False) as writer:
-            writer.commit({GRAPH: made.packed()})
-        remove_graphs(folder, keep=made.name)
+            writer.commit({GRAPH: graph.packed()})
+        remove_graphs(folder, keep=graph.name)
         return True
 
 
 def _threads() -> int:
-    """Return half of the processors: this is nobody's first need."""
+    """Return half the number of processors, as this work has low priority."""
     return max(1, (os.cpu_count() or 1) // 2)

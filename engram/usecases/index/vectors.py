@@ -1,4 +1,4 @@
-"""Make missing vectors in batches while queries go on being answered."""
+"""Make missing vectors in batches, while queries are still answered."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _LOCK_SECONDS = 30.0
 
 
 class Filled(NamedTuple):
-    """How many entries got their vectors, how many still wait, and why ("": another process does it, or none wait)."""
+    """The numbers of entries that got vectors and that wait, and why these do ("": another process makes them, or none wait)."""
 
     done: int = 0
     left: int = 0
@@ -38,7 +38,7 @@ class Filled(NamedTuple):
 
 
 def unfinished(store: Store) -> bool:
-    """Test whether vectors are missing, there is a model to make them, and no process does."""
+    """Whether vectors are missing, there is a model to make them, and no process is making them."""
     generation = store.index.generation
     if generation is None or not (generation.other_model or generation.waiting) or store.model is None:
         return False
@@ -70,7 +70,7 @@ def _make(store: Store, model: Embedder, total: int, progress: Progress | None) 
         with store.lock:
             generation = store.index.look()
             if generation is None or generation.model != model.identity:
-                return Filled(done)  # made anew by somebody, who goes on from there
+                return Filled(done)  # rebuilt by another process, which continues
             with damage_noticed():
                 batch = waiting(generation.catalog, after, _BATCH)
                 left = generation.waiting
@@ -78,7 +78,7 @@ def _make(store: Store, model: Embedder, total: int, progress: Progress | None) 
             return Filled(done, left)
         after = batch[-1].row
         try:
-            done += _fill(store, model, batch)
+            done += _embed_batch(store, model, batch)
         except EmbeddingError as error:
             if not isinstance(error, EmbeddingUnavailableError):
                 store.give_up_meaning(error)
@@ -90,51 +90,51 @@ def _make(store: Store, model: Embedder, total: int, progress: Progress | None) 
             progress(min(done, total), total)
 
 
-def _fill(store: Store, model: Embedder, batch: list[Waiting]) -> int:
-    """Make and store the vectors of some texts; return how many. Does not hold the store's lock while the model works."""
-    texts = {one: _text(store, one) for one in batch}
-    there = {one: text for one, text in texts.items() if text is not None}
-    parts = [passages(len(text)) for text in there.values()]
-    rows = model.embed_parts(list(there.values()), parts)
+def _embed_batch(store: Store, model: Embedder, batch: list[Waiting]) -> int:
+    """Make and store the vectors of a batch; returns how many. The store is not locked while the model runs."""
+    texts = {text_ref: _read_text(store, text_ref) for text_ref in batch}
+    readable = {text_ref: text for text_ref, text in texts.items() if text is not None}
+    parts = [passages(len(text)) for text in readable.values()]
+    rows = model.embed_parts(list(readable.values()), parts)
     found: dict[Waiting, numpy.ndarray] = {}
-    at = 0
-    for one, number in zip(there, parts, strict=True):
-        count = 1 if number == 1 else number + 1
-        found[one] = rows[at : at + count]
-        at += count
+    start = 0
+    for text_ref, parts_count in zip(readable, parts, strict=True):
+        count = 1 if parts_count == 1 else parts_count + 1
+        found[text_ref] = rows[start : start + count]
+        start += count
     return _store(store, model, found)
 
 
 def _store(store: Store, model: Embedder, found: dict[Waiting, numpy.ndarray]) -> int:
-    """Write the vectors of texts that still lack them, under the lock for changing the index."""
+    """Write the vectors of texts that still lack them, under the index's write lock."""
     lock = FileLock(os.path.join(store.index.folder, "writer.lock"))
     with store.lock, lock.tried(_LOCK_SECONDS) as held:
         generation = store.index.look() if found and held else None
         if generation is None or generation.model != model.identity:
             return 0
-        still = _still_waiting(generation, found)
+        remaining = _keep_waiting(generation, found)
         with GenerationWriter(generation, bulk=False) as writer:
-            writer.fill({one.row: found[one] for one in still})
+            writer.fill({text_ref.row: found[text_ref] for text_ref in remaining})
             writer.commit({})
-        return len(still)
+        return len(remaining)
 
 
-def _still_waiting(generation: Generation, found: dict[Waiting, numpy.ndarray]) -> list[Waiting]:
+def _keep_waiting(generation: Generation, found: dict[Waiting, numpy.ndarray]) -> list[Waiting]:
     with damage_noticed():
         first, last = min(found).row, max(found).row
-        now = set(waiting(generation.catalog, first - 1, last - first + 1))
-    return [one for one in found if one in now]
+        still_waiting = set(waiting(generation.catalog, first - 1, last - first + 1))
+    return [text_ref for text_ref in found if text_ref in still_waiting]
 
 
-def _text(store: Store, one: Waiting) -> str | None:
-    """Read the text that lacks vectors from its file; None if the file has another text by now."""
+def _read_text(store: Store, text_ref: Waiting) -> str | None:
+    """Read a text that lacks vectors from its file; None if the file has another text now."""
     try:
-        raw = store.files.read(one.path)
-        file = codec.read(raw, one.path, store.categories, store.clock.now())
-        text = indexed_text(file.lore, markup_of(store, one.path, file))
+        raw = store.files.read(text_ref.path)
+        file = codec.read(raw, text_ref.path, store.categories, store.clock.now())
+        text = indexed_text(file.lore, markup_of(store, text_ref.path, file))
     except EngramError:
         return None
-    return text if text_digest(text) == one.text_digest else None
+    return text if text_digest(text) == text_ref.text_digest else None
 
 
 def _fill_lock(store: Store) -> FileLock:

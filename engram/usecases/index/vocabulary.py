@@ -10,8 +10,8 @@ if TYPE_CHECKING:
 
 
 def tags(store: Store, prefix: str = "", limit: int = 100) -> list[str]:
-    """Return the tags that begin with `prefix`, case-insensitive, the most used first. Raises StoreError."""
+    """Return the tags that begin with `prefix`, ignoring case, most frequent first. Raises StoreError."""
     with store.lock:
         counted = consult(store, lambda generation: generation.catalog.count_tags())
-    wanted = prefix.casefold()
-    return [tag for tag in counted if tag.casefold().startswith(wanted)][:limit]
+    folded = prefix.casefold()
+    return [tag for tag in counted if tag.casefold().startswith(folded)][:limit]
