@@ -1,4 +1,4 @@
-"""Our own form of a frontmatter, read without the YAML library: what it accepts, it reads as that does."""
+"""The fast reader of canonical frontmatter reads all it accepts as the YAML library does."""
 
 from __future__ import annotations
 
@@ -38,19 +38,21 @@ def test_the_reader_of_our_own_form_agrees_with_pyyaml_on_all_it_accepts(block: 
         lore().map(lambda found: codec.write_new(found, CATEGORIES)),
     )
 )
-def test_the_short_way_agrees_with_the_long_way_on_all_it_accepts(raw: bytes) -> None:
-    agrees(raw)
+def test_the_fast_reader_agrees_with_the_full_reader_on_all_it_accepts(raw: bytes) -> None:
+    assert_agreement(raw)
 
 
 @quick
 @given(blocks, st.sampled_from(["", "\n", " ", "\t"]), texts)
-def test_the_short_way_agrees_with_the_long_way_on_any_frontmatter(block: str, lead: str, body: str) -> None:
+def test_the_fast_reader_agrees_with_the_full_reader_on_any_frontmatter(
+    block: str, lead: str, body: str
+) -> None:
     fields = "id: 01JD6TQ8XW9YV3N5K7P2M4R6ST\n"
-    agrees(f"---\n{fields}{block}---\n{lead}{body}".encode())
+    assert_agreement(f"---\n{fields}{block}---\n{lead}{body}".encode())
 
 
-def agrees(raw: bytes) -> None:
-    """Where the short way reads a file at all, it gives what the long way gives."""
+def assert_agreement(raw: bytes) -> None:
+    """Assert that the fast reader, if it reads a file at all, agrees with the YAML library."""
     try:
         text = frontmatter.decode(raw)
     except Problem:
@@ -65,7 +67,7 @@ def agrees(raw: bytes) -> None:
 
 @quick
 @given(lore(usual=True))
-def test_a_usual_entry_is_read_the_short_way(given_lore: Lore) -> None:
+def test_a_usual_entry_is_read_by_the_fast_reader(given_lore: Lore) -> None:
     text = codec.write_new(given_lore, CATEGORIES).decode()
     assert codec.read_canonical(text, CATEGORIES) == given_lore
 

@@ -1,4 +1,4 @@
-"""What happened to an entry, in a phrase."""
+"""The change of an entry, described in a phrase."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SETTLED = Settlement("k", "kept", "K7QM", "2026-01-03T00:00:00Z")
             (LORE._replace(prior=1000),),
             LORE._replace(prior=1000, votes=UP),
             "changed",
-            "judged, confidence stays",
+            "judged, confidence unchanged",
         ),
         (
             (LORE,),
@@ -43,11 +43,11 @@ SETTLED = Settlement("k", "kept", "K7QM", "2026-01-03T00:00:00Z")
         ((LORE, LORE), LORE._replace(conflicts=(LOST,)), "conflict", "merged 2 versions, 1 kept for review"),
         ((LORE._replace(conflicts=(LOST,)),), LORE, "changed", "1 reviewed"),
         ((LORE._replace(conflicts=(LOST,)),), LORE._replace(settled=(SETTLED,)), "changed", "1 reviewed"),
-        ((LORE,), LORE._replace(merged_from=("X",)), "folded", "took in 1 that said the same"),
-        ((LORE,), LORE, "changed", "rewritten, says the same"),
+        ((LORE,), LORE._replace(merged_from=("X",)), "folded", "1 duplicate folded in"),
+        ((LORE,), LORE, "changed", "rewritten without changes"),
     ],
 )
-def test_a_change_is_said_in_a_phrase(
+def test_a_change_is_described_in_a_phrase(
     before: tuple[Lore, ...], after: Lore | None, kind: str, words: str
 ) -> None:
     assert phrase(before, after) == (kind, words)

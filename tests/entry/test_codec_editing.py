@@ -30,7 +30,7 @@ class TestEditing:
             "  # indented", "# indented"
         ).replace("confidence: 0.9 # sure", "confidence: 0.85 # sure")
 
-    def test_a_value_that_still_is_right_stays_as_it_was_typed(self) -> None:
+    def test_an_unchanged_value_keeps_its_spelling(self) -> None:
         text = with_fields("type: semantic\nstatus: Active\ntags: a, b\npinned: no")
         assert edited(text, agent="me") == text.replace("pinned: no\n", "pinned: no\nagent: me\n")
 

@@ -1,4 +1,4 @@
-"""What must hold of the codec for every entry and every file, found by search rather than by example."""
+"""Properties of the codec that hold for every entry and every file."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_an_entry_written_is_the_entry_read(given_lore: Lore) -> None:
 
 @quick
 @given(lore())
-def test_what_is_written_needs_no_second_writing(given_lore: Lore) -> None:
+def test_rewriting_a_written_entry_changes_nothing(given_lore: Lore) -> None:
     raw = codec.write_new(given_lore, CATEGORIES)
     assert codec.write_new(read(raw).lore, CATEGORIES) == raw
 
@@ -55,7 +55,7 @@ def test_a_canonical_file_edited_into_another_entry_is_that_entrys_canonical_fil
 
 @quick
 @given(files())
-def test_writing_nothing_new_changes_no_byte(raw: bytes) -> None:
+def test_rewriting_an_unchanged_entry_changes_no_byte(raw: bytes) -> None:
     try:
         file = read(raw)
     except LoreFileError:
@@ -65,7 +65,7 @@ def test_writing_nothing_new_changes_no_byte(raw: bytes) -> None:
 
 @quick
 @given(files(), lore(), st.sets(st.sampled_from(Lore._fields)))
-def test_an_edit_says_the_new_entry_and_keeps_everything_else(
+def test_an_edit_writes_the_new_entry_and_keeps_everything_else(
     raw: bytes, other: Lore, changed: set[str]
 ) -> None:
     try:

@@ -1,4 +1,4 @@
-"""What is refused: with path, line, what is wrong and what to do, and never with another error."""
+"""Refusals of invalid files: always LoreFileError, with path, line, reason and hint."""
 
 from __future__ import annotations
 
@@ -94,7 +94,9 @@ class TestRefusals:
             ("---\n" + f"id: {ID}\n" + "Text.\n", 1, "the frontmatter has an id but no closing `---` line"),
         ],
     )
-    def test_a_bad_file_is_told_where_and_why(self, text: str | bytes, line: int, reason: str) -> None:
+    def test_a_bad_file_is_refused_with_line_and_reason(
+        self, text: str | bytes, line: int, reason: str
+    ) -> None:
         error = refused(text)
         assert (error.line, error.reason) == (line, reason)
 
@@ -144,7 +146,7 @@ class TestRefusals:
         else:
             assert refused(raw).path == "lore/x.md"
 
-    def test_the_corpus_is_there(self) -> None:
+    def test_the_corpus_exists(self) -> None:
         assert len(CORPUS) > 20
 
     @pytest.mark.parametrize(

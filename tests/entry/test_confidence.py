@@ -1,4 +1,4 @@
-"""Confidence: the votes of format 1, the value derived from them, and its name."""
+"""Confidence: the votes of format 1, the value derived from them, and its level."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def test_folding_equivalent_entries_adds_a_tenth_each() -> None:
 
 
 @given(st.lists(votes, max_size=5))
-def test_the_larger_vote_does_not_depend_on_order_or_repetition(some: list[Vote]) -> None:
+def test_merging_votes_does_not_depend_on_order_or_repetition(some: list[Vote]) -> None:
     assert larger(some) == larger(some[::-1]) == larger(some + some)
 
 
 @given(thousandths, st.dictionaries(st.sampled_from("ABC"), votes), st.integers(0, 5))
-def test_a_hand_edit_of_the_confidence_moves_the_prior_to_give_exactly_it(
+def test_a_manual_edit_of_the_confidence_sets_the_prior_that_gives_it(
     wanted: int, known: dict[str, Vote], merged: int
 ) -> None:
     assert derive(prior_for(wanted, known, merged), known, merged) == wanted
@@ -51,7 +51,7 @@ def test_a_confidence_is_never_outside_zero_to_one(prior: int, known: dict[str, 
         *((800, "authoritative"), (1000, "authoritative")),
     ],
 )
-def test_states(value: int, name: str) -> None:
+def test_confidence_levels_have_names(value: int, name: str) -> None:
     assert state(value) == name
 
 
@@ -68,9 +68,9 @@ def test_two_decimals_are_the_nearest_and_halves_go_up(value: int) -> None:
     ("value", "shown"),
     [(0, "0.00"), (700, "0.70"), (705, "0.705"), (5, "0.005"), (999, "0.999"), (1000, "1.00")],
 )
-def test_a_stated_confidence_has_thousandths_only_where_it_needs_them(value: int, shown: str) -> None:
+def test_a_stated_confidence_has_thousandths_only_if_needed(value: int, shown: str) -> None:
     assert stated_text(value) == shown
 
 
-def test_who_states_nothing_states_070() -> None:
+def test_the_default_stated_confidence_is_070() -> None:
     assert stated_text(DEFAULT_PRIOR) == "0.70"

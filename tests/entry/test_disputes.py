@@ -1,4 +1,4 @@
-"""The sentence of a disputed entry: both names, the words that differ, how long ago; and nothing that a file could smuggle in."""
+"""The description of a disputed entry: both names, the words that differ and ages, but nothing injected by a file."""
 
 from __future__ import annotations
 
@@ -30,21 +30,23 @@ LOST = Conflict(
 )
 
 
-def said(*conflicts: Conflict, now: datetime | None = NOW) -> str:
+def describe(*conflicts: Conflict, now: datetime | None = NOW) -> str:
     return describe_dispute(PORT._replace(conflicts=conflicts), now)
 
 
-def test_it_names_both_and_the_words_that_differ() -> None:
-    assert said(LOST) == "disputed: Ann says 9090 (2 days ago), Bob says 7070 (3 days ago)"
-    assert said(LOST, now=None) == "disputed: Ann says 9090 (2026-03-04), Bob says 7070 (2026-03-03)"
-    assert said() == ""
+def test_a_dispute_shows_both_names_and_the_words_that_differ() -> None:
+    assert describe(LOST) == "disputed: Ann says 9090 (2 days ago), Bob says 7070 (3 days ago)"
+    assert describe(LOST, now=None) == "disputed: Ann says 9090 (2026-03-04), Bob says 7070 (2026-03-03)"
+    assert describe() == ""
 
 
-def test_what_is_not_known_is_left_out() -> None:
-    assert said(LOST._replace(source="", at="", kept_source="", kept_at="yesterday")) == (
+def test_unknown_names_and_times_are_left_out() -> None:
+    assert describe(LOST._replace(source="", at="", kept_source="", kept_at="yesterday")) == (
         "disputed: somebody says 9090, somebody else says 7070"
     )
-    assert said(LOST._replace(source="Ann")) == "disputed: Ann says 9090 (2 days ago) and 7070 (3 days ago)"
+    assert (
+        describe(LOST._replace(source="Ann")) == "disputed: Ann says 9090 (2 days ago) and 7070 (3 days ago)"
+    )
 
 
 @pytest.mark.parametrize(
@@ -58,16 +60,17 @@ def test_what_is_not_known_is_left_out() -> None:
     ],
 )
 def test_other_fields_than_the_text_are_named(field: str, value: str, sentence: str) -> None:
-    assert said(LOST._replace(field=field, value=value)) == sentence
+    assert describe(LOST._replace(field=field, value=value)) == sentence
 
 
-def test_of_several_the_latest_of_the_text_is_told_and_the_others_are_counted() -> None:
+def test_of_several_conflicts_the_latest_of_the_text_is_shown_and_others_counted() -> None:
     others = [
         Conflict("tags", "z", "Cleo", "2026-03-05T00:00:00Z"),
         LOST._replace(value="Older.", at="2026-01-01T00:00:00Z"),
     ]
     assert (
-        said(*others, LOST) == "disputed: Ann says 9090 (2 days ago), Bob says 7070 (3 days ago); and 2 more"
+        describe(*others, LOST)
+        == "disputed: Ann says 9090 (2 days ago), Bob says 7070 (3 days ago); and 2 more"
     )
 
 
@@ -83,4 +86,4 @@ def test_a_name_in_a_prompt_is_40_plain_characters(name: str) -> None:
     plain = plain_name(name)
     assert len(plain) <= 40
     assert all(letter.isalnum() or letter in " .-'" or not letter.isascii() for letter in plain)
-    assert "\n" not in said(LOST._replace(source=name, kept_source=name, field="tags", value=name))
+    assert "\n" not in describe(LOST._replace(source=name, kept_source=name, field="tags", value=name))

@@ -63,7 +63,7 @@ def test_each_key_covers_its_lines_and_no_more() -> None:
     ]
 
 
-def test_frontmatter_that_is_no_mapping_is_told_apart() -> None:
+def test_frontmatter_that_is_no_mapping_is_recognised() -> None:
     assert keys.parse("some\nprose\n") is None
     assert keys.parse("- a\n- b\n") is None
     assert keys.parse("# nothing\n\n") == []
@@ -101,5 +101,5 @@ def test_sizes_do_not_count_conflicts() -> None:
         ("", '""'),
     ],
 )
-def test_quotes_stand_only_where_they_are_needed(text: str, written: str) -> None:
+def test_values_are_quoted_only_if_needed(text: str, written: str) -> None:
     assert scalar(text) == written

@@ -1,4 +1,4 @@
-"""An entry: the bounds of every field from both sides, and the file name that a title gives."""
+"""Entries: the bounds of every field, and file names from titles."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ GOOD = Lore(ID, "text", "FACT", MOMENT, MOMENT)
 CATEGORIES = Categories()
 
 
-def test_the_documented_bounds() -> None:
+def test_the_bounds_are_as_documented() -> None:
     assert (MAX_CONTENT, MAX_CONTEXT) == (4000, 1000)
     assert RELATION_KINDS == ("supersedes", "contradicts", "refines", "caused_by", "see_also")
 
@@ -51,7 +51,7 @@ def test_the_documented_bounds() -> None:
         {"merged_from": (ID,)},
     ],
 )
-def test_the_bounds_themselves_are_fine(change: dict[str, object]) -> None:
+def test_values_at_the_bounds_are_accepted(change: dict[str, object]) -> None:
     check(GOOD._replace(**change), CATEGORIES)  # type: ignore[arg-type]
 
 
@@ -78,7 +78,7 @@ def test_the_bounds_themselves_are_fine(change: dict[str, object]) -> None:
         ("importance", float("nan")),
     ],
 )
-def test_one_step_beyond_names_the_field(field: str, value: object) -> None:
+def test_values_beyond_the_bounds_are_refused_with_the_field(field: str, value: object) -> None:
     with pytest.raises(ValidationError) as caught:
         check(GOOD._replace(**{field: value}), CATEGORIES)  # type: ignore[arg-type]
     assert caught.value.field == field
@@ -87,7 +87,7 @@ def test_one_step_beyond_names_the_field(field: str, value: object) -> None:
 
 
 @given(st.text(max_size=200))
-def test_any_text_is_content_or_refused(text: str) -> None:
+def test_any_text_is_accepted_as_content_or_refused(text: str) -> None:
     try:
         check_content(text)
     except ValidationError:
@@ -97,7 +97,7 @@ def test_any_text_is_content_or_refused(text: str) -> None:
 
 
 @given(st.lists(st.text(max_size=300), max_size=4))
-def test_any_words_are_taken_or_refused(words: list[str]) -> None:
+def test_any_words_are_accepted_or_refused(words: list[str]) -> None:
     fields = []
     try:
         check_words("tags", words)
@@ -107,11 +107,11 @@ def test_any_words_are_taken_or_refused(words: list[str]) -> None:
 
 
 @given(st.floats(0, 1))
-def test_fractions_are_given_back(value: float) -> None:
+def test_valid_fractions_are_returned(value: float) -> None:
     assert check_fraction("confidence", value) == value
 
 
-# File names made of titles.
+# File names from titles.
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_fractions_are_given_back(value: float) -> None:
         ("日本語 and UTF-8", "and-utf-8"),
     ],
 )
-def test_slugs(title: str, name: str) -> None:
+def test_slugs_of_titles(title: str, name: str) -> None:
     assert slug(title) == name
 
 
@@ -153,6 +153,6 @@ def test_a_slug_is_always_a_safe_file_name_and_its_own_slug(title: str) -> None:
 
 
 @given(st.lists(st.text(alphabet="abcxyz019", min_size=1, max_size=20), min_size=1, max_size=20))
-def test_no_word_is_cut_where_the_first_one_fits(words: list[str]) -> None:
+def test_no_word_is_cut_if_the_first_one_fits(words: list[str]) -> None:
     kept = slug(" ".join(words)).split("-")
     assert kept == words[: len(kept)]

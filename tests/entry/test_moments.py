@@ -1,4 +1,4 @@
-"""The moments of an entry: how they are written, read, limited and merged."""
+"""The moments of an entry: reading, writing, limits and merges."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ WANTED = ("command: git push", "file: *.tf", "error: a: b")
         'when:\n  - Command:   git   push\n  - file: "*.tf"\n    error: "a: b"',
     ],
 )
-def test_moments_are_read_in_every_form_that_people_write(fields: str) -> None:
+def test_moments_are_read_in_all_forms_of_yaml(fields: str) -> None:
     assert read(with_fields(fields)).lore.when == WANTED
 
 
-def test_a_moment_of_a_later_kind_is_kept_and_an_edit_of_something_else_leaves_its_lines() -> None:
+def test_moments_of_an_unknown_kind_and_their_lines_are_kept_by_edits() -> None:
     text = with_fields("when:\n  - weekday: Friday\n  - command: git push")
     file = read(text)
     assert file.lore.when == ("weekday: Friday", "command: git push")
@@ -47,13 +47,13 @@ def test_a_moment_of_a_later_kind_is_kept_and_an_edit_of_something_else_leaves_i
         ("when: [file: *.tf]", "the frontmatter is not YAML"),
     ],
 )
-def test_moments_that_cannot_be_are_refused_with_what_to_write(fields: str, reason: str) -> None:
+def test_malformed_moments_are_refused_with_a_hint(fields: str, reason: str) -> None:
     error = refused(with_fields(fields))
     assert reason in error.reason
     assert error.hint
 
 
-def test_what_somebody_states_is_checked_for_its_kind_and_kept_once() -> None:
+def test_given_moments_are_checked_normalized_and_deduplicated() -> None:
     assert parse_moments(["command: git  push", " COMMAND: git push ", "error: x:y"]) == (
         "command: git push",
         "error: x:y",
@@ -64,7 +64,7 @@ def test_what_somebody_states_is_checked_for_its_kind_and_kept_once() -> None:
     assert moment_of("later: x") is not None
 
 
-def test_moments_merge_as_a_set_and_an_entry_without_any_has_no_line() -> None:
+def test_moments_are_merged_as_a_set_and_left_out_if_empty() -> None:
     base = PLAIN._replace(when=("command: git push", "tool: A"))
     one = base._replace(when=("command: git push", "tool: A", "file: a"))
     other = base._replace(when=("command: git push", "file: b"))

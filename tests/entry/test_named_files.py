@@ -1,4 +1,4 @@
-"""Files known by their names: where entities and agents are, and which folders may hold lore."""
+"""Files identified by name: the folders of entities and agents, and folders that may hold lore."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_entities_and_agents_are_directly_in_their_folders(
     assert is_named(path, folder) == (entity or agent)
 
 
-def test_lore_is_in_every_folder_but_hidden_ones_and_those_of_named_files() -> None:
+def test_all_folders_but_hidden_and_reserved_ones_may_hold_lore() -> None:
     folders = ("lore", "lore/2026", "lore/entities", "lore/2026/entities", "lore/.git", "lore/node_modules")
     assert [may_hold_lore(one, "lore") for one in folders] == [True, True, False, True, False, True]
     assert [may_hold_lore(one, "") for one in ("node_modules", "notes", "entities", "lore/agents")] == [

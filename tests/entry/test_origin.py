@@ -1,4 +1,4 @@
-"""The origin of a promoted entry: written into any file, read back, the short way too, and nothing else changes."""
+"""The origin of a promoted entry can be written to any file and read back; nothing else changes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PLAIN = b"---\nid: 01KJPY44E039MMV97SZGY6V9EQ\ncategory: FACT\ncreated_at: 2026-
 
 
 @given(ORIGINS, ORIGINS, st.sampled_from([PLAIN, PLAIN.replace(b"\n", b"\r\n")]))
-def test_an_origin_stands_in_any_file_is_read_back_and_changes_nothing_else(
+def test_an_origin_in_any_file_is_read_back_and_changes_nothing_else(
     one: Origin, other: Origin, raw: bytes
 ) -> None:
     at = SetClock().now()
@@ -29,7 +29,7 @@ def test_an_origin_stands_in_any_file_is_read_back_and_changes_nothing_else(
 
 
 @given(ORIGINS)
-def test_a_file_with_an_origin_is_read_the_short_way_too(one: Origin) -> None:
+def test_a_file_with_an_origin_is_read_by_the_fast_reader(one: Origin) -> None:
     text = origin.with_origin(PLAIN, one).decode()
     assert (
         codec.read_canonical(text, Categories())

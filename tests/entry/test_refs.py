@@ -1,4 +1,4 @@
-"""Session refs and finding an entry by some of its words."""
+"""Session refs, and finding an entry by some of its words."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ lore = st.builds(Seen, st.uuids().map(str), st.text(max_size=60), st.text(max_si
 
 
 @pytest.mark.parametrize(("name", "number"), [("L1", 1), ("l12", 12), (" L3 ", 3), ("L000007", 7)])
-def test_refs_have_numbers(name: str, number: int) -> None:
+def test_session_refs_have_numbers(name: str, number: int) -> None:
     assert ref_number(name) == number
 
 
 @pytest.mark.parametrize("name", ["", "L", "1", "LL1", "L1x", "L-1", "L1.0", "L1234567", "L 1", "L¹"])
-def test_other_names_have_none(name: str) -> None:
+def test_other_names_are_no_session_refs(name: str) -> None:
     assert ref_number(name) is None
 
 
@@ -43,29 +43,29 @@ def test_other_names_have_none(name: str) -> None:
         ("!?", []),
     ],
 )
-def test_a_snippet_means(snippet: str, expected: list[Seen]) -> None:
+def test_a_snippet_finds_matching_entries(snippet: str, expected: list[Seen]) -> None:
     assert match_snippet(snippet, ALL) == expected
 
 
-def test_a_whole_title_goes_before_texts_that_hold_it() -> None:
+def test_an_equal_title_takes_precedence_over_texts_that_contain_it() -> None:
     longer = Seen("4", "More on tide tables", "Tide tables are printed.")
     assert match_snippet("tide tables", [longer, TIDES]) == [TIDES]
 
 
-def test_two_equal_titles_are_both_meant() -> None:
+def test_entries_with_equal_titles_are_all_returned() -> None:
     twin = TIDES._replace(id="5")
     assert match_snippet("tide tables", [TIDES, twin]) == [TIDES, twin]
 
 
 @given(st.text(max_size=80), st.lists(lore, max_size=6))
-def test_whatever_is_asked_the_answer_is_among_what_was_seen(snippet: str, seen: list[Seen]) -> None:
+def test_matches_of_any_snippet_are_among_the_entries_shown(snippet: str, seen: list[Seen]) -> None:
     found = match_snippet(snippet, seen)
     assert all(one in seen for one in found)
     assert fold(snippet) or not found
 
 
 @given(st.lists(lore, min_size=1, max_size=6))
-def test_an_entry_is_among_those_that_its_own_title_means(seen: list[Seen]) -> None:
+def test_an_entry_is_among_the_matches_of_its_own_title(seen: list[Seen]) -> None:
     title = seen[0].title
     if fold(title):
         assert seen[0] in match_snippet(title, seen)

@@ -17,7 +17,7 @@ zones = st.integers(-14 * 60, 14 * 60).map(lambda minutes: timezone(timedelta(mi
 moments = st.datetimes(timezones=st.just(UTC) | zones)
 
 
-def test_an_example_of_the_specification() -> None:
+def test_the_time_of_the_example_in_the_specification() -> None:
     assert ulid.moment("01ARZ3NDEKTSV4RRFFQ69G5FAV") == datetime(2016, 7, 30, 23, 54, 10, 259000, tzinfo=UTC)
 
 
@@ -25,7 +25,7 @@ def test_an_example_of_the_specification() -> None:
 def test_a_ulid_keeps_its_time(when: int, chance: int) -> None:
     made = ulid.encode(when, chance)
     assert len(made) == ulid.LENGTH
-    assert ulid.is_valid(made) == (when < YEAR_10000), "no calendar reaches further"
+    assert ulid.is_valid(made) == (when < YEAR_10000), "datetime ends there"
     if ulid.is_valid(made):
         assert ulid.moment(made) == datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=when)
 
@@ -36,7 +36,7 @@ def test_ulids_sort_as_their_times(one: int, chance: int, other: int, more: int)
 
 
 @pytest.mark.parametrize("bad", [(-1, 0), (1 << 48, 0), (0, -1), (0, 1 << 80)])
-def test_what_a_ulid_cannot_hold_is_refused(bad: tuple[int, int]) -> None:
+def test_values_out_of_range_are_refused(bad: tuple[int, int]) -> None:
     with pytest.raises(ValueError, match="48 bits"):
         ulid.encode(*bad)
 
@@ -48,16 +48,16 @@ def test_what_a_ulid_cannot_hold_is_refused(bad: tuple[int, int]) -> None:
         *("01arz3ndektsv4rrffq69g5fav", "\uff10" * 26),
     ],
 )
-def test_what_is_no_ulid(text: str) -> None:
+def test_malformed_ulids_are_invalid(text: str) -> None:
     assert not ulid.is_valid(text)
 
 
 @given(st.text(max_size=30))
-def test_any_text_can_be_asked_about(text: str) -> None:
+def test_any_text_can_be_checked(text: str) -> None:
     assert isinstance(ulid.is_valid(text), bool)
 
 
-def test_the_short_form_is_the_random_end() -> None:
+def test_the_short_form_is_the_last_eight_characters() -> None:
     assert ulid.short("01ARZ3NDEKTSV4RRFFQ69G5FAV") == "Q69G5FAV"
 
 
@@ -102,7 +102,7 @@ def test_times_are_read_with_or_without_a_zone(text: str, expected: datetime) ->
 @example("9999-12-31T23:59:59-14:00")
 @example("2026-13-01")
 @example("")
-def test_what_is_no_time_is_a_value_error_and_nothing_else(text: str) -> None:
+def test_malformed_times_raise_only_value_error(text: str) -> None:
     try:
         found = times.parse(text)
     except ValueError:
@@ -112,7 +112,7 @@ def test_what_is_no_time_is_a_value_error_and_nothing_else(text: str) -> None:
 
 @given(st.datetimes(timezones=st.just(UTC)), st.datetimes(timezones=st.just(UTC)))
 @example(datetime(2026, 1, 1, tzinfo=UTC), datetime.max.replace(tzinfo=UTC))
-def test_a_change_is_never_stamped_earlier_than_the_one_before(now: datetime, previous: datetime) -> None:
+def test_the_stamp_of_a_change_is_later_than_the_previous_one(now: datetime, previous: datetime) -> None:
     stamp = times.after(now, previous)
     assert stamp > previous or previous > datetime.max.replace(tzinfo=UTC) - times.MILLISECOND
     assert stamp >= now.replace(microsecond=0)

@@ -32,7 +32,7 @@ _BUILT_IN = {
     "CONTEXT_NOTE": WORKING,
 }
 
-DEFAULT_CATEGORY = "FACT"  # of a file that says none
+DEFAULT_CATEGORY = "FACT"  # of a file without a category
 ALIASES = {
     "DECISION": "ARCHITECTURAL_DECISION",
     "PATTERN": "PATTERN_OUTCOME",
@@ -41,8 +41,8 @@ ALIASES = {
     "TOOL_OBSERVATION": "OBSERVATION",
 }
 
-# What a category is called in a line about an entry; any other by its own name.
-_SHORT = {
+# Short names of categories, for lines about entries; the others are shown by their own names.
+_SHORT_NAMES = {
     "ARCHITECTURAL_DECISION": "decision",
     "PATTERN_OUTCOME": "pattern",
     "INTERFACE_LESSON": "interface",
@@ -54,7 +54,7 @@ _SHORT = {
     "CONTEXT_NOTE": "note",
 }
 
-# What other tools call things; nobody writes these into a file of lore.
+# Categories of other tools; never written to lore files.
 OTHER_WORDS = {
     "decision": "ARCHITECTURAL_DECISION",
     "architecture": "ARCHITECTURAL_DECISION",
@@ -66,13 +66,13 @@ OTHER_WORDS = {
     "preference": "PREFERENCE",
     "session_summary": "SESSION_SUMMARY",
 }
-_OF_TYPES = {EPISODIC: "OBSERVATION", SEMANTIC: "FACT", PROCEDURAL: "WORKFLOW", WORKING: "CONTEXT_NOTE"}
+_OF_TYPE = {EPISODIC: "OBSERVATION", SEMANTIC: "FACT", PROCEDURAL: "WORKFLOW", WORKING: "CONTEXT_NOTE"}
 
 
 class Categories:
-    """The categories one store accepts: the built-in ones and those its configuration adds.
+    """The categories that a store accepts: the built-in ones and those added in its configuration.
 
-    `in_place` says that its files are somebody's notes: what in their properties is none of Engram's values is theirs.
+    `in_place`: its files are a person's own notes, so values in their properties that Engram does not know are the person's.
     """
 
     def __init__(self, added: Mapping[str, str] | None = None, *, in_place: bool = False) -> None:
@@ -84,7 +84,7 @@ class Categories:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Every accepted name, in the order they are documented."""
+        """Every accepted name, in documented order."""
         return tuple(self._types)
 
     def __contains__(self, name: str) -> bool:
@@ -110,35 +110,35 @@ class Categories:
         )
 
     def known(self, text: str) -> str:
-        """Return the category that `text` names, as `parse` does; "" where it names none."""
+        """Return the category that `text` names, as `parse` does; "" if it names none."""
         name = fold(text)
         name = ALIASES.get(name, name)
         return name if name in self._types else ""
 
     def near(self, word: str) -> str:
-        """Return the category that a word of another tool, or the name of a type, comes to; "" for a word that is none."""
+        """Return the category for another tool's category or the name of a type; "" if unknown."""
         kind = word.strip().lower()
-        if kind in OTHER_WORDS or kind in _OF_TYPES:
-            return OTHER_WORDS.get(kind) or _OF_TYPES[kind]
+        if kind in OTHER_WORDS or kind in _OF_TYPE:
+            return OTHER_WORDS.get(kind) or _OF_TYPE[kind]
         return self.known(word)
 
     def type_of(self, category: str) -> str:
-        """Return the type that a category implies (`semantic` where the category is unknown)."""
+        """Return the type that a category implies (`semantic` if the category is unknown)."""
         return self._types.get(category, SEMANTIC)
 
 
 def short_name(category: str) -> str:
     """Return a word or two for a category, for people and models: `dependency`, `edge case`."""
-    return _SHORT.get(category) or category.lower().replace("_", " ")
+    return _SHORT_NAMES.get(category) or category.lower().replace("_", " ")
 
 
 def fold(text: str) -> str:
-    """Return a category as the files write it: capitals and `_`."""
+    """Return a category as written in files: capitals and `_`."""
     return text.strip().upper().replace("-", "_").replace(" ", "_")
 
 
 def parse_types(values: Iterable[str]) -> tuple[str, ...]:
-    """Check that each value is one of the four types of lore; raises ValidationError."""
+    """Return the values as types of lore. Raises ValidationError if one is not."""
     found = tuple(value.strip().lower() for value in values)
     for value in found:
         if value not in TYPES:

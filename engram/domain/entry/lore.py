@@ -1,4 +1,4 @@
-"""What an entry is: its fields, their defaults and rules, its title, the name of its file, its JSON.
+"""Entries: their fields with defaults and rules, title, file name and JSON.
 
 A NamedTuple, not a dataclass: the standard `dataclasses` module alone costs 13 ms of start-up,
 a fifth of the budget of a whole `engram query`.
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from datetime import datetime
 
-HUMAN = "human"  # the agent of what no agent wrote
+HUMAN = "human"  # the agent of entries written without one
 ACTIVE, PENDING, ARCHIVED, SUPERSEDED = STATUSES = ("active", "pending", "archived", "superseded")
 RELATION_KINDS = ("supersedes", "contradicts", "refines", "caused_by", "see_also")
-MAX_CONTENT = 4000  # of what Engram writes; a note that a person wrote may be longer
+MAX_CONTENT = 4000  # for entries written by Engram; a person's note may be longer
 MAX_NOTE = 4 * 1024 * 1024  # bytes of its file
 MAX_CONTEXT = 1000
 MAX_TITLE = 120
-_CLOSING_MARKS = r"\s+#+$"  # compiled by `re` at its first use
+_CLOSING_HASHES = r"\s+#+$"  # compiled by `re` at its first use
 NO_VOTES: Mapping[str, Vote] = MappingProxyType({})
 
 
@@ -39,9 +39,9 @@ class Relation(NamedTuple):
 
 
 class Conflict(NamedTuple):
-    """A version that lost a merge, kept whole: which field, its value, who wrote it, when (RFC 3339).
+    """A version that lost a merge: the field, its whole value, who wrote it and when (RFC 3339).
 
-    `kept_source` and `kept_at` say the same of the version that won; all four are "" where that is unknown.
+    `kept_source` and `kept_at` are the same for the version that won. All four are "" if unknown.
     """
 
     field: str
@@ -53,9 +53,9 @@ class Conflict(NamedTuple):
 
 
 class Settlement(NamedTuple):
-    """A conflict that a person settled: which (`conflict_key`), what they chose, who, when (RFC 3339).
+    """A conflict settled by a person: its key (`conflict_key`), their choice, who and when (RFC 3339).
 
-    `chose` is `kept`, `other` or `both`, or a digest of words of their own.
+    `chose` is `kept`, `other` or `both`, or a digest of their own text.
     """
 
     of: str
@@ -67,11 +67,10 @@ class Settlement(NamedTuple):
 class Lore(NamedTuple):
     """One piece of knowledge. Times are aware UTC datetimes.
 
-    `prior` is the confidence that its author stated, in thousandths. `votes` are the accounts of a file of format 1, and
-    so is `last_validated`, unless `tally` says what the ledger's judgements add up to: a store that reads an entry sets
-    both; neither is written to a file of format 2. `when` are its moments, as lines `kind: pattern`. `author` is git's
-    name of the person who recorded it, themselves or by `agent`. `name` is what the file of a person's note is called,
-    "" for every other entry.
+    `prior` is the confidence stated by its author, in thousandths. `votes` and `last_validated` come from a file of format
+    1, unless `tally` has the sum of the ledger's judgements: a store that reads an entry sets both, and neither is written
+    to a file of format 2. `when` are its moments, as lines `kind: pattern`. `author` is git's name of the person who
+    recorded it, directly or through `agent`. `name` is the file name of a person's note, "" for any other entry.
     """
 
     id: str
@@ -112,37 +111,37 @@ class Lore(NamedTuple):
 
     @property
     def accounts(self) -> Mapping[str, Vote]:
-        """How much each clone (short id), and each account of format 1, moved the confidence."""
+        """The contribution of each clone (short id), and of each account of format 1, to the confidence."""
         return self.votes if self.tally is None else self.tally.accounts
 
     @property
     def confidence(self) -> float:
-        """The confidence, 0.00..1.00, to the two decimals that the file shows."""
+        """The confidence, 0.00..1.00, with two decimals as in files."""
         return (self.thousandths + 5) // 10 / 100
 
     @property
     def state(self) -> str:
-        """cold, warm, trusted or authoritative."""
+        """The confidence level: cold, warm, trusted or authoritative."""
         return confidence.state(self.thousandths)
 
     @property
     def validation_count(self) -> int:
-        """How often it was marked helpful, over all clones."""
+        """The number of times it was marked helpful, in all clones."""
         if self.tally is not None:
             return self.tally.validation_count
         return sum(vote.n for vote in self.accounts.values())
 
     @property
     def title(self) -> str:
-        """The first line of the content, without heading marks; of a note the name of its file, if it has no title in it."""
+        """The first line of the content, without heading marks; for a note without a heading, its file name."""
         if self.name and not self.content.startswith("# "):
             return self.name
         return title_of(self.content)
 
 
 def title_of(content: str) -> str:
-    """Return the title of a body: its first line that says something, without `#` marks, at most 120 characters."""
-    # Nearly always the first line has it, and splitting a whole body into lines is most of the cost.
+    """Return the title of a text: its first line with any content, without `#` marks, at most 120 characters."""
+    # Nearly always it is in the first line, and splitting a whole text into lines is most of the cost.
     return _find_title(content.partition("\n")[0]) or _find_title(content)
 
 
@@ -152,19 +151,19 @@ def _find_title(content: str) -> str:
         if text:
             title = line.strip().lstrip("#").strip()
             if title.endswith("#"):
-                title = re.sub(_CLOSING_MARKS, "", title)
+                title = re.sub(_CLOSING_HASHES, "", title)
             title = title or text
             return title if len(title) <= MAX_TITLE else title[: MAX_TITLE - 1].rstrip() + "…"
     return ""
 
 
-# The JSON of one entry: what every `--json`, every tool answer and every export shows of it.
+# The JSON of an entry, as in every `--json` output, tool answer and export.
 
 
 def lore_as_dict(lore: Lore, path: str) -> dict[str, object]:
     """Return every field of an entry as JSON values; `path` is its file relative to the store.
 
-    Times are RFC 3339 strings. `context` is a string, a list where merges left several, null for none.
+    Times are RFC 3339 strings. `context` is a string, a list if merges left several, or null.
     """
     return {
         "id": lore.id,
@@ -230,15 +229,15 @@ def _time(moment: datetime | None) -> str | None:
     return render(moment) if moment else None
 
 
-# The rules of an entry's fields, each with an error that says which field, what is wrong and what is allowed.
+# The rules of an entry's fields. Errors name the field, the problem and the allowed values.
 
 MAX_WORD = 200
 MAX_ITEMS = 200
-_SAY = "Say what was learned, in 1 to 4000 characters."
+_CONTENT_HINT = "Say what was learned, in 1 to 4000 characters."
 
 
 def check(lore: Lore, categories: Categories, most: int = MAX_CONTENT) -> None:
-    """Raise ValidationError at the first field that breaks its rule; a text may have `most` characters."""
+    """Raise ValidationError at the first field that breaks its rule. The content may have `most` characters."""
     check_content(lore.content, most)
     for text in lore.context:
         check_text("context", text, MAX_CONTEXT)
@@ -265,21 +264,21 @@ def check(lore: Lore, categories: Categories, most: int = MAX_CONTENT) -> None:
 
 
 def limit_after(*before: str) -> int:
-    """Return how long a text may become that follows on these: one that is longer than Engram's may, as a file holds."""
+    """Return the maximum length of a new version: if a previous one exceeds Engram's limit, that of a note's file."""
     return MAX_NOTE if max(map(len, before)) > MAX_CONTENT else MAX_CONTENT
 
 
 def check_content(content: str, most: int = MAX_CONTENT) -> None:
-    """1 to 4000 (or `most`) characters of text, of which at least one can be seen."""
+    """Raise ValidationError unless the content has 1 to `most` characters, at least one of them visible."""
     if not content.strip():
-        raise ValidationError("content", "The content is empty.", _SAY)
+        raise ValidationError("content", "The content is empty.", _CONTENT_HINT)
     if not shows(content):
-        raise ValidationError("content", "The content has no visible characters.", _SAY)
+        raise ValidationError("content", "The content has no visible characters.", _CONTENT_HINT)
     check_text("content", content, most, "Split it: `engram import` cuts long notes by their headings.")
 
 
 def shows(content: str) -> bool:
-    """Return whether any character shows; nearly always the first one is a letter."""
+    """Whether any character is visible; nearly always the first one is a letter."""
     if any(map(str.isalnum, content)):
         return True
     from engram.domain.text.safe_text import safe_text
@@ -288,7 +287,7 @@ def shows(content: str) -> bool:
 
 
 def check_text(field: str, text: str, limit: int, hint: str = "") -> None:
-    """At most `limit` characters, no NUL, nothing that UTF-8 cannot hold."""
+    """Raise ValidationError if a text is longer than `limit` characters, has a NUL, or cannot be encoded as UTF-8."""
     if len(text) > limit:
         raise ValidationError(
             field, f"The {field} has {len(text):,} characters; at most {limit:,} fit.", hint
@@ -308,7 +307,7 @@ def check_text(field: str, text: str, limit: int, hint: str = "") -> None:
 
 
 def check_words(field: str, words: Iterable[str]) -> None:
-    """A list of short one-line texts, none empty."""
+    """Raise ValidationError unless these are short one-line texts, none of them empty, and not too many."""
     found = tuple(words)
     if len(found) > MAX_ITEMS:
         raise ValidationError(field, f"{len(found):,} {field} are too many; at most {MAX_ITEMS} fit.")
@@ -321,7 +320,7 @@ def check_words(field: str, words: Iterable[str]) -> None:
 
 
 def check_fraction(field: str, value: float) -> float:
-    """Return a number from 0 to 1 (not NaN); returned as it is."""
+    """Return a number if it is from 0 to 1 (not NaN). Raises ValidationError."""
     if not 0 <= value <= 1:
         raise ValidationError(field, f"{field} must be a number from 0.00 to 1.00, not {value}.")
     return value
@@ -346,16 +345,16 @@ MAX_SLUG = 60
 FALLBACK = "lore"
 
 _APOSTROPHES = str.maketrans("", "", "'\u2019\u02bc")
-_KEPT = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
+_SLUG_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
 
 
 def slug(title: str) -> str:
-    """1..60 characters of `[a-z0-9-]` that recall the title; "lore" where no letter of it can be kept.
+    """Make a file name of 1 to 60 characters `[a-z0-9-]` from a title; "lore" if none of its letters can be kept.
 
-    Accents are folded (é → e), words are kept whole as long as the first one fits.
+    Accents are removed (é → e), and no word is cut but a first one that does not fit.
     """
-    kept = "".join(letter if letter in _KEPT else " " for letter in _fold(title))
-    words = kept.split()
+    letters = "".join(letter if letter in _SLUG_LETTERS else " " for letter in _fold(title))
+    words = letters.split()
     if not words:
         return FALLBACK
     name = words[0][:MAX_SLUG]
@@ -375,24 +374,24 @@ def _fold(title: str) -> str:
     return without_accents(text)
 
 
-# The text of an entry that words and vectors are made from, and its digest.
+# The text of an entry that is indexed and embedded, and its digest.
 
 
 def searchable(lore: Lore) -> str:
-    """Return the text of an entry that words and vectors are made from: content, context, tags, files, entities."""
+    """Return the text of an entry that is indexed and embedded: content, context, tags, files, entities."""
     extra = [*lore.context, " ".join(lore.tags), " ".join(lore.files), " ".join(lore.entities)]
     return "\n".join([lore.content, *[part for part in extra if part]])
 
 
 def text_digest(text: str) -> str:
-    """Return a short digest of an entry's searchable text: equal texts need no new vector."""
+    """Return a short digest of an entry's searchable text; equal texts need no new vector."""
     from hashlib import blake2b  # a millisecond of start-up
 
     return blake2b(text.encode(), digest_size=12).hexdigest()
 
 
 def words_mark(content: str) -> int:
-    """Return a number that two texts share if they are equal but for line ends, blank lines and composed letters."""
+    """Return a number that is equal for texts that differ only in trailing blanks, blank lines and composed letters."""
     from hashlib import blake2b
 
     if not content.isascii():

@@ -1,6 +1,6 @@
-"""The moments of an entry: at which commands, files, tools and errors of an agent it is to be shown (`when:`).
+"""The moments of an entry (`when:`): the commands, files, tools and errors of an agent at which it is shown.
 
-Each is one line, `kind: pattern`. A kind that this version does not know is kept as it is and matches nothing.
+Each is one line, `kind: pattern`. A kind unknown to this version is kept unchanged and matches nothing.
 """
 
 from __future__ import annotations
@@ -21,38 +21,38 @@ _KIND = r"[a-z][a-z0-9_-]*"  # compiled by `re` at its first use
 
 
 class Moment(NamedTuple):
-    """One moment: its kind, and the pattern that an event of this kind has to fit."""
+    """A moment: its kind, and the pattern that an event of this kind must match."""
 
     kind: str
     pattern: str
 
     def __str__(self) -> str:
-        """Return the line that says it."""
+        """Return its line."""
         return f"{self.kind}: {self.pattern}"
 
 
 def moment_of(text: str) -> Moment | None:
-    """Return the moment that a line says; None where it has no kind or no pattern."""
+    """Parse a line; None if it has no kind or no pattern."""
     kind, colon, pattern = text.partition(":")
     kind, pattern = kind.strip().lower(), " ".join(pattern.split())
     return Moment(kind, pattern) if colon and pattern and re.fullmatch(_KIND, kind) else None
 
 
 def parse_moments(lines: Iterable[str]) -> tuple[str, ...]:
-    """Return moments that somebody states, in the form in which they are kept, each once.
+    """Normalize moments as given by a caller, without duplicates.
 
-    Raises ValidationError for one without a kind, or of a kind that no event has.
+    Raises ValidationError for one without a kind or with an unknown kind.
     """
     found = [(line, moment_of(line)) for line in lines if line.strip()]
     for line, moment in found:
         if moment is None or moment.kind not in KINDS:
-            what = f"'{line[:60]}' in `when` is not a moment."
-            raise ValidationError("when", what, f"Write a kind and a pattern, such as {EXAMPLES}.")
+            message = f"'{line[:60]}' in `when` is not a moment."
+            raise ValidationError("when", message, f"Write a kind and a pattern, such as {EXAMPLES}.")
     return tuple(dict.fromkeys(str(moment) for _, moment in found))
 
 
 def check_moments(lines: Iterable[str]) -> None:
-    """Raise ValidationError where an entry has too many moments, or one that is too long or says none."""
+    """Raise ValidationError if there are too many moments, or one is too long or malformed."""
     found = tuple(lines)
     if len(found) > MOST:
         message = f"{len(found):,} moments in `when` are too many; at most {MOST} fit."

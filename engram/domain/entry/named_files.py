@@ -1,4 +1,4 @@
-"""Files below the lore folder that are not lore and are known by their names: those of entities and of agents."""
+"""Files below the lore folder that are not entries but are identified by name: those of entities and agents."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ AGENTS = "agents"
 FOLDERS = (ENTITIES, AGENTS)
 WHOLE = "."  # as `store.folder`: every markdown file of the store is an entry
 HOME = "lore"
-PASSED_OVER = frozenset({"node_modules"})  # folders of a whole store whose files nobody here wrote
+PASSED_OVER = frozenset({"node_modules"})  # third-party folders in a whole store
 
-# What Windows takes for a device, whatever ending follows.
+# Device names on Windows, whatever the extension.
 DEVICES = frozenset(
     (
         "con",
@@ -24,27 +24,27 @@ DEVICES = frozenset(
 
 
 def lore_folder(setting: object) -> str:
-    """Return the lore folder that `store.folder` names, relative to the store: "" where that is the whole store."""
+    """Return the lore folder for a value of `store.folder`, relative to the store; "" if it is the whole store."""
     return "" if setting == WHOLE else str(setting)
 
 
 def home_of(folder: str) -> str:
-    """Return where Engram's own files go: the lore folder, in a whole store the folder `lore` in it."""
+    """Return the folder for Engram's own files: the lore folder, or in a whole store the folder `lore`."""
     return folder or HOME
 
 
 def file_name(path: str) -> str:
-    """Return the name of a file, without its folders and the ending `.md`."""
+    """Return the name of a file, without its folders and the extension `.md`."""
     return path.rpartition("/")[2].removesuffix(".md")
 
 
 def below(folder: str) -> str:
-    """Return how the paths below a folder begin."""
+    """Return the prefix of paths below a folder."""
     return f"{folder}/" if folder else ""
 
 
 def may_hold_lore(folder: str, lore: str) -> bool:
-    """Return whether files in a folder can be entries, where `lore` is the lore folder."""
+    """Whether files in a folder can be entries; `lore` is the lore folder."""
     top, _, name = folder.rpartition("/")
     if name.startswith(".") or (not lore and name in PASSED_OVER):
         return False
@@ -52,17 +52,17 @@ def may_hold_lore(folder: str, lore: str) -> bool:
 
 
 def is_entity(path: str, folder: str) -> bool:
-    """Return whether a path is that of an entity's file in the lore folder `folder`."""
+    """Whether a path is that of an entity's file in the lore folder `folder`."""
     return _is_in(path, f"{home_of(folder)}/{ENTITIES}")
 
 
 def is_agent(path: str, folder: str) -> bool:
-    """Return whether a path is that of an agent's file in the lore folder `folder`."""
+    """Whether a path is that of an agent's file in the lore folder `folder`."""
     return _is_in(path, f"{home_of(folder)}/{AGENTS}")
 
 
 def is_named(path: str, folder: str) -> bool:
-    """Return whether a path is that of either: merged by fields, but not lore."""
+    """Whether a path is that of an entity's or agent's file, which is merged by field but is not an entry."""
     return is_entity(path, folder) or is_agent(path, folder)
 
 
