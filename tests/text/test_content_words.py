@@ -1,4 +1,4 @@
-"""The wording of texts: what keeps two of them from saying the same word by word, and what does not."""
+"""The wording of texts: the differences between two texts that change their meaning."""
 
 from __future__ import annotations
 
@@ -28,14 +28,12 @@ from engram.domain.text.content_words import difference, stem, wording, words_in
         ("Set `Retry`.", "Set `retry`.", "they write code in different case"),
     ],
 )
-def test_two_texts_say_the_same_unless_a_word_the_order_a_symbol_or_code_differs(
-    one: str, other: str, why: str
-) -> None:
+def test_texts_differ_in_meaning_by_words_order_symbols_or_code(one: str, other: str, why: str) -> None:
     assert difference(wording(one), wording(other)) == why
     assert difference(wording(other), wording(one)) == why
 
 
-def test_endings_of_words_do_not_count() -> None:
+def test_words_with_different_endings_have_one_stem() -> None:
     assert {stem(word) for word in ("retry", "retries", "retried", "retrying")} == {stem("retry")}
     assert stem("sing") == "sing"
     assert stem("class") == "class"

@@ -1,4 +1,4 @@
-"""Columns and bars in text: as high and wide as they may be, with what is there to be seen."""
+"""Charts of characters: columns and bars within their bounds, with all positive values visible."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from engram.domain.text.drawing import bars, columns, named_columns
 
 
 @given(st.lists(st.integers(0, 10**9), max_size=60), st.integers(1, 6), st.integers(1, 5))
-def test_columns_are_as_high_as_they_may_be_and_what_is_there_is_seen(
+def test_columns_have_the_given_height_and_show_all_positive_values(
     values: list[int], height: int, cells: int
 ) -> None:
     lines = columns(values, height, cells)
@@ -24,7 +24,7 @@ def test_columns_are_as_high_as_they_may_be_and_what_is_there_is_seen(
     st.lists(st.tuples(st.text("abc xyz", min_size=1, max_size=40), st.integers(0, 10**7)), max_size=8),
     st.integers(48, 120),
 )
-def test_bars_stay_in_their_width(rows: list[tuple[str, int]], width: int) -> None:
+def test_bars_stay_within_their_width(rows: list[tuple[str, int]], width: int) -> None:
     lines = bars(rows, width)
     assert len(lines) == len(rows)
     assert all(len(line) <= width for line in lines)

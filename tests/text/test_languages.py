@@ -1,4 +1,4 @@
-"""The language of a text by its function words: English unless another is plain to see."""
+"""The language of a text by its function words: English unless another is obvious."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SETS = Path(__file__).resolve().parents[2] / "benchmarks" / "sets"
 
 
 @pytest.mark.parametrize("name", ["german", "spanish", "russian"])
-def test_entries_written_in_a_language_are_taken_for_it(name: str) -> None:
+def test_the_language_of_entries_is_recognised(name: str) -> None:
     texts = [
         entry["text"] for entry in json.loads((SETS / f"{name}.json").read_text("utf-8"))["docs"].values()
     ]
@@ -24,7 +24,7 @@ def test_entries_written_in_a_language_are_taken_for_it(name: str) -> None:
     assert sum(language_of(text) == name for text in texts) >= 0.8 * len(texts)
 
 
-def test_english_entries_are_never_taken_for_another_language() -> None:
+def test_english_entries_are_never_classified_as_another_language() -> None:
     texts = [
         entry["text"] for entry in json.loads((SETS / "short_lore.json").read_text("utf-8"))["docs"].values()
     ]
@@ -53,7 +53,7 @@ def test_a_text_needs_several_function_words_of_another_language(text: str, lang
     assert language_of(text) == language
 
 
-def test_every_character_parts_or_joins_words_as_the_pattern_says() -> None:
+def test_splitting_ascii_words_agrees_with_the_pattern_for_all_characters() -> None:
     differing = [
         f"U+{code:04X}"
         for code in range(sys.maxunicode + 1)

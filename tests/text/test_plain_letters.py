@@ -1,4 +1,4 @@
-"""Letters without accents, those among them that Unicode does not take apart."""
+"""Accents are removed, even from letters that Unicode does not decompose."""
 
 from __future__ import annotations
 
@@ -18,5 +18,5 @@ from engram.domain.text.plain_letters import without_accents
         ("plain", "plain"),
     ],
 )
-def test_a_text_loses_its_accents_also_those_that_are_part_of_a_letter(text: str, plain: str) -> None:
+def test_accents_are_removed_even_from_letters_without_a_decomposition(text: str, plain: str) -> None:
     assert without_accents(text) == plain

@@ -1,4 +1,4 @@
-"""Text for a screen: nothing in it acts on a terminal, hides from the reader, or breaks the writing of it."""
+"""Safe text has nothing that controls a terminal, hides from the reader or cannot be encoded."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_lines_are_kept_on_request_only() -> None:
 
 
 def test_every_invisible_format_character_is_replaced() -> None:
-    """Only those of Arabic, Syriac, Kaithi and hieroglyphs, which show, stay (Unicode category Cf)."""
+    """Only the visible ones of Arabic, Syriac, Kaithi and hieroglyphs stay (Unicode category Cf)."""
     left = [
         code
         for code in range(0x110000)

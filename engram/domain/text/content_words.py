@@ -1,7 +1,7 @@
-"""The wording of a text: which of its words carry meaning, and in what order.
+"""The wording of a text: the words that carry meaning, and their order.
 
-Two texts of nearly the same words mean the same only if neither has a word of its own: "caddy" for "nginx", "minutes"
-for "seconds" and "the server waits for the client" differ by one or two words.
+Two texts of nearly the same words mean the same only if neither has a word that the other lacks: a single word such as
+"caddy" for "nginx" or "minutes" for "seconds", or a different order of words, changes the meaning.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# Words that negate a statement, and numbers written as words: what the cosine of word vectors does not see.
+# Words that negate a statement, and numbers written as words: the cosine of word vectors ignores them.
 
 _NEGATIONS = """
 no not never none nothing nobody neither nor without cannot cant wont dont doesnt didnt isnt arent wasnt werent
@@ -78,7 +78,7 @@ present / missing absent
 
 NEGATIONS = frozenset(_NEGATIONS.split())
 NUMERALS: dict[str, str] = dict(pair.split() for pair in _NUMERALS.split(","))
-# Pairs of opposites: a text with one and a text with the other cannot both be right.
+# Pairs of opposites: a text with one and a text with the other contradict each other.
 OPPOSITES = tuple(
     (frozenset(one.split()), frozenset(other.split()))
     for one, other in (line.split("/") for line in _OPPOSITES.strip().splitlines())
@@ -90,30 +90,30 @@ OPPOSITES = tuple(
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 PART = re.compile(r"[^\W_]+")
 
-# All but letters, digits and ' become spaces: splitting at spaces is several times as fast as a regular expression.
-_BOUNDS = {code: " " for code in range(128) if not chr(code).isalnum() and chr(code) != "'"}
+# All but letters, digits and ' become spaces: splitting at spaces is several times faster than a regular expression.
+_SEPARATORS = {code: " " for code in range(128) if not chr(code).isalnum() and chr(code) != "'"}
 
 
 def words_in(text: str) -> list[str]:
     """Return the words of a text in order, as spelt."""
     if not text.isascii():
         return WORD.findall(text)
-    found = text.translate(_BOUNDS).split()
+    found = text.translate(_SEPARATORS).split()
     if "'" not in text:
         return found
     return [word for token in found for word in ((token,) if "'" not in token else WORD.findall(token))]
 
 
-# Words that may be present or not. All others count: "only", "with", "from", "may", "all", "by", "was" …
-_FREE_WORDS = """
+# Words that may be missing. All others count: "only", "with", "from", "may", "all", "by", "was" …
+_OPTIONAL_WORDS = """
 a an the this that these those it its they them their we us our you your i my there here which who
 is are be being been am do does did doing has have having and so then thus therefore hence as
 of for in on at when where while if because just simply also please really actually
 """
-# A clause that begins with one of these may stand before or after the rest of its sentence.
-_HEAD_WORDS = "in on at for when where while if under with without after before during because by"
-_FREE, _HEADS = frozenset(_FREE_WORDS.split()), frozenset(_HEAD_WORDS.split())
-_SAME_WORDS = {"cannot": ("can", "not"), "cant": ("can", "not"), "wont": ("will", "not"), "never": ("not",)}
+# A clause that begins with one of these may come before or after the rest of its sentence.
+_CLAUSE_WORDS = "in on at for when where while if under with without after before during because by"
+_OPTIONAL, _CLAUSE_STARTS = frozenset(_OPTIONAL_WORDS.split()), frozenset(_CLAUSE_WORDS.split())
+_EQUIVALENTS = {"cannot": ("can", "not"), "cant": ("can", "not"), "wont": ("will", "not"), "never": ("not",)}
 
 _TOKEN = re.compile(r"[^\W_]+(?:['’][^\W_]+)*|[.;:!?](?=\s|$)|\n")
 _THOUSANDS = re.compile(r"(?<![\d.])\d{1,3}(?:,\d{3})+(?![\d])")
@@ -121,13 +121,13 @@ _LINE_MARKS = re.compile(r"^[ \t]*(?:#+|[-*+>]|\d+\.)(?:[ \t]+|$)", re.MULTILINE
 _EMPHASIS = re.compile(r"(\*{1,3}|_{1,3})(?=\S)(.+?)(?<=\S)\1")
 _SYMBOL = re.compile(r"[<>=+*/%|&~^$@#\\{}\[\]]|!=|(?<!\w)-(?=\d)|(?<![\w-])--?[A-Za-z][\w-]*")
 _CODE = re.compile(r"`([^`\n]+)`")
-_ENDS = frozenset(".;:!?\n")
+_SENTENCE_ENDS = frozenset(".;:!?\n")
 _ARTICLES = frozenset(["a", "an", "the"])
-_OWNED = 2  # words between an owner and what it owns
+_MAX_OWNER_SHIFT = 2  # words between the positions of an owner in "X's Y" and "the Y of X"
 
 
 class Sentence(NamedTuple):
-    """The stems of a sentence's meaningful words in order; `fronted`: it begins with a clause that could stand at its end."""
+    """The stems of a sentence's meaningful words in order; `fronted`: it begins with a clause that could be at its end."""
 
     stems: tuple[str, ...]
     fronted: bool
@@ -136,8 +136,7 @@ class Sentence(NamedTuple):
 class Wording(NamedTuple):
     """A parsed text: its sentences, the symbols and flags in order, the spans of code, and the owners.
 
-    `spelled` gives for each stem its first spelling; `possessives` are the stems that stand as "X's", `of` those
-    after "of".
+    `spelled` maps each stem to its first spelling; `possessives` are the stems written as "X's", `of` those after "of".
     """
 
     sentences: tuple[Sentence, ...]
@@ -151,16 +150,16 @@ class Wording(NamedTuple):
 def wording(text: str) -> Wording:
     """Parse a text."""
     plain = _EMPHASIS.sub(r"\2", _LINE_MARKS.sub("", text)).replace("’", "'")
-    plain = _THOUSANDS.sub(lambda found: found[0].replace(",", ""), plain)
+    plain = _THOUSANDS.sub(lambda number: number[0].replace(",", ""), plain)
     parts: list[tuple[str, list[str]]] = []  # the first word of each sentence and its stems
     spelled: dict[str, str] = {}
     possessives, of = set[str](), set[str]()
-    before = "."
+    previous = "."
     for token in _TOKEN.findall(plain.casefold()):
-        if token in _ENDS:
-            before = token
+        if token in _SENTENCE_ENDS:
+            previous = token
             continue
-        if before in _ENDS:
+        if previous in _SENTENCE_ENDS:
             parts.append((token, []))
         stems = _stems(token)
         parts[-1][1].extend(stems)
@@ -168,21 +167,21 @@ def wording(text: str) -> Wording:
             spelled.setdefault(stem, token)
         if token.endswith("'s"):
             possessives.update(stems)
-        if before == "of":
+        if previous == "of":
             of.update(stems)
-        before = before if token in _ARTICLES and before not in _ENDS else token
-    sentences = tuple(Sentence(tuple(stems), first in _HEADS) for first, stems in parts if stems)
+        previous = previous if token in _ARTICLES and previous not in _SENTENCE_ENDS else token
+    sentences = tuple(Sentence(tuple(stems), first in _CLAUSE_STARTS) for first, stems in parts if stems)
     symbols, code = tuple(_SYMBOL.findall(plain)), frozenset(_CODE.findall(plain))
     return Wording(sentences, spelled, symbols, code, frozenset(possessives), frozenset(of))
 
 
 def difference(one: Wording, other: Wording) -> str:
-    """Return what keeps two texts from saying the same word by word, as a clause; empty if nothing does."""
+    """Describe in a clause why two texts differ in meaning, word by word; "" if they do not."""
     first = [stem for sentence in one.sentences for stem in sentence.stems]
     second = [stem for sentence in other.sentences for stem in sentence.stems]
-    own = sorted({**one.spelled, **other.spelled}[stem] for stem in {*first} ^ {*second})
-    if own:
-        return f"only one of them says {', '.join(own[:3])}{' …' if len(own) > 3 else ''}"
+    unshared = sorted({**one.spelled, **other.spelled}[stem] for stem in {*first} ^ {*second})
+    if unshared:
+        return f"only one of them says {', '.join(unshared[:3])}{' …' if len(unshared) > 3 else ''}"
     if one.symbols != other.symbols:
         return "they differ in symbols or options"
     if len({span.casefold() for span in one.code ^ other.code}) < len(one.code ^ other.code):
@@ -190,14 +189,14 @@ def difference(one: Wording, other: Wording) -> str:
     owners = one.possessives & other.of | other.possessives & one.of
     if first == second or any(_is_moved(owner, first, second) for owner in owners):
         return ""
-    turned = len(one.sentences) == len(other.sentences) and all(
-        map(_is_turned, one.sentences, other.sentences)
+    reordered = len(one.sentences) == len(other.sentences) and all(
+        map(_is_reordered, one.sentences, other.sentences)
     )
-    return "" if turned else "they say it in another order"
+    return "" if reordered else "they say it in another order"
 
 
 def stem(word: str) -> str:
-    """Remove the English ending of a lower-case word: retries, retried and retrying are the same."""
+    """Remove the English ending of a lower-case word: retries, retried and retrying get the same stem."""
     for ending in ("ing", "ied", "ies", "ed", "es", "s", "e", "y"):
         if (
             word.endswith(ending)
@@ -210,20 +209,20 @@ def stem(word: str) -> str:
 
 
 def _stems(token: str) -> list[str]:
-    """Return the stems that a word counts as: none, one, or two for a contraction."""
+    """Return the stems of a word: none if it is optional, two for a contraction, else one."""
     word = token.removesuffix("'s")
     if word.endswith("n't"):
         word = word.replace("'", "")
-    if word in _SAME_WORDS:
-        return [*_SAME_WORDS[word]]
+    if word in _EQUIVALENTS:
+        return [*_EQUIVALENTS[word]]
     if word in NEGATIONS and word.endswith("nt"):
         return ["not"]
     word = NUMERALS.get(word, word).split("'")[0]
-    return [] if word in _FREE else [stem(word)]
+    return [] if word in _OPTIONAL else [stem(word)]
 
 
-def _is_turned(one: Sentence, other: Sentence) -> bool:
-    """Test whether two sentences are the same, but for a clause that begins the one and ends the other."""
+def _is_reordered(one: Sentence, other: Sentence) -> bool:
+    """Whether two sentences are equal, or differ only in a clause that begins one and ends the other."""
     return one.stems == other.stems or _is_fronted(one, other) or _is_fronted(other, one)
 
 
@@ -233,9 +232,9 @@ def _is_fronted(one: Sentence, other: Sentence) -> bool:
 
 
 def _is_moved(owner: str, one: list[str], other: list[str]) -> bool:
-    """Test whether only the place of this owner differs, and not by much: "tantivy's parser", "the parser of tantivy"."""
+    """Whether only the position of this owner differs, and only a little: "tantivy's parser", "the parser of tantivy"."""
     if one.count(owner) != 1 or other.count(owner) != 1:
         return False
-    if abs(one.index(owner) - other.index(owner)) > _OWNED:
+    if abs(one.index(owner) - other.index(owner)) > _MAX_OWNER_SHIFT:
         return False
     return [word for word in one if word != owner] == [word for word in other if word != owner]

@@ -25,7 +25,7 @@ _UNITS = ((365, "year"), (30, "month"), (7, "week"), (1, "day"))  # in days
 
 
 def ago(seconds: float) -> str:
-    """Return how long ago something was: `2 weeks ago`, `today`."""
+    """Format a time since an event: `2 weeks ago`, `today`."""
     days = int(seconds // 86_400)
     for length, name in _UNITS:
         if days >= length:
@@ -34,12 +34,12 @@ def ago(seconds: float) -> str:
 
 
 def elapsed(seconds: float) -> str:
-    """Return how long ago something was, in its largest unit: `now`, `5 min`, `3 w`, `2 y`."""
+    """Format a time since an event in its largest unit: `now`, `5 min`, `3 w`, `2 y`."""
     return next((f"{int(seconds // size)} {unit}" for size, unit in _SHORT_UNITS if seconds >= size), "now")
 
 
 def age(seconds: float) -> str:
-    """Return an age in a few characters: `today`, `3 d`, `10 mo`, `2 y`."""
+    """Format an age in a few characters: `today`, `3 d`, `10 mo`, `2 y`."""
     days = int(seconds // 86_400)
     if days < 1:
         return "today"

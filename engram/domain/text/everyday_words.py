@@ -1,6 +1,6 @@
 """Everyday English and software words that are also names of tools, projects or companies.
 
-A name made of nothing else is recognised only in its exact spelling: not every spring is Spring.
+A name made only of these is recognised only in its exact spelling: not every spring is Spring.
 """
 
 EVERYDAY_WORDS = frozenset(

@@ -1,7 +1,6 @@
-"""The language of a text, guessed from its letters and function words, to choose the rules for the stems of its words.
+"""Guess the language of a text from its letters and function words, to choose the rules of stemming.
 
-English is the default, and the answer wherever another language is not plain to see: a few nouns between names and code
-say nothing.
+English is the default unless another language is obvious: a few nouns between names and code prove nothing.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ import re
 
 from engram.domain.text.stop_words import STOP_WORDS
 
-# The commonest function words that are no English words; what two of the languages share counts for both.
+# The most common function words that are not English; words shared by several languages count for each.
 _FUNCTION_WORDS = {
     "german": """
         der die das den dem des ein eine einen einem einer eines und oder aber nicht kein keine wird werden wurde wurden ist sind
@@ -49,39 +48,39 @@ _FUNCTION_WORDS = {
     """,
 }
 ENGLISH = "english"
-RUSSIAN = "russian"  # also of what else is written in Cyrillic letters: some endings are the same
+RUSSIAN = "russian"  # also for other languages in Cyrillic letters, which share some endings
 LANGUAGES = (*_FUNCTION_WORDS, RUSSIAN)
-_LEAST = 2  # different function words of a language
-_LEAST_SHARE = 0.15  # of all words of a text, repeated ones too
-_TIMES_ENGLISH = 1.5  # as many as the English ones, at least: one sentence in it leaves code English
-_MOST_READ = 1000  # characters: some 160 words
+_MIN_WORDS = 2  # different function words of a language
+_MIN_SHARE = 0.15  # of all words of a text, including repetitions
+_ENGLISH_FACTOR = 1.5  # times the number of English ones: code with one foreign sentence stays English
+_MAX_READ = 1000  # characters: some 160 words
 _WORD = re.compile(r"[^\W\d_]+")
 _LETTERS = bytes(byte if chr(byte).isalpha() else 32 for byte in range(128)) + b" " * 128
-# A character that may be a letter beyond ASCII: none of dashes, quotes, bullets, arrows, signs of logic and lines.
+# A character that may be a letter beyond ASCII: no dashes, quotes, bullets, arrows, logic signs or lines.
 _BEYOND = re.compile("[^\0-\x7f\u2010-\u2027\u2190-\u245f\u2500-\u2775]")
 
-_SPOKEN: dict[str, tuple[str, ...]] = {}
+_LANGUAGES_OF: dict[str, tuple[str, ...]] = {}
 for _language, _words in _FUNCTION_WORDS.items():
     for _word in _words.split():
-        _SPOKEN[_word] = (*_SPOKEN.get(_word, ()), _language)
+        _LANGUAGES_OF[_word] = (*_LANGUAGES_OF.get(_word, ()), _language)
 
 
 def language_of(text: str) -> str:
-    """Return the language of a text, one of LANGUAGES, or English where no other is plain to see."""
-    head = text[:_MOST_READ]
-    beyond = not head.isascii() and _BEYOND.search(head) is not None
-    words = _WORD.findall(head.lower()) if beyond else _plain_words(head)
-    if beyond and 2 * sum(["\u0400" <= word < "\u0500" for word in words]) > len(words):
+    """Return the language of a text, one of LANGUAGES, or English unless another is obvious."""
+    head = text[:_MAX_READ]
+    has_other_letters = not head.isascii() and _BEYOND.search(head) is not None
+    words = _WORD.findall(head.lower()) if has_other_letters else _plain_words(head)
+    if has_other_letters and 2 * sum(["\u0400" <= word < "\u0500" for word in words]) > len(words):
         return RUSSIAN
-    known = _SPOKEN.keys() & words
-    if len(known) < _LEAST or sum(map(words.count, known)) < _LEAST_SHARE * len(words):
+    known = _LANGUAGES_OF.keys() & words
+    if len(known) < _MIN_WORDS or sum(map(words.count, known)) < _MIN_SHARE * len(words):
         return ENGLISH
-    counts = {name: sum([name in _SPOKEN[word] for word in known]) for name in _FUNCTION_WORDS}
+    counts = {name: sum([name in _LANGUAGES_OF[word] for word in known]) for name in _FUNCTION_WORDS}
     best = max(counts, key=lambda name: counts[name])
-    english = len({word for word in words if word in STOP_WORDS and best not in _SPOKEN.get(word, ())})
-    return best if counts[best] >= max(_LEAST, _TIMES_ENGLISH * english) else ENGLISH
+    english = len({word for word in words if word in STOP_WORDS and best not in _LANGUAGES_OF.get(word, ())})
+    return best if counts[best] >= max(_MIN_WORDS, _ENGLISH_FACTOR * english) else ENGLISH
 
 
 def _plain_words(text: str) -> list[str]:
-    """Return what `_WORD` finds where all letters are ASCII, in lower case, in a quarter of its time."""
+    """Return what `_WORD` finds in a text whose letters are all ASCII, in lower case, four times as fast."""
     return text.encode("ascii", "replace").lower().translate(_LETTERS).decode().split()

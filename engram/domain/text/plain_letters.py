@@ -1,4 +1,4 @@
-"""Letters without their accents, as people type names whose keys they do not have."""
+"""Remove accents, as people type names without having the keys for them."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _LETTERS = str.maketrans(
 
 
 def without_accents(text: str) -> str:
-    """Return a text in lower case whose letters have no accents (é → e, ø → o)."""
+    """Return a text in lower case without accents (é → e, ø → o)."""
     lower = text.lower()
     if lower.isascii():
         return lower
-    apart = unicodedata.normalize("NFKD", lower.translate(_LETTERS))
-    return "".join(letter for letter in apart if not unicodedata.combining(letter)).lower()
+    decomposed = unicodedata.normalize("NFKD", lower.translate(_LETTERS))
+    return "".join(letter for letter in decomposed if not unicodedata.combining(letter)).lower()

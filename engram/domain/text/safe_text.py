@@ -1,9 +1,9 @@
-"""Text made safe for a screen: whatever would control a terminal becomes a visible mark.
+"""Make text safe for a screen: characters that control a terminal become visible marks.
 
 Lore is written by many people and agents. A terminal obeys escape sequences, reorders text at bidirectional controls,
-and shows nothing at all for tag characters, with which text can be hidden from the reader but not from a model. Nothing
-readable is removed, so hidden text becomes visible; only marks without a glyph of their own, which ordinary text uses
-(joiners, emoji selectors, soft hyphens), are left out.
+and shows nothing for tag characters, which can hide text from the reader but not from a model. Nothing readable is
+removed, so hidden text becomes visible; only marks without a glyph that occur in ordinary text (joiners, emoji
+selectors, soft hyphens) are left out.
 
 Sources: ECMA-48 (C0, C1, escape sequences), UAX #9 (bidirectional controls), UTR #36 (invisible characters).
 """
@@ -23,7 +23,7 @@ DELETE = 0x7F
 _CONTROLS = range(0x20)
 _C1 = range(0x80, 0xA0)
 _BREAKS = (0x85, 0x2028, 0x2029)
-_SURROGATES = range(0xD800, 0xE000)  # alone they cannot be encoded, and writing them raises
+_SURROGATES = range(0xD800, 0xE000)  # alone they cannot be encoded
 _BIDIRECTIONAL = (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
 _HIDDEN = (
     *range(0x2061, 0x2066),  # invisible mathematical operators
@@ -49,17 +49,17 @@ def safe_text(text: str, *, lines: bool = False) -> str:
     """
     if text.isascii() and (text.replace("\n", "") if lines else text).isprintable():
         return text
-    several, one = _tables()
+    multiline, single_line = _tables()
     if lines:
-        return (text.replace("\r\n", "\n") if "\r" in text else text).translate(several)
-    return text.translate(one)
+        return (text.replace("\r\n", "\n") if "\r" in text else text).translate(multiline)
+    return text.translate(single_line)
 
 
 def safe_json(text: str) -> str:
-    """Escape in JSON text whatever would control a terminal; the data stay the same.
+    """Escape characters in JSON text that control a terminal; the data stay the same.
 
-    So is the bracket of `##[`, by which CI servers recognise commands in their logs. Line feeds stay: JSON has them
-    only between its values. Lone surrogates become encodable, too.
+    The bracket of `##[` is escaped, too, as CI servers recognise commands by it. Line feeds stay: JSON has them only
+    between values. Lone surrogates become encodable.
     """
     if "##[" in text:
         text = text.replace("##[", "##\\u005b")
@@ -78,9 +78,9 @@ def _escape(letter: str) -> str:
 
 @cache
 def _tables() -> tuple[dict[int, str], dict[int, str]]:
-    """Map each code point to its replacement, in several lines and in one; made on first use (2 ms)."""
+    """Map each code point to its replacement, for several lines and for one; made on first use (2 ms)."""
     shown: Iterable[int] = (*_C1, *_SURROGATES, *_BIDIRECTIONAL, *_HIDDEN)
     table = {control: chr(0x2400 + control) for control in _CONTROLS}  # the "control pictures" block
     table |= {DELETE: "\u2421"} | dict.fromkeys(shown, SHOWN_AS) | dict.fromkeys(_LEFT_OUT, "")
-    several = table | dict.fromkeys(_BREAKS, "\n") | {0x09: "\t", 0x0A: "\n"}
-    return several, several | dict.fromkeys((0x09, 0x0A, 0x0D, *_BREAKS), " ")
+    multiline = table | dict.fromkeys(_BREAKS, "\n") | {0x09: "\t", 0x0A: "\n"}
+    return multiline, multiline | dict.fromkeys((0x09, 0x0A, 0x0D, *_BREAKS), " ")

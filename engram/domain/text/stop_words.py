@@ -1,4 +1,4 @@
-"""English stop words; left out of a query unless it has no others."""
+"""English stop words, which are ignored in a query unless it has no other words."""
 
 from __future__ import annotations
 
@@ -23,5 +23,5 @@ STOP_WORDS = frozenset(
 
 
 def without_stop_words(words: Sequence[str]) -> list[str]:
-    """Return the meaningful words; all of them if none is."""
+    """Return the words that are no stop words; all words if there are none."""
     return [word for word in words if word not in STOP_WORDS] or list(words)

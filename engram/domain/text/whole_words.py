@@ -1,8 +1,8 @@
-"""The beginning of a text, cut where no secret can be: half of one would not be recognized."""
+"""Cut texts only between words, as half a secret would not be recognized."""
 
 
 def first_words(text: str, most: int) -> str:
-    """Return the beginning of a text, at most `most` characters; it does not end within a word of ASCII characters."""
+    """Return the beginning of a text, at most `most` characters, without cutting a word of ASCII characters."""
     end = min(most, len(text))
     if len(text) > most and "!" <= text[most] <= "~":
         while end and "!" <= text[end - 1] <= "~":

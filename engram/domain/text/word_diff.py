@@ -1,4 +1,4 @@
-"""A comparison of two texts word by word, in bounded time."""
+"""Compare two texts word by word, in bounded time."""
 
 from __future__ import annotations
 
@@ -9,36 +9,36 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-# Pairs of equal pieces; beyond it (one word again and again) the search could take minutes.
+# Pairs of equal pieces; with more (a word repeated many times) the search could take minutes.
 MOST_MATCHES = 60_000
 _PIECES = re.compile(r"(\w+|[^\w\s]|^)(\s*)")
 
 
 def word_diff(before: str, after: str) -> Iterator[tuple[str, str]]:
-    """Yield pieces of both texts in order: that of the first and that of the second; equal where nothing differs."""
-    mine = others = ""
+    """Yield pairs of pieces of both texts in order; the two are equal where the texts do not differ."""
+    left = right = ""
     for old, new in _pieces(before, after):
-        if (old or new) and (mine or others) and (mine == others) != (old == new):
-            blanks = _shared_blanks(mine, others) if mine != others else 0
-            yield mine[: len(mine) - blanks], others[: len(others) - blanks]
-            mine = others = mine[len(mine) - blanks :]
-        mine, others = mine + old, others + new
-    if mine or others:
-        yield mine, others
+        if (old or new) and (left or right) and (left == right) != (old == new):
+            blanks = _shared_blanks(left, right) if left != right else 0
+            yield left[: len(left) - blanks], right[: len(right) - blanks]
+            left = right = left[len(left) - blanks :]
+        left, right = left + old, right + new
+    if left or right:
+        yield left, right
 
 
-def _shared_blanks(one: str, other: str) -> int:
-    """Count the blanks with which both texts end: where a word is missing before them, they do not differ."""
-    alike = 0
-    for mine, others in zip(reversed(one), reversed(other), strict=False):
-        if mine != others or not mine.isspace():
+def _shared_blanks(first: str, second: str) -> int:
+    """Count the blanks at the end of both texts: if a word before them is missing, the blanks do not differ."""
+    count = 0
+    for left, right in zip(reversed(first), reversed(second), strict=False):
+        if left != right or not left.isspace():
             break
-        alike += 1
-    return alike
+        count += 1
+    return count
 
 
 def _pieces(before: str, after: str) -> Iterator[tuple[str, str]]:
-    """Yield the same for smaller pieces: a word and the blanks after it separately if only one of them differs."""
+    """Yield the same with smaller pieces: a word and the blanks after it separately, if only one of them differs."""
     old, new = (_PIECES.findall(text) for text in (before, after))
     for same, start, end, from_, to in compare_parts([word for word, _ in old], [word for word, _ in new]):
         if same:
@@ -52,45 +52,45 @@ def _pieces(before: str, after: str) -> Iterator[tuple[str, str]]:
             yield _join_pieces(old[start:end]), _join_pieces(new[from_:to])
 
 
-def compare_parts(one: Sequence[str], other: Sequence[str]) -> Iterator[tuple[bool, int, int, int, int]]:
-    """Yield the parts of two sequences in order: whether they are equal, and their bounds in the first and the second.
+def compare_parts(before: Sequence[str], after: Sequence[str]) -> Iterator[tuple[bool, int, int, int, int]]:
+    """Yield the parts of two sequences in order: whether they are equal, and their bounds in the first and second.
 
-    A difference in the middle is one part if finding the best alignment would take too long.
+    A difference in the middle is one part if finding its best alignment would take too long.
     """
-    head, tail = common_ends(one, other)
-    ends = len(one) - tail, len(other) - tail
+    head, tail = common_ends(before, after)
+    ends = len(before) - tail, len(after) - tail
     if head:
         yield True, 0, head, 0, head
-    yield from _middle(one[head : ends[0]], other[head : ends[1]], head)
+    yield from _middle(before[head : ends[0]], after[head : ends[1]], head)
     if tail:
-        yield True, ends[0], len(one), ends[1], len(other)
+        yield True, ends[0], len(before), ends[1], len(after)
 
 
-def common_ends(one: Sequence[str], other: Sequence[str]) -> tuple[int, int]:
-    """Count the items with which two sequences begin alike, and those of the rest with which they end alike."""
-    shorter = min(len(one), len(other))
-    head = next((at for at in range(shorter) if one[at] != other[at]), shorter)
+def common_ends(before: Sequence[str], after: Sequence[str]) -> tuple[int, int]:
+    """Count the equal items at the beginning of two sequences, and those at the end of the rest."""
+    shorter = min(len(before), len(after))
+    head = next((index for index in range(shorter) if before[index] != after[index]), shorter)
     rest = shorter - head
-    return head, next((at for at in range(rest) if one[-1 - at] != other[-1 - at]), rest)
+    return head, next((index for index in range(rest) if before[-1 - index] != after[-1 - index]), rest)
 
 
 def _middle(
-    one: Sequence[str], other: Sequence[str], shift: int
+    before: Sequence[str], after: Sequence[str], shift: int
 ) -> Iterator[tuple[bool, int, int, int, int]]:
     from collections import Counter
     from difflib import SequenceMatcher
 
-    if not (one or other):
+    if not (before or after):
         return
-    counts, others = Counter(one), Counter(other)
-    if sum(count * others[piece] for piece, count in counts.items()) > MOST_MATCHES:
-        yield False, shift, shift + len(one), shift, shift + len(other)
+    before_counts, after_counts = Counter(before), Counter(after)
+    if sum(count * after_counts[piece] for piece, count in before_counts.items()) > MOST_MATCHES:
+        yield False, shift, shift + len(before), shift, shift + len(after)
         return
-    for kind, start, end, from_, to in SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
+    for kind, start, end, from_, to in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
         yield kind == "equal", shift + start, shift + end, shift + from_, shift + to
 
 
 def _join_pieces(pieces: Sequence[tuple[str, str]], *, cut: bool = False) -> str:
-    """Join pieces; with `cut` without the blanks after the last."""
+    """Join pieces; with `cut`, without the blanks after the last."""
     text = "".join([word + gap for word, gap in pieces])
     return text[: len(text) - len(pieces[-1][1])] if cut and pieces else text
