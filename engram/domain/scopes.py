@@ -1,7 +1,7 @@
 """Scopes: the stores visible from a folder, by name, with their settings.
 
-A session's lore is local and passes; a project's is the team's of one repository; a user's is one person's; each
-further scope is a team's store, known by a name and an address in the user's own settings.
+Lore of a session is local and temporary, that of a project belongs to the team of one repository, that of a user to one
+person. Each further scope is a team's store, with a name and an address in the user's own settings.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from engram.domain.typed import NamedTuple
 
 SESSION, PROJECT, USER = BUILT_IN_SCOPES
 TEAM = "team"
-_PRIVATE = ("personal", "private", "local")  # what other programs call what only one person reads
+_PRIVATE = ("personal", "private", "local")  # other programs' names for a scope that only one person reads
 _DAY = 86_400.0
 
 
 class Scope(NamedTuple):
-    """What the settings say of one scope. `retention_days` and `garbage_days` 0: for ever. `url` and `path` are of teams alone."""
+    """The settings of one scope. `retention_days` and `garbage_days` 0: forever. Only teams have `url` and `path`."""
 
     name: str
     weight: float
@@ -33,14 +33,14 @@ class Scope(NamedTuple):
         return self.name if self.name in BUILT_IN_SCOPES else TEAM
 
     def horizon(self, now: float) -> float:
-        """Return the moment (Unix seconds) before which lore is past its retention; 0 where none is.
+        """Return the time (Unix seconds) before which lore is past its retention; 0 for no limit.
 
-        A session's lore never is: its whole store goes when nobody used it for so long.
+        Lore of a session has no limit, as its whole store is deleted once it was unused for that long.
         """
         return now - self.retention_days * _DAY if self.retention_days and self.name != SESSION else 0.0
 
     def garbage_before(self, now: float) -> float:
-        """Return the moment (Unix seconds) before which what is out of use is deleted; 0 where nothing is."""
+        """Return the time (Unix seconds) before which unused entries are deleted; 0 for never."""
         return now - self.garbage_days * _DAY if self.garbage_days else 0.0
 
 
@@ -56,17 +56,17 @@ def scope_named(settings: Settings, name: str) -> Scope:
 
 
 def weight_key(name: str) -> str:
-    """Return the setting that says how much the score of a scope's lore weighs."""
+    """Return the setting for the weight of a scope's scores."""
     return f"scopes.{name}.weight"
 
 
 def scope_names(settings: Settings) -> tuple[str, ...]:
-    """Return all names that are known: the built-in ones, then the teams."""
+    """Return all known names: the built-in ones, then the teams."""
     return (*BUILT_IN_SCOPES, *settings.teams())
 
 
 def check_scope(settings: Settings, name: str) -> str:
-    """Return the scope of that name, also where another program's word for it is given. Raises UsageError."""
+    """Return the name of a scope, for other programs' names, too. Raises UsageError."""
     known, teams = scope_names(settings), settings.teams()
     if name in known:
         return name
@@ -83,7 +83,7 @@ def check_scope(settings: Settings, name: str) -> str:
 
 
 def check_team_name(name: str) -> str:
-    """`name`, if a team's scope may be called so. Raises UsageError."""
+    """Return a name if it is valid for a team's scope. Raises UsageError."""
     if name in BUILT_IN_SCOPES:
         raise UsageError(f"The name {name} is taken.", f"{', '.join(BUILT_IN_SCOPES)} are always there.")
     if not is_team_name(name):
@@ -94,5 +94,5 @@ def check_team_name(name: str) -> str:
 
 
 def past_retention(created_at: float, last_validated: float | None, pinned: bool, horizon: float) -> bool:
-    """Return whether an entry is past its scope's retention, so that it is not recalled. Times in Unix seconds."""
+    """Whether an entry is past its scope's retention, so that it is not recalled. Times are in Unix seconds."""
     return not pinned and max(created_at, last_validated or 0.0) < horizon

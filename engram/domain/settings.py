@@ -20,9 +20,9 @@ THEMES = ("dark", "light", "high-contrast", "colour-blind")
 
 
 class Key(NamedTuple):
-    """One configuration key. `user_only` keys count only in the user's own file, never in a store's.
+    """A configuration key. `user_only` keys count only in the user's own file, never in a store's.
 
-    `choices` limits text values; `low` and `high` limit numbers. Of the choices, `own_choices` count only in the
+    `choices` limits text values, `low` and `high` limit numbers. Of the choices, `own_choices` count only in the
     user's own file. A `secret` value is never shown.
     """
 
@@ -41,7 +41,7 @@ class Key(NamedTuple):
         return not self.user_only and value not in self.own_choices
 
     def shown(self, value: object) -> object:
-        """Return the value as it may be shown."""
+        """Return the value as it may be shown, without a secret."""
         return HIDDEN if self.secret and value else value
 
 
@@ -116,7 +116,7 @@ TEAM_KEYS = (
     Key("scopes.NAME.retention_days", 0, "As `scopes.project.retention_days`, for the team's lore.", user_only=True, low=0, high=36500),
     Key("scopes.NAME.garbage_days", 0, "As `scopes.project.garbage_days`, for the team's lore.", user_only=True, low=0, high=36500),
 )  # fmt: skip
-# Older names, which files may still have.
+# Older names, which may still be in files.
 ALIASES = {"hooks.sync": "sync.auto", "sync.on_session": "sync.auto"}
 SCOPES = "scopes"
 BUILT_IN_SCOPES = ("session", "project", "user")
@@ -126,7 +126,7 @@ _LONGEST_NAME = 40
 
 
 class Settings:
-    """The settings in force: the user's file over the store's over the defaults."""
+    """The effective settings: the user's file, then the store's, then the defaults."""
 
     def __init__(self, values: Mapping[str, object]) -> None:
         """`values` are checked values by key name."""
@@ -141,7 +141,7 @@ class Settings:
         return str(self.get(name))
 
     def differs(self, name: str) -> bool:
-        """Whether a file sets another value than the default."""
+        """Whether a file sets a value other than the default."""
         return name in self._values and self._values[name] != key_named(name).default
 
     def number(self, name: str) -> float:
@@ -167,21 +167,21 @@ class Settings:
         return bool(self.get(name))
 
     def but(self, values: Mapping[str, object]) -> Settings:
-        """Return these settings with other values for some keys."""
+        """Return a copy of these settings with other values for some keys."""
         return Settings({**self._values, **values})
 
     def items(self) -> dict[str, object]:
-        """Return every key but those of teams with its value."""
+        """Return the values of all keys but those of teams."""
         return {key.name: self.get(key.name) for key in KEYS}
 
     def teams(self) -> tuple[str, ...]:
         """Return the names of the configured teams, in the order of the file."""
-        named = [name.split(".")[1] for name in self._values if name.startswith("scopes.")]
-        return tuple([name for name in dict.fromkeys(named) if name not in BUILT_IN_SCOPES])
+        names = [name.split(".")[1] for name in self._values if name.startswith("scopes.")]
+        return tuple([name for name in dict.fromkeys(names) if name not in BUILT_IN_SCOPES])
 
 
 def key_named(name: str, where: str = "") -> Key:
-    """Find a key by its name, or an older one. Raises ConfigError that suggests the nearest name."""
+    """Find a key by its current or an older name. Raises ConfigError that suggests the nearest name."""
     name = ALIASES.get(name, name)
     if name in _BY_NAME:
         return _BY_NAME[name]
@@ -210,16 +210,16 @@ def is_team_name(name: str) -> bool:
 
 
 def check(name: str, value: object, where: str = "") -> object:
-    """Check a value and return it as the type of its key. `where` names the file, if it is from one. Raises ConfigError."""
+    """Check a value and return it in the type of its key. `where` is the file that it comes from, if any. Raises ConfigError."""
     key = key_named(name, where)
     at = f"{where}: " if where else ""
-    wanted = type(key.default)
-    if wanted is float and isinstance(value, int) and not isinstance(value, bool):
+    expected = type(key.default)
+    if expected is float and isinstance(value, int) and not isinstance(value, bool):
         value = float(value)
     if key.choices == TRUTHS and isinstance(value, bool):
         value = str(value).lower()
-    if type(value) is not wanted:
-        raise ConfigError(f"{at}{name} must be {_kind(wanted)}, not {value!r}.", key.doc)
+    if type(value) is not expected:
+        raise ConfigError(f"{at}{name} must be {_type_name(expected)}, not {value!r}.", key.doc)
     if key.choices and value not in key.choices:
         raise ConfigError(f"{at}{name} cannot be '{value}'.", f"Valid values: {', '.join(key.choices)}.")
     if key.low is not None and key.high is not None and not key.low <= float(str(value)) <= key.high:
@@ -229,12 +229,12 @@ def check(name: str, value: object, where: str = "") -> object:
     if name == "judgements.branch":
         _check_branch(str(value), at)
     if isinstance(value, dict):
-        _CHECKS_OF_TABLES[name](value, at)
+        _TABLE_CHECKS[name](value, at)
     return value
 
 
 def parse_value(key: Key, text: str) -> object:
-    """Parse a value given as text: texts as they are, other types as JSON or a list with commas. Raises ConfigError."""
+    """Parse a value given as text: texts unchanged, other types as JSON or a comma-separated list. Raises ConfigError."""
     import json
 
     if isinstance(key.default, str):
@@ -247,7 +247,7 @@ def parse_value(key: Key, text: str) -> object:
 
 
 def flatten(table: Mapping[str, object], prefix: str = "") -> dict[str, object]:
-    """Flatten a TOML document to dotted names; tables that are values stay whole, empty ones are left out."""
+    """Flatten a TOML document to dotted names. Tables that are values stay whole; empty ones are left out."""
     found: dict[str, object] = {}
     for name, value in table.items():
         full = prefix + name
@@ -260,7 +260,7 @@ def flatten(table: Mapping[str, object], prefix: str = "") -> dict[str, object]:
 
 
 def replace_aliases(values: Mapping[str, object]) -> dict[str, object]:
-    """Return the checked values with older names replaced; the newer name wins, and of several older ones a false."""
+    """Replace older names in checked values. A current name takes precedence; among several older ones, false does."""
     found = {name: value for name, value in values.items() if name not in ALIASES}
     for old, name in ALIASES.items():
         if old in values and name not in values:
@@ -268,7 +268,7 @@ def replace_aliases(values: Mapping[str, object]) -> dict[str, object]:
     return found
 
 
-def _kind(wanted: type) -> str:
+def _type_name(kind: type) -> str:
     names = {
         str: "text",
         bool: "true or false",
@@ -277,7 +277,7 @@ def _kind(wanted: type) -> str:
         list: "a list",
         dict: "a table",
     }
-    return names[wanted]
+    return names[kind]
 
 
 def _check_categories(value: Mapping[str, object], at: str) -> None:
@@ -314,7 +314,7 @@ def _check_policies(value: Mapping[str, object], at: str) -> None:
     check_policies(value, at)
 
 
-_CHECKS_OF_TABLES = {
+_TABLE_CHECKS = {
     "store.categories": _check_categories,
     "app.keys": _check_keys,
     "team.members": _check_members,
@@ -331,7 +331,7 @@ def _check_folder(value: str, at: str) -> None:
         or value.startswith("/")
         or "\\" in value
         or ":" in value
-        or any(p in ("", ".", "..", ".git") for p in parts)
+        or any(part in ("", ".", "..", ".git") for part in parts)
     ):
         raise ConfigError(
             f"{at}store.folder must be a folder inside the store, not '{value}'.", "For example: lore"
@@ -340,9 +340,10 @@ def _check_folder(value: str, at: str) -> None:
 
 def _check_branch(value: str, at: str) -> None:
     parts = value.split("/")
-    odd = any(letter in " ~^:?*[\\\x7f" or letter < " " for letter in value) or ".." in value or "@{" in value
     if (
-        odd
+        any(letter in " ~^:?*[\\\x7f" or letter < " " for letter in value)
+        or ".." in value
+        or "@{" in value
         or value.startswith("-")
         or value in ("@", "HEAD", "engram/lore")
         or any(not part or part.startswith(".") or part.endswith((".", ".lock")) for part in parts)

@@ -1,4 +1,4 @@
-"""Conditions of a query are exact at their bounds, and all count."""
+"""The conditions of a query are exact at their bounds and all apply."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_min_confidence_is_exact_at_its_bound(tmp_path: Path) -> None:
             assert confidences(strategy=strategy, min_confidence=0.71) == []
 
 
-def test_category_type_and_tag_filters_are_exact_and_all_count(mixed: Engram) -> None:
+def test_category_type_and_tag_filters_are_exact_and_all_apply(mixed: Engram) -> None:
     everything = mixed.list(limit=None)
     for strategy in ("hybrid", "words", "scan"):
         options = {"k": 100, "min_confidence": 0.0, "strategy": strategy}
@@ -57,7 +57,7 @@ def test_category_type_and_tag_filters_are_exact_and_all_count(mixed: Engram) ->
 
 @pytest.mark.slow
 def test_the_only_entry_that_passes_a_filter_is_found_among_many(tmp_path: Path) -> None:
-    """The others fit better, and are more than any pool of candidates holds."""
+    """The others match better, and there are more than any pool of candidates holds."""
     folder = tmp_path / "lore"
     folder.mkdir()
     fields = "---\ncategory: FACT\nconfidence: 0.20\n---\n\n"

@@ -38,7 +38,7 @@ def test_a_list_sorts_filters_limits_and_counts(tmp_path: Path) -> None:
             ids[title] = done.lore.id
         clock.advance(hours=1)
         store.feedback(helpful=ids["Alpha"])
-        assert listed(store, sort="updated") == ["gamma", "Alpha", "beta"], "judging is no edit"
+        assert listed(store, sort="updated") == ["gamma", "Alpha", "beta"], "a judgement is no edit"
         store.edit(ids["Alpha"], Edit(files=("a.py",)))
         assert listed(store) == ["gamma", "Alpha", "beta"]
         assert listed(store, sort="updated") == ["Alpha", "gamma", "beta"]
@@ -66,7 +66,7 @@ def test_a_list_sorts_filters_limits_and_counts(tmp_path: Path) -> None:
         ({"tags": "\ud800"}, ValidationError),
     ],
 )
-def test_a_list_that_makes_no_sense_is_refused(
+def test_invalid_options_are_refused(
     store: Engram, options: dict[str, object], error: type[EngramError]
 ) -> None:
     store.record(QUEUE, category="FACT")
@@ -75,7 +75,7 @@ def test_a_list_that_makes_no_sense_is_refused(
     assert caught.value.exit_code == 2
 
 
-def test_an_unreadable_file_is_left_out_of_the_list_and_stops_nothing(store: Engram, tmp_path: Path) -> None:
+def test_unreadable_files_are_left_out_of_lists_and_queries(store: Engram, tmp_path: Path) -> None:
     store.record(QUEUE, category="FACT")
     bad = tmp_path / "lore" / "bad.md"
     bad.write_bytes(b"---\nid: [\n---\ntext\n")

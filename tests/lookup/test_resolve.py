@@ -1,4 +1,4 @@
-"""How an entry is named: by ref, id, prefix or words; what fits several or none is refused."""
+"""Names of entries: refs, ids, prefixes or words; ambiguous and unknown names are refused."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def store(tmp_path: Path) -> Engram:
     return opened(tmp_path)
 
 
-def test_an_entry_is_named_by_ref_id_prefix_or_words(store: Engram) -> None:
+def test_refs_ids_prefixes_and_words_resolve_to_an_entry(store: Engram) -> None:
     wanted = store.record(QUEUE, category="FACT").lore.id
     store.record(COLOUR, category="FACT")
     answer = store.query("queue consumer patterns")
@@ -34,7 +34,7 @@ def test_an_entry_is_named_by_ref_id_prefix_or_words(store: Engram) -> None:
         assert (judged.id, judged.ref) == (wanted, "L1"), name
 
 
-def test_words_that_fit_several_list_them_and_change_nothing(store: Engram) -> None:
+def test_ambiguous_words_list_the_candidates_and_change_nothing(store: Engram) -> None:
     ids = [store.record(f"The broker in {place} delivers twice", category="FACT").lore.id for place in "ABC"]
     store.query("the broker delivers twice")
     for name in ("delivers twice", "the broker"):
@@ -47,14 +47,14 @@ def test_words_that_fit_several_list_them_and_change_nothing(store: Engram) -> N
     assert [store.get(lore_id).lore.confidence for lore_id in ids] == [0.70, 0.78, 0.70]
 
 
-def test_the_candidates_of_an_ambiguous_prefix_are_those_that_begin_so(store: Engram) -> None:
+def test_the_candidates_of_an_ambiguous_prefix_are_listed(store: Engram) -> None:
     ids = [store.record(text, category="FACT").lore.id for text in (QUEUE, COLOUR, TIDES)]
     with pytest.raises(AmbiguousError) as caught:
         store.feedback(helpful=ids[0][:10])
     assert [lore_id for lore_id, _ in caught.value.candidates] == sorted(ids)
 
 
-def test_a_copied_file_makes_no_prefix_ambiguous(store: Engram, tmp_path: Path) -> None:
+def test_a_copied_file_does_not_make_a_prefix_ambiguous(store: Engram, tmp_path: Path) -> None:
     done = store.record(QUEUE, category="FACT")
     (tmp_path / "lore" / "copy.md").write_bytes((tmp_path / done.path).read_bytes())
     assert store.feedback(not_relevant=done.lore.id[:12])[0].id == done.lore.id
@@ -63,7 +63,7 @@ def test_a_copied_file_makes_no_prefix_ambiguous(store: Engram, tmp_path: Path) 
 @pytest.mark.parametrize(
     "name", ["L9", "L0", "01M806ZZWH03EWHXWBG1FA47RA", "01ZZZZ", "words nobody wrote", "🜁", "-"]
 )
-def test_a_name_that_fits_nothing_is_not_found(store: Engram, name: str) -> None:
+def test_an_unknown_name_is_not_found(store: Engram, name: str) -> None:
     store.record(QUEUE, category="FACT")
     store.query("queue consumer")
     with pytest.raises(NotFoundError) as caught:
@@ -72,7 +72,7 @@ def test_a_name_that_fits_nothing_is_not_found(store: Engram, name: str) -> None
     assert caught.value.hint
 
 
-def test_words_only_name_what_this_session_saw(tmp_path: Path) -> None:
+def test_words_match_only_entries_shown_in_this_session(tmp_path: Path) -> None:
     with opened(tmp_path) as store:
         store.record(QUEUE, category="FACT")
         store.query("queue consumer")
@@ -80,7 +80,7 @@ def test_words_only_name_what_this_session_saw(tmp_path: Path) -> None:
         store.feedback(helpful="queue consumer patterns")
 
 
-def test_one_bad_name_stops_the_whole_call(store: Engram) -> None:
+def test_one_unknown_name_fails_the_whole_call(store: Engram) -> None:
     lore_id = store.record(QUEUE, category="FACT").lore.id
     with pytest.raises(NotFoundError):
         store.feedback(helpful=[lore_id, "L77"])

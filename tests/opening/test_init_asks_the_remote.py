@@ -86,7 +86,7 @@ def test_a_store_begun_offline_says_so_and_is_joined_by_the_next_sync(code: Path
     hub.rename(code.parent / "away.git")
     said = ok("init", cwd=second).out
     assert "could not be asked" in said
-    assert "`engram sync` joins both" in said
+    assert "`engram sync` merges both" in said
     record(second, TIDES)
     (code.parent / "away.git").rename(hub)
     for root in (second, code):

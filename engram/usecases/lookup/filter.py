@@ -1,4 +1,4 @@
-"""The conditions that select entries: as SQL for the catalog, and as tests of a catalog line or of an entry."""
+"""Conditions that select entries: as SQL for the catalog, and as tests of a catalog line or an entry."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ if TYPE_CHECKING:
     from engram.domain.entry.lore import Lore
 
 EVERY_ENTRY = "1"
-"""The SQL condition that every entry meets."""
+"""The SQL condition that all entries meet."""
 
 
 class Filter(NamedTuple):
-    """Conditions that an entry has to meet; every entry meets the default.
+    """Conditions that an entry must meet; by default, all entries do.
 
     `categories`, `types` and `agents` list alternatives; an entry needs all `tags`. Confidences are in thousandths and
-    inclusive. The entry was recorded at `since` or later, and before `until` (Unix seconds). `ids` are the only ones that
-    may be, None for any.
+    inclusive. The entry was recorded at `since` or later, and before `until` (Unix seconds). `ids` are the ids accepted,
+    None for any.
     """
 
     categories: tuple[str, ...] = ()
@@ -61,21 +61,21 @@ class Filter(NamedTuple):
         return " AND ".join(conditions) or EVERY_ENTRY, values
 
     def accepts_hit(self, hit: Hit) -> bool:
-        """Test a catalog line. It has no tags: select its row by `sql` where the filter has any."""
+        """Test a catalog line. It has no tags: if the filter has some, select its row by `sql`."""
         return self._accepts(hit, hit.confidence, hit.created_at)
 
     def accepts(self, lore: Lore) -> bool:
         """Test an entry."""
-        fits = self._accepts(lore, lore.thousandths, lore.created_at.timestamp())
-        return fits and set(self.tags) <= set(lore.tags)
+        accepted = self._accepts(lore, lore.thousandths, lore.created_at.timestamp())
+        return accepted and set(self.tags) <= set(lore.tags)
 
-    def _accepts(self, one: Hit | Lore, thousandths: int, created: float) -> bool:
+    def _accepts(self, entry: Hit | Lore, thousandths: int, created: float) -> bool:
         return (
-            (not self.status or one.status == self.status)
+            (not self.status or entry.status == self.status)
             and self.min_confidence <= thousandths <= self.max_confidence
-            and (not self.categories or one.category in self.categories)
-            and (not self.types or one.type in self.types)
-            and (not self.agents or one.agent in self.agents)
+            and (not self.categories or entry.category in self.categories)
+            and (not self.types or entry.type in self.types)
+            and (not self.agents or entry.agent in self.agents)
             and self.since <= created < self.until
-            and (self.ids is None or one.id in self.ids)
+            and (self.ids is None or entry.id in self.ids)
         )

@@ -1,4 +1,4 @@
-"""The catalog's lines of entries by id."""
+"""Catalog lines of entries by id."""
 
 from __future__ import annotations
 
@@ -14,6 +14,6 @@ if TYPE_CHECKING:
 
 
 def hits_of(generation: Generation, ids: Sequence[str]) -> dict[str, Hit]:
-    """Return the catalog's lines of these entries."""
-    wanted = "id IN (SELECT value FROM json_each(?))"
-    return {hit.id: hit for hit in generation.catalog.select(wanted, [json.dumps(sorted(set(ids)))])}
+    """Return the catalog lines of these entries by id."""
+    condition = "id IN (SELECT value FROM json_each(?))"
+    return {hit.id: hit for hit in generation.catalog.select(condition, [json.dumps(sorted(set(ids)))])}

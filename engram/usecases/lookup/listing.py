@@ -1,4 +1,4 @@
-"""Reading lore without a query: one entry by name, or many by filter and order."""
+"""Read lore without a query: one entry by name, or many by filter and order."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from engram.domain.admission.credit import Counted
     from engram.usecases.store.store import Store
 
-_LARGEST = (1 << 63) - 1  # for SQLite
+_MAX_INTEGER = (1 << 63) - 1  # for SQLite
 SORTS = {
     "created": "created_at DESC, id DESC",
     "updated": "updated_at DESC, id DESC",
@@ -36,10 +36,10 @@ _ANY = Filter()
 
 
 class Shown(NamedTuple):
-    """One entry with its place, its ref in this session ("" if it was not surfaced), its scope, its file's digest.
+    """An entry with its path, its ref in this session ("" if it was not shown), its scope, and its file's digest.
 
-    `pending` says why a change has it wait for review, "" where it does not, `counted` what it counts as in this clone,
-    where it was looked up to be shown.
+    `pending` is the reason why a change of it waits for review ("": none). `counted` is the part of its claims that counts
+    in this clone, if that was looked up.
     """
 
     lore: Lore
@@ -51,23 +51,23 @@ class Shown(NamedTuple):
     counted: Counted | None = None
 
     def as_dict(self) -> dict[str, object]:
-        """Return every field of the entry as JSON values, and what it counts as."""
+        """Return all fields of the entry as JSON values, and the part of its claims that counts."""
         from engram.domain.admission.credit import as_dict
 
-        return (
-            lore_as_dict(self.lore, self.path) if self.counted is None else as_dict(*self[:2], self.counted)
-        )
+        if self.counted is None:
+            return lore_as_dict(self.lore, self.path)
+        return as_dict(self.lore, self.path, self.counted)
 
 
 class Listing(NamedTuple):
-    """A page of entries and how many meet the conditions in all."""
+    """A page of entries, and the number of all that meet the conditions."""
 
     lore: tuple[Shown, ...]
     total: int
 
 
 def get(store: Store, name: str) -> Shown:
-    """Return the entry that a ref, id, id prefix or some words name. Raises NotFoundError, AmbiguousError."""
+    """Return the entry named by a ref, id, id prefix or some words. Raises NotFoundError, AmbiguousError."""
     with store.lock:
         found = resolve(store, name)
         file = entry_writer.load(found.store, found.path)
@@ -77,7 +77,7 @@ def get(store: Store, name: str) -> Shown:
 
 
 def get_many(store: Store, names: Sequence[str]) -> list[Found]:
-    """Resolve several names, each once, in order."""
+    """Resolve several names, in order and without duplicates."""
     with store.lock:
         return list(dict.fromkeys(resolve(store, name) for name in names))
 
@@ -94,21 +94,21 @@ def list_hits(
     where: Filter = _ANY,
     offset: int = 0,
 ) -> tuple[list[Hit], int]:
-    """Return the catalog lines of the entries that meet all conditions, in order, and how many there are in all.
+    """Return the catalog lines of the entries that meet all conditions, in order, and their total number.
 
-    `categories`, `status` and `tags` are words of a caller: they are checked and added to `where`. `when` is "" for
-    entries with a moment, or a command, file, tool or error that one of them fits.
+    `categories`, `status` and `tags` are a caller's texts, which are checked and added to `where`. `when` is "" for all
+    entries with a moment, or a command, file, tool or error that must match one of their moments.
     Raises UsageError, ValidationError, StoreError.
     """
     checked, tail = _add_conditions(store, where, categories, status, tags), _order(sort, limit, offset)
 
-    def ask(generation: Generation) -> tuple[list[Hit], int]:
-        found = checked if when is None else checked._replace(ids=_with_moments(generation, when))
-        condition, values = found.sql()
+    def select(generation: Generation) -> tuple[list[Hit], int]:
+        conditions = checked if when is None else checked._replace(ids=_with_moments(generation, when))
+        condition, values = conditions.sql()
         return generation.catalog.select(condition, values, tail), generation.catalog.count(condition, values)
 
     with store.lock:
-        return consult(store, ask)
+        return consult(store, select)
 
 
 def list_packed(
@@ -122,31 +122,27 @@ def list_packed(
     sort: str = "created",
     where: Filter = _ANY,
 ) -> tuple[list[str], list[bytes], int]:
-    """List very many entries: their ids, the values of `columns` for each (packed by `marshal`), and their number.
+    """List very many entries: their ids, the values of `columns` for each (packed by `marshal`), and their total number.
 
-    With a limit and without any condition the number is that of all texts: quick, but two files with the same id count
-    twice.
+    With a limit but no condition, the number of all texts is used: it is fast, but two files with the same id count twice.
     """
     condition, values = _add_conditions(store, where, categories, status, tags).sql()
     tail = _order(sort, limit, 0)
 
-    def ask(generation: Generation) -> tuple[list[str], list[bytes], int]:
+    def select(generation: Generation) -> tuple[list[str], list[bytes], int]:
         catalog = generation.catalog
         ids, packed = catalog.select_packed(columns, condition, values, tail)
         if limit is None or len(ids) < limit:
             return ids, packed, len(ids)
-        return (
-            ids,
-            packed,
-            catalog.count(condition, values) if condition != EVERY_ENTRY else catalog.count_rows(),
-        )
+        is_filtered = condition != EVERY_ENTRY
+        return ids, packed, catalog.count(condition, values) if is_filtered else catalog.count_rows()
 
     with store.lock:
-        return consult(store, ask)
+        return consult(store, select)
 
 
 def list_lore(store: Store, **options: object) -> Listing:
-    """Return the entries that meet all conditions, read from their files; options as for `list_hits`."""
+    """Return the entries that meet all conditions, read from their files. Options are as for `list_hits`."""
     hits, total = list_hits(store, **options)  # type: ignore[arg-type]
     shown = []
     for hit in hits:
@@ -155,16 +151,16 @@ def list_lore(store: Store, **options: object) -> Listing:
             shown.append(Shown(file.lore, hit.path, "", store.places.scope, atomic.digest(file.raw)))
         except EngramError:
             total -= 1
-    counts = credit.of_many(store, [one.lore for one in shown])
-    named = with_authors(store, [one.lore for one in shown])
-    each = zip(shown, named, counts, strict=True)
-    return Listing(tuple([one._replace(lore=lore, counted=what) for one, lore, what in each]), total)
+    counts = credit.of_many(store, [entry.lore for entry in shown])
+    credited = with_authors(store, [entry.lore for entry in shown])
+    rows = zip(shown, credited, counts, strict=True)
+    return Listing(tuple([entry._replace(lore=lore, counted=count) for entry, lore, count in rows]), total)
 
 
 def _add_conditions(
     store: Store, where: Filter, categories: Sequence[str], status: str, tags: Sequence[str]
 ) -> Filter:
-    """Add conditions given as words to a filter. Raises UsageError, ValidationError."""
+    """Add conditions given as texts to a filter. Raises UsageError, ValidationError."""
     if status and status not in STATUSES:
         raise UsageError(f"'{status}' is not a status.", f"Valid: {', '.join(STATUSES)}.")
     if len(tags) > MAX_ITEMS:
@@ -178,7 +174,7 @@ def _add_conditions(
 
 
 def _with_moments(generation: Generation, event: str) -> tuple[str, ...]:
-    """Return the ids of entries with a moment; with a text those with a moment that it is as a command, file, tool or error."""
+    """Return the ids of entries with a moment; with an event, of those with a moment that matches it."""
     from engram.domain.agents.moment_match import fitting, parse_event
 
     moment = parse_event(event) if event.strip() else None
@@ -192,7 +188,7 @@ def _order(sort: str, limit: int | None, offset: int) -> str:
         raise UsageError(f"Lore cannot be sorted by '{sort}'.", f"Sort keys: {', '.join(SORTS)}.")
     if limit is not None and limit < 0:
         raise UsageError(f"The limit must not be negative, but is {limit}.")
-    if not 0 <= offset <= _LARGEST:
+    if not 0 <= offset <= _MAX_INTEGER:
         raise UsageError(f"The offset must not be negative, but is {offset}.")
-    tail = f"ORDER BY {SORTS[sort]} LIMIT {-1 if limit is None else min(limit, _LARGEST)}"
+    tail = f"ORDER BY {SORTS[sort]} LIMIT {-1 if limit is None else min(limit, _MAX_INTEGER)}"
     return f"{tail} OFFSET {offset}" if offset else tail

@@ -1,4 +1,4 @@
-"""Resolving a name (session ref, id, unique prefix of an id, name of a note, words of it) to an entry and its file."""
+"""Resolve a name (session ref, id, unique prefix of an id, name of a note, some words) to an entry and its file."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Found(NamedTuple):
-    """The entry that was meant: its id, its path, its ref in this session ("" if it was not surfaced), its store."""
+    """A resolved entry: its id, its path, its ref in this session ("" if it was not shown), and its store."""
 
     id: str
     path: str
@@ -30,7 +30,7 @@ class Found(NamedTuple):
 
 
 def resolve(store: Store, name: str) -> Found:
-    """Return the entry that `name` means: in `store`, or where the call named no scope in any. A ref says which one.
+    """Resolve a name in `store`, or in any store if the call named no scope. A ref has the store of its entry.
 
     Raises NotFoundError, AmbiguousError (with the candidates).
     """
@@ -50,7 +50,7 @@ def resolve(store: Store, name: str) -> Found:
         lore_id = _by_id(store, name) or _by_note(store, name) or _by_words(store, name, state.refs(session))
         ref = state.ref(session, lore_id=lore_id)
     home = _store_of(store, ref) if ref else store
-    path = _known_place(home, lore_id)
+    path = _indexed_path(home, lore_id)
     if path:
         judgements.look(home)
         return Found(lore_id, path, ref.name if ref else "", home)
@@ -58,7 +58,7 @@ def resolve(store: Store, name: str) -> Found:
 
 
 def home_of(store: Store, name: str) -> Store:
-    """Return the store of the entry that `name` means, or, for a ref to what is gone, where it was; else `store` itself."""
+    """Return the store of the entry that `name` means, even if it was deleted but has a ref; else `store` itself."""
     try:
         return resolve(store, name).store
     except AmbiguousError:
@@ -70,7 +70,7 @@ def home_of(store: Store, name: str) -> Store:
 
 
 def hits_by_id(store: Store, lore_id: str) -> list[Hit]:
-    """Return the catalog's lines of an id, after a cheap refresh; looks at every file before it says that there is none."""
+    """Return the catalog lines of an id, after a cheap refresh. If there are none, all files are checked first."""
     for thorough in (False, True):
         found = _select(store, lore_id, thorough=thorough)
         if found:
@@ -85,23 +85,23 @@ def _select(store: Store, lore_id: str, *, thorough: bool) -> list[Hit]:
 
 
 def _locate(store: Store, lore_id: str, ref: Ref | None) -> Found:
-    """Return where an entry is: first in the scope that the session was shown it from, then here, then elsewhere."""
+    """Find an entry: first in the scope from which the session was shown it, then here, then elsewhere."""
     for thorough in (False, True):
-        for one in _stores(store, ref):
-            found = _select(one, lore_id, thorough=thorough)
+        for candidate in _stores(store, ref):
+            found = _select(candidate, lore_id, thorough=thorough)
             if found:
-                return Found(lore_id, found[0].path, ref.name if ref else "", one)
-    for one in _stores(store, ref):
-        hit = _that_took_in(one, lore_id)
+                return Found(lore_id, found[0].path, ref.name if ref else "", candidate)
+    for candidate in _stores(store, ref):
+        hit = _find_folded_into(candidate, lore_id)
         if hit is not None:
-            return Found(hit.id, hit.path, "", one)
+            return Found(hit.id, hit.path, "", candidate)
     raise NotFoundError(
         f"There is no entry {lore_id}.", "It may have been forgotten, or it is in another store."
     )
 
 
-def _that_took_in(store: Store, lore_id: str) -> Hit | None:
-    """Return the entry that another was folded into. No index knows that, so all files are read: a second at 100,000."""
+def _find_folded_into(store: Store, lore_id: str) -> Hit | None:
+    """Find the entry into which another was folded. No index has that, so all files are read: 1 s for 100,000."""
     mark = lore_id.encode()
     for hit in consult(store, lambda generation: generation.catalog.select("1")):
         try:
@@ -114,7 +114,7 @@ def _that_took_in(store: Store, lore_id: str) -> Hit | None:
 
 
 def _stores(store: Store, ref: Ref | None = None) -> Iterator[Store]:
-    """Yield the stores to look in, in order; each is opened only when those before it did not have the entry."""
+    """Yield the stores to search, in order. Each is opened only if the entry was not in those before."""
     first = store if ref is None else _store_of(store, ref)
     yield first
     if first is not store:
@@ -125,7 +125,7 @@ def _stores(store: Store, ref: Ref | None = None) -> Iterator[Store]:
 
 
 def _store_of(store: Store, ref: Ref) -> Store:
-    """Return the store that a ref is of; `store` itself where the call named its scope, or that one cannot be opened."""
+    """Return the store of a ref; `store` itself if the call named its scope, or if that store cannot be opened."""
     if store.stand.named and store.places.scope != store.stand.scope:
         return store
     try:
@@ -134,34 +134,34 @@ def _store_of(store: Store, ref: Ref) -> Store:
         return store
 
 
-def _known_place(store: Store, lore_id: str) -> str:
-    """Return where the index saw an entry last, if its file is still there; "" means: look closer.
+def _indexed_path(store: Store, lore_id: str) -> str:
+    """Return the path of an entry in the index if its file is still there; "" if a closer look is needed.
 
-    Whoever names a ref or an id was shown the entry. In a program that goes on, bringing the index up to date
-    before each vote would cost ten times the vote.
+    A caller that names a ref or an id was shown the entry before. In a long-running program, refreshing the index before
+    each vote would cost ten times the vote.
     """
     if store.index.generation is None:
         return ""
     try:
         with damage_noticed():
-            known = store.index.generation.catalog.select("id = ?", [lore_id])
-        still = len(known) == 1 and entry_writer.load(store, known[0].path).lore.id == lore_id
+            hits = store.index.generation.catalog.select("id = ?", [lore_id])
+        is_current = len(hits) == 1 and entry_writer.load(store, hits[0].path).lore.id == lore_id
     except EngramError:
         return ""
-    return known[0].path if still else ""
+    return hits[0].path if is_current else ""
 
 
 def _by_id(store: Store, name: str) -> str:
-    """Return the id that `name` is or begins; "" if it does not look like one or nothing begins so."""
+    """Return the id that equals or begins with `name`; "" if it does not look like an id or none begins so."""
     prefix = name.upper()
     if ulid.is_valid(prefix):
         return prefix
     looks_like_id = len(prefix) >= refs.MIN_PREFIX and all(letter in ulid.ALPHABET for letter in prefix)
     if not looks_like_id:
         return ""
-    for one in _stores(store):
+    for candidate in _stores(store):
         found = consult(
-            one,
+            candidate,
             lambda generation: generation.catalog.select(
                 "id >= ? AND id < ?", [prefix, prefix + "~"], "ORDER BY id LIMIT 20"
             ),
@@ -175,25 +175,25 @@ def _by_id(store: Store, name: str) -> str:
 
 
 def _by_note(store: Store, name: str) -> str:
-    """Return the id of the note in a vault to which a link of this name or path leads; "" where there is none."""
+    """Return the id of the note in a vault to which a link with this name or path leads; "" if there is none."""
     if store.places.folder:
         return ""
     from engram.adapters.index import graph_rows
     from engram.domain.entry.note_markup import Named, follow_link, targets, wiki_name
 
-    def ask(generation: Generation) -> str:
+    def find_note(generation: Generation) -> str:
         catalog = generation.catalog
         names = graph_rows.own_names(catalog)
         lore = graph_rows.all_lore(catalog, store.clock.now().timestamp())
-        notes = [Named(one.id, one.path, one.title, names.get(one.row, ())) for one in lore]
-        made = {key: ids[0] for key, ids in targets(notes, in_place=True).items()}
-        return follow_link(made, wiki_name(name)) or ""
+        notes = [Named(row.id, row.path, row.title, names.get(row.row, ())) for row in lore]
+        index = {key: ids[0] for key, ids in targets(notes, in_place=True).items()}
+        return follow_link(index, wiki_name(name)) or ""
 
-    return consult(store, ask)
+    return consult(store, find_note)
 
 
 def _by_words(store: Store, name: str, surfaced: list[Ref]) -> str:
-    matches = refs.match_snippet(name, _load_seen(store, surfaced))
+    matches = refs.match_snippet(name, _load_shown(store, surfaced))
     if len(matches) > 1:
         raise _ambiguous(name, [(lore.id, lore.title) for lore in matches])
     if not matches:
@@ -205,12 +205,12 @@ def _by_words(store: Store, name: str, surfaced: list[Ref]) -> str:
     return matches[0].id
 
 
-def _load_seen(store: Store, surfaced: list[Ref]) -> list[Seen]:
+def _load_shown(store: Store, surfaced: list[Ref]) -> list[Seen]:
     found = []
     for ref in surfaced:
         try:
-            at = _locate(store, ref.id, ref)
-            lore = entry_writer.load(at.store, at.path).lore
+            location = _locate(store, ref.id, ref)
+            lore = entry_writer.load(location.store, location.path).lore
         except EngramError:
             continue
         found.append(Seen(lore.id, lore.title, lore.content))
@@ -218,8 +218,9 @@ def _load_seen(store: Store, surfaced: list[Ref]) -> list[Seen]:
 
 
 def _no_such_ref(name: str, count: int) -> NotFoundError:
-    range_ = f"L1 to L{count}" if count > 1 else "L1" if count else ""
-    has = f"{range_} (`engram session`)" if range_ else "not been shown any entry yet; a query shows some"
+    has = "not been shown any entry yet; a query shows some"
+    if count:
+        has = f"{f'L1 to L{count}' if count > 1 else 'L1'} (`engram session`)"
     return NotFoundError(f"There is no {name.upper()} in this session.", f"This session has {has}.")
 
 

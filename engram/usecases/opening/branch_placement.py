@@ -1,4 +1,4 @@
-"""Keep a repository's lore on a branch of its own: create it, fetch it from a remote, restore its hidden work tree."""
+"""Keep a repository's lore on its own branch: create it, fetch it from a remote, restore its hidden work tree."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 _LOCK = "making.lock"
 
 
-class Begun(NamedTuple):
-    """Where the branch is from: the remote it was taken from ("": it is new); `unasked` says why a remote was not asked."""
+class BranchStart(NamedTuple):
+    """The origin of the branch: the remote from which it was taken ("": it is new), or why a remote could not be asked."""
 
     remote: str
-    unasked: str
+    fetch_error: str
 
 
 def begin(
@@ -39,40 +39,40 @@ def begin(
     moment: int,
     timeout: float = remotes.DEADLINE,
     step: Callable[[str], None] | None = None,
-) -> Begun:
-    """Make a store on the branch of the repository, or take the branch that is there, here or at a remote.
+) -> BranchStart:
+    """Make a store on the branch of the repository, or take an existing branch, here or at a remote.
 
-    `moment` in unix seconds, `timeout` in seconds; `step` hears which remote is asked. A remote that cannot be reached
-    is no error: the next sync joins what both have.
-    Raises StoreError where the branch holds no store or is checked out elsewhere, SyncBlockedError, GitError.
+    `moment` is in Unix seconds, `timeout` in seconds; `step` gets the remote that is asked. An unreachable remote is no
+    error: the next sync merges both. Raises StoreError if the branch holds no store or is checked out elsewhere,
+    SyncBlockedError, GitError.
     """
     with making(repo.common_dir):
-        begun = Begun("", "")
+        start = BranchStart("", "")
         if hidden_tree.tip(repo) is None:
             check_name_is_free(repo)
-            known, unasked = at_remotes(repo, timeout, step)
+            known, fetch_error = at_remotes(repo, timeout, step)
             if known:
                 remote = _choose_remote(known)
                 _check_commit(repo, known[remote])
                 hidden_tree.create_from_remote(repo, remote, known[remote])
-                begun = Begun(remote, "")
+                start = BranchStart(remote, "")
             else:
                 files = {CONFIG_NAME: config, ".gitattributes": attributes(folder)}
                 hidden_tree.begin(repo, files, "Start an Engram store", moment)
-                begun = Begun("", unasked)
+                start = BranchStart("", fetch_error)
         check_out(repo)
-    return begun
+    return start
 
 
 def at_remotes(
     repo: Repository, timeout: float = remotes.DEADLINE, step: Callable[[str], None] | None = None
 ) -> tuple[dict[str, str], str]:
-    """Return the remotes that have the branch and its commit there, and why one could not be asked ("" if all were).
+    """Return the commits of the branch by remote, and why a remote could not be asked ("" if all were).
 
-    A clone of one branch, as a shallow clone is, knows nothing of the others, and any clone knows only what it fetched
-    last. So the remote that syncs go to is asked unless it is known to have the branch. Raises GitError.
+    A single-branch clone, such as a shallow one, knows nothing of other branches, and any clone knows only what it fetched
+    last. So the default remote is asked unless it is known to have the branch. Raises GitError.
     """
-    known, unasked = hidden_tree.remote_tips(repo), ""
+    known, fetch_error = hidden_tree.remote_tips(repo), ""
     names = [remote.name for remote in remotes.remotes(repo)]
     for name in [remotes.DEFAULT] if remotes.DEFAULT in names else names:
         if name in known:
@@ -83,18 +83,17 @@ def at_remotes(
             branch = remotes.Counterpart(name, lore_branch.BRANCH)
             commit = remotes.fetch(repo, branch, deadline=timeout, also=ledger_branch.BRANCH)
         except RemoteError as error:
-            unasked = error.message
+            fetch_error = error.message
             continue
         if commit is not None:
             known[name] = commit
-    return known, unasked
+    return known, fetch_error
 
 
 def check_out(repo: Repository) -> Repository:
-    """Check the branch out into the hidden work tree, which appears whole.
+    """Check the branch out into the hidden work tree, which appears atomically.
 
-    What the write journal holds and git does not is written too, so that nothing looks deleted. Call it under the
-    lock of `making`.
+    Files in the write journal that are not in git are written, too, so that none looks deleted. Hold the lock of `making`.
     """
     from engram.usecases.merge.install_driver import install_merge_driver
 
@@ -102,31 +101,31 @@ def check_out(repo: Repository) -> Repository:
     if commit is None:
         raise lore_branch.deleted_branch_error(repo)
     entries, folder, left_out = _check_commit(repo, commit)
-    elsewhere = hidden_tree.find_checkout(repo)
-    if elsewhere is not None:
+    checked_out_at = hidden_tree.find_checkout(repo)
+    if checked_out_at is not None:
         raise StoreError(
-            f"The branch {lore_branch.BRANCH} is checked out at {elsewhere}.",
+            f"The branch {lore_branch.BRANCH} is checked out at {checked_out_at}.",
             "Engram needs it for itself: switch to another branch there, then try again.",
         )
     try:
-        made = hidden_tree.add(repo)
-        _write_missing(made, entries, repo.common_dir, left_out)
+        tree = hidden_tree.add(repo)
+        _write_missing(tree, entries, repo.common_dir, left_out)
         os.makedirs(lore_branch.state_in(repo.common_dir), exist_ok=True)
-        checkout.leave_out(made, lore_branch.state_in(repo.common_dir), left_out)
-        install_merge_driver(made, folder, made.worktree, attributes=False)
-        return hidden_tree.move_into_place(made)
+        checkout.leave_out(tree, lore_branch.state_in(repo.common_dir), left_out)
+        install_merge_driver(tree, folder, tree.worktree, attributes=False)
+        return hidden_tree.move_into_place(tree)
     except OSError as error:
         raise atomic.unwritable(str(error.filename or repo.common_dir), error) from None
 
 
 def restore(common_dir: str) -> Repository:
-    """Bring the hidden work tree back after somebody deleted it, or what ties it to git. Raises StoreError, GitError."""
+    """Restore the hidden work tree after it, or its link to git, was deleted. Raises StoreError, GitError."""
     with making(common_dir):
         root = lore_branch.root_in(common_dir)
         found = layout.find_repository(root)
         has_config = os.path.isfile(os.path.join(root, CONFIG_NAME))
         if found is not None and has_config:
-            return found  # somebody was faster
+            return found  # another process was faster
         repo = layout.repository_at(common_dir)
         assert repo is not None
         if found is None:
@@ -141,19 +140,19 @@ def restore(common_dir: str) -> Repository:
 
 
 def branch_hint(path: str) -> str:
-    """Return a sentence about lore that the repository at `path` could have, or ""; for who looks in vain for a store."""
+    """Return a hint about a branch of lore in the repository at `path`, or "", for when no store is found."""
     repo = layout.repository_at(path)
     if repo is None:
         return ""
     if hidden_tree.tip(repo):
         return f"This repository has a branch {lore_branch.BRANCH}; `engram init` makes it the store."
-    having = sorted(hidden_tree.remote_tips(repo))
-    known = f"{having[0]} has lore of this repository, on the branch {lore_branch.BRANCH}" if having else ""
-    return f"{known}; `engram init` takes it." if known else ""
+    remote = min(hidden_tree.remote_tips(repo), default="")
+    hint = f"{remote} has lore of this repository, on the branch {lore_branch.BRANCH}"
+    return f"{hint}; `engram init` takes it." if remote else ""
 
 
 def attributes(folder: str) -> bytes:
-    """Return the .gitattributes of a store that has a branch for itself."""
+    """Return the .gitattributes of a store on its own branch."""
     from engram.adapters.git.write.create import with_attributes
     from engram.usecases.merge.install_driver import attribute_lines
 
@@ -161,7 +160,7 @@ def attributes(folder: str) -> bytes:
 
 
 def making(common_dir: str) -> FileLock:
-    """Return the lock of whoever makes or takes away the hidden work tree; use it with `with`. Raises StoreError."""
+    """Return the lock for making or removing the hidden work tree, to be used with `with`. Raises StoreError."""
     base = os.path.join(common_dir, "engram")
     try:
         os.makedirs(base, exist_ok=True)
@@ -171,7 +170,7 @@ def making(common_dir: str) -> FileLock:
 
 
 def check_name_is_free(repo: Repository) -> None:
-    """Raise StoreError where git cannot have the branch because of another one's name."""
+    """Raise StoreError if another branch's name makes the branch impossible in git."""
     first = lore_branch.BRANCH.partition("/")[0]
     if hidden_tree.tip(repo, layout.BRANCHES + first):
         raise StoreError(
@@ -190,9 +189,9 @@ def _choose_remote(known: dict[str, str]) -> str:
 
 
 def _check_commit(repo: Repository, commit: str) -> tuple[dict[str, objects.Entry], str, dict[str, str]]:
-    """Return the files of a commit, its lore folder, and which of the files stay out of the work tree.
+    """Return the files of a commit, its lore folder, and the files to be left out of the work tree.
 
-    Raises StoreError, SyncBlockedError where it may not be checked out.
+    Raises StoreError, or SyncBlockedError if it must not be checked out.
     """
     incoming_paths.check_commits(repo, None, commit, incoming_paths.NOT_WRITTEN)
     entries = checkout.files_of(repo, commit)
@@ -207,19 +206,19 @@ def _check_commit(repo: Repository, commit: str) -> tuple[dict[str, objects.Entr
 
 
 def _write_missing(
-    made: Repository, entries: dict[str, objects.Entry], common_dir: str, left_out: Collection[str]
+    tree: Repository, entries: dict[str, objects.Entry], common_dir: str, left_out: Collection[str]
 ) -> None:
-    """Write the files of the commit that are not there, and what waits in the journal of a store that vanished."""
-    there = {path for path in entries if os.path.lexists(os.path.join(made.worktree, *path.split("/")))}
-    waiting = {
+    """Write the missing files of the commit, and the pending changes in the journal of a store that vanished."""
+    present = {path for path in entries if os.path.lexists(os.path.join(tree.worktree, *path.split("/")))}
+    pending = {
         change.path: change.content
         for operation in Journal(lore_branch.state_in(common_dir)).waiting()
         for change in operation.changes
     }
-    missing = {path: entry for path, entry in entries.items() if path not in there and path not in waiting}
-    checkout.write_files(made, missing, left_out)
-    for path, content in waiting.items():
-        file = os.path.join(made.worktree, *path.split("/"))
+    missing = {path: entry for path, entry in entries.items() if path not in present and path not in pending}
+    checkout.write_files(tree, missing, left_out)
+    for path, content in pending.items():
+        file = os.path.join(tree.worktree, *path.split("/"))
         if content is not None and not os.path.lexists(file):
             os.makedirs(os.path.dirname(file), exist_ok=True)
             atomic.write(file, content, "restore")

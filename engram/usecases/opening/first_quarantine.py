@@ -1,10 +1,10 @@
-"""Quarantine of the lore that comes with a store that is new here, by clone or by checking out a repository's branch."""
+"""Quarantine lore of a store that is new here, from a clone or from checking out a repository's branch."""
 
 from __future__ import annotations
 
 
 def quarantine_new_store(root: str) -> None:
-    """Quarantine what the user's settings say. Nothing of the store at `root` was recalled yet.
+    """Quarantine the lore of the store at `root` as the user's settings require, before any of it is recalled.
 
     Raises GitError, StoreError, ConfigError.
     """

@@ -1,4 +1,4 @@
-"""Making a store: a repository of its own, a branch of a code repository, or a folder of lore among its files."""
+"""Make a store: a dedicated repository, a branch of a code repository, or a folder of lore among its files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 FOLDER = "lore"
-_VAULT = ".obsidian"  # what Obsidian keeps in the top folder of a vault
+_VAULT_FOLDER = ".obsidian"  # in the top folder of an Obsidian vault
 _CONFIG = """# Engram keeps this project's lore here; `engram config` lists every setting.
 [store]
 placement = "{placement}"
@@ -29,9 +29,9 @@ folder = "{folder}"
 
 
 class Initialised(NamedTuple):
-    """A store that was made, or (`existed`) was there already.
+    """A store that was made, or already `existed`.
 
-    `why` says in a sentence how lore is kept in it, `otherwise` how to have that in another way.
+    `why` says in a sentence how lore is kept in it, `otherwise` how to keep it differently.
     """
 
     root: str
@@ -48,20 +48,20 @@ def init(
     timeout: float = remotes.DEADLINE,
     step: Callable[[str], None] | None = None,
 ) -> Initialised:
-    """Make a store at `path`. Without a placement: in place in a vault, a branch of its own inside a code repository,
+    """Make a store at `path`. Without a placement: in place in a vault, on its own branch inside a code repository,
     dedicated elsewhere.
 
-    The branch is the whole repository's, so `path` may be any folder in it; the remote is asked for one, for `timeout`
-    seconds at most, and `step` hears of that. Doing it twice changes nothing.
+    The branch belongs to the whole repository, so `path` may be any folder in it. The remote is asked for the branch, for
+    at most `timeout` seconds; `step` gets the progress. An existing store is not changed.
     Raises UsageError, StoreError, GitError, SyncBlockedError for a remote's branch that is refused.
     """
     root = os.path.abspath(path)
     if os.path.isfile(os.path.join(root, places.CONFIG_NAME)):
-        return _existing(root, placement)
+        return _describe_existing(root, placement)
     if os.path.exists(root) and not os.path.isdir(root):
         raise UsageError(f"{path} is not a folder.", "Name a folder, or none to use this one.")
     repository = repository_at(_existing_parent(root))
-    if not placement and os.path.isdir(os.path.join(root, _VAULT)) and not _has_branch(root):
+    if not placement and os.path.isdir(os.path.join(root, _VAULT_FOLDER)) and not _has_branch(root):
         return init_here(path)
     chosen = placement or (BRANCH if repository is not None else DEDICATED)
     if chosen != DEDICATED and repository is None:
@@ -70,7 +70,7 @@ def init(
         )
     if chosen == BRANCH:
         assert repository is not None
-        return _on_branch(root, repository, placement, timeout, step)
+        return _init_branch(root, repository, placement, timeout, step)
     if chosen == IN_TREE:
         _check_no_branch(root)
     _make_folder(os.path.join(root, FOLDER))
@@ -79,12 +79,12 @@ def init(
     config_file.create(os.path.join(root, places.CONFIG_NAME), config_text(chosen))
     if chosen == DEDICATED:
         _commit_start(root)
-    _accept_settings(root)
-    return Initialised(root, chosen, False, *_words(chosen))
+    _record_settings(root)
+    return Initialised(root, chosen, False, *_explain(chosen))
 
 
 def init_here(path: str) -> Initialised:
-    """Make a store of a folder of markdown that is there: every note in it is an entry, and none is touched.
+    """Make a store of an existing folder of markdown: every note in it becomes an entry, and none is changed.
 
     Raises UsageError, StoreError.
     """
@@ -104,9 +104,9 @@ def init_here(path: str) -> Initialised:
         if placement == IN_TREE:
             _check_no_branch(root)
         config_file.create(os.path.join(root, places.CONFIG_NAME), config_text(IN_TREE, WHOLE))
-        _accept_settings(root)
+        _record_settings(root)
     if placement == IN_TREE:
-        _tell_git(root, attributes=True, folder="")
+        _configure_git(root, attributes=True, folder="")
     why = "In place: every note in this folder is lore; Engram changes a file only when you edit that note through it."
     if placement == IN_TREE:
         return Initialised(
@@ -122,7 +122,7 @@ def config_text(placement: str, folder: str = FOLDER) -> str:
     return _CONFIG.format(placement=placement, folder=folder)
 
 
-def _existing(root: str, placement: str) -> Initialised:
+def _describe_existing(root: str, placement: str) -> Initialised:
     from engram.usecases.opening.store_layout import describe
 
     found = describe(root, "project").placement
@@ -132,14 +132,14 @@ def _existing(root: str, placement: str) -> Initialised:
             f"Nothing was changed. `engram move --to {placement}` moves it.",
         )
     if found == DEDICATED:
-        _tell_git(root, attributes=False)
-    return Initialised(root, found, True, *_words(found))
+        _configure_git(root, attributes=False)
+    return Initialised(root, found, True, *_explain(found))
 
 
-def _on_branch(
+def _init_branch(
     root: str, repository: Repository, placement: str, timeout: float, step: Callable[[str], None] | None
 ) -> Initialised:
-    """Return the branch store of the repository, made if it is not there; a nearer store that would hide it is the one."""
+    """Return the branch store of the repository, making it if needed, or a nearer store that would hide it."""
     from engram.usecases.opening.branch_placement import begin
     from engram.usecases.opening.store_layout import enclosing_store
 
@@ -147,28 +147,28 @@ def _on_branch(
     nearest = enclosing_store(_existing_parent(root))
     top = os.path.realpath(repository.worktree)
     if nearest is not None and os.path.commonpath((os.path.realpath(nearest), top)) == top:
-        return _existing(nearest, placement)
+        return _describe_existing(nearest, placement)
     if nearest == hidden:
-        return _existing(hidden, placement)
+        return _describe_existing(hidden, placement)
     config, moment = config_text(BRANCH).encode(), int(Clock().now().timestamp())
-    begun = begin(repository, FOLDER, config, moment, timeout, step)
-    _accept_settings(hidden)
-    if begun.remote:
+    start = begin(repository, FOLDER, config, moment, timeout, step)
+    _record_settings(hidden)
+    if start.remote:
         from engram.usecases.opening.first_quarantine import quarantine_new_store
 
         quarantine_new_store(hidden)
-    why, otherwise = _words(BRANCH)
-    origin = f" Taken from {begun.remote}." if begun.remote else ""
-    if begun.unasked:
+    why, otherwise = _explain(BRANCH)
+    origin = f" Taken from {start.remote}." if start.remote else ""
+    if start.fetch_error:
         origin = (
-            f" Whether the remote has lore of this repository could not be asked: {begun.unasked}"
-            " If it has, `engram sync` joins both."
+            f" The remote could not be asked for lore of this repository: {start.fetch_error}"
+            " If it has some, `engram sync` merges both."
         )
     return Initialised(hidden, BRANCH, False, why + origin, otherwise)
 
 
 def _check_no_branch(root: str) -> None:
-    """Refuse a store in the work tree if the repository has one on its branch, which it would hide."""
+    """Refuse a store in the work tree if it would hide one on the repository's branch."""
     if _has_branch(root):
         raise StoreError(
             f"This repository keeps its lore on the branch {lore_branch.BRANCH}.",
@@ -196,12 +196,12 @@ def _make_repository(root: str) -> None:
         repository = init_repository(root)
     state = state_folder(root, repository)
     _make_folder(state)
-    _tell_git(root, attributes=True)
+    _configure_git(root, attributes=True)
     atomic.write(os.path.join(state, DEDICATED), b"made by engram init\n", "init", 0o600)
 
 
-def _tell_git(root: str, *, attributes: bool, folder: str = FOLDER) -> None:
-    """Have git merge lore by field. A store that is there keeps its .gitattributes, which `doctor --fix` completes."""
+def _configure_git(root: str, *, attributes: bool, folder: str = FOLDER) -> None:
+    """Make git merge lore by field. An existing store keeps its .gitattributes, which `doctor --fix` completes."""
     repository = find_repository(root)
     if repository is None:
         return
@@ -218,9 +218,9 @@ def _commit_start(root: str) -> None:
     assert repository is not None
     names = [places.CONFIG_NAME, ".gitattributes"]
     changes = tuple(
-        FileChange(n, atomic.read(os.path.join(root, n)))
-        for n in names
-        if os.path.exists(os.path.join(root, n))
+        FileChange(name, atomic.read(os.path.join(root, name)))
+        for name in names
+        if os.path.exists(os.path.join(root, name))
     )
     moment = int(Clock().now().timestamp())
     commit_all(
@@ -231,8 +231,8 @@ def _commit_start(root: str) -> None:
     )
 
 
-def _accept_settings(root: str) -> None:
-    """From now on this clone knows what it accepted, whatever a pull makes of the file."""
+def _record_settings(root: str) -> None:
+    """Record the accepted settings in this clone, in case a pull changes the file."""
     from engram.usecases.opening.store_layout import describe
 
     describe(root, "project")
@@ -257,8 +257,8 @@ def _make_folder(path: str) -> None:
         ) from None
 
 
-def _words(placement: str) -> tuple[str, str]:
-    """Return how lore is kept there, and how to keep it elsewhere."""
+def _explain(placement: str) -> tuple[str, str]:
+    """Explain how lore is kept in a placement, and how to keep it elsewhere."""
     if placement == DEDICATED:
         return (
             "Dedicated: lore has this repository to itself, and every change is committed for you.",

@@ -1,4 +1,4 @@
-"""Finding and opening the store that a call is about."""
+"""Find and open the store for a call."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def open_store(
     working: str | None = None,
     start: str | None = None,
 ) -> Store:
-    """Open the store at or above `path`; without one, the enclosing store of `working`, else the user's own.
+    """Open the store at or above `path`; without a path, the enclosing store of `working`, else the user's own.
 
-    `scope` picks one by name: `session`, `project` (never the user's own), `user` or a team's. `start` is a path
-    that the caller did not name but has set up, for instance in a variable. The user's own store is made on first
-    use, so that recording works anywhere with no set-up. Raises NotFoundError, UsageError, StoreError, ConfigError.
+    `scope` selects one by name: `session`, `project` (never the user's own), `user` or a team's. `start` is a path that
+    the caller did not name but configured, for instance in an environment variable. The user's own store is made on first
+    use, so that recording works anywhere without setup. Raises NotFoundError, UsageError, StoreError, ConfigError.
     """
     clock = clock or Clock()
     if scope and scope not in BUILT_IN_SCOPES:
@@ -47,41 +47,41 @@ def open_store(
 
 
 def locate(path: str | None, scope: str, working: str, start: str | None = None) -> Located:
-    """Return the store that the caller stands in; the user's own is made if need be."""
+    """Return the store of the caller's location; the user's own is made if needed."""
     try:
         named = path or start
-        root = _enclosing(named) if named else enclosing_store(working)
+        root = _find_enclosing(named) if named else enclosing_store(working)
         if root is None and scope == PROJECT:
-            raise NotFoundError("There is no project store here.", _how_to_have_one(working))
+            raise NotFoundError("There is no project store here.", _creation_hint(working))
         here = locate_root(root or own_store())
     except EngramError:
         if path is not None or scope in ("", SESSION, PROJECT):
             raise
-        return locate_root(own_store(), USER)  # whatever is wrong here, a scope that is elsewhere can be used
+        return locate_root(own_store(), USER)  # an error here does not affect a scope elsewhere
     root, found = here.places.root, here.places.scope
     if path is not None and scope not in ("", SESSION, found):
         raise UsageError(
             f"{root} is not a {scope} store but a {found} store.", "Name the store or the scope."
         )
     if scope == PROJECT and found == USER:
-        raise NotFoundError("There is no project store here.", _how_to_have_one(working))
+        raise NotFoundError("There is no project store here.", _creation_hint(working))
     return here
 
 
 def is_first_run(working: str) -> bool:
-    """Return whether opening without a path in `working` would make the user's own store: no store was made here before."""
+    """Whether opening without a path in `working` would make the user's own store."""
     own = os.path.join(places.user_store(), places.CONFIG_NAME)
     return enclosing_store(working) is None and not os.path.isfile(own)
 
 
 def own_store_notice(store: Store, working: str) -> str:
-    """Return what `branch_notice` says, for who got their own store because there is none around `working`; else ""."""
+    """Return the `branch_notice` if the user's own store is used because there is none around `working`; else ""."""
     is_own = store.stand.scope == USER and not store.stand.named
     return branch_notice(working) if is_own else ""
 
 
 def branch_notice(working: str) -> str:
-    """Return a sentence where the repository of `working` has a branch of lore that was not taken yet; else ""."""
+    """Return a sentence if the repository of `working` has a branch of lore that is not a store yet; else ""."""
     repository = find_repository(working)
     if repository is None or not lore_branch.is_heard_of(repository.common_dir):
         return ""
@@ -91,7 +91,7 @@ def branch_notice(working: str) -> str:
 
 
 def own_store() -> str:
-    """Return the root of the user's own store, which is made where there is none."""
+    """Return the root of the user's own store, making it if there is none."""
     root = places.user_store()
     if not os.path.isfile(os.path.join(root, places.CONFIG_NAME)):
         from engram.usecases.opening.init import init
@@ -103,9 +103,9 @@ def own_store() -> str:
 def open_scope(
     name: str, stand: Stand, settings: Settings, clock: Clock, caller: Caller, *, make: bool = False
 ) -> Store:
-    """Open the store of a scope, seen from `stand`. `make`: where it is the user's own and not there yet, make it.
+    """Open the store of a scope, seen from `stand`. `make`: make the user's own if it does not exist yet.
 
-    Raises NotFoundError where there is none, UsageError for an unknown name, StoreError, ConfigError.
+    Raises NotFoundError if there is none, UsageError for an unknown name, StoreError, ConfigError.
     """
     if check_scope(settings, name) == SESSION:
         from engram.usecases.opening.session_store import session_places, touch
@@ -122,7 +122,7 @@ def open_scope(
 
 
 def scope_root(name: str, stand: Stand, settings: Settings) -> str:
-    """Return where the store of a scope other than the session's is, or would be; "" for a project where there is none."""
+    """Return the root of the store of a scope, which may not exist; "" for a missing project. Not for sessions."""
     if name == stand.scope:
         return stand.root
     if name == PROJECT:
@@ -142,14 +142,14 @@ def _missing_scope_error(name: str, settings: Settings) -> NotFoundError:
     return NotFoundError(f"The store of {name} is not on this machine yet.", hint)
 
 
-def _enclosing(path: str) -> str:
+def _find_enclosing(path: str) -> str:
     root = enclosing_store(path)
     if root is None:
-        raise NotFoundError(f"There is no store at {path} or above it.", _how_to_have_one(path))
+        raise NotFoundError(f"There is no store at {path} or above it.", _creation_hint(path))
     return root
 
 
-def _how_to_have_one(path: str) -> str:
+def _creation_hint(path: str) -> str:
     from engram.usecases.opening.branch_placement import branch_hint
 
     return branch_hint(path) or f"Create one: engram init{'' if path == os.getcwd() else f' {path}'}"

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def remote_of(store: Store) -> str:
-    """Return the address of a store's own remote, without credentials; "" where it has none."""
+    """Return the address of a store's own remote, without credentials; "" if it has none."""
     if store.places.repository is None:
         return ""
     from engram.adapters.git.remote.remotes import DEFAULT, remotes

@@ -1,4 +1,4 @@
-"""The other scopes, as seen from an open store: which exist, opening them, and which a query searches."""
+"""The other scopes of an open store: which exist, opening them, and which of them a query searches."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ TROUBLE = (EngramError, OSError, sqlite3.Error)
 
 
 def reach(store: Store, name: str, *, make: bool = False) -> Store:
-    """Return the store of a scope, opened when first asked for and closed with `store`. `make` makes the user's own.
+    """Return the store of a scope, opened on first use and closed with `store`. `make` makes the user's own if needed.
 
-    Raises UsageError for an unknown name, NotFoundError where there is no such store, StoreError, ConfigError.
+    Raises UsageError for an unknown name, NotFoundError if there is no such store, StoreError, ConfigError.
     """
     if name in ("", store.places.scope):
         return store
     name = check_scope(store.settings, name)
     if name == store.places.scope:
         return store
-    # A server has many sessions: each has a store of its own under the one name.
+    # A server has many sessions, each with its own store under the same name.
     key = f"{SESSION}:{store.caller.session}" if name == SESSION else name
     if key not in store.others:
         from engram.usecases.opening.open_store import open_scope
@@ -44,13 +44,13 @@ def reach(store: Store, name: str, *, make: bool = False) -> Store:
 
 
 def reachable_scopes(store: Store) -> tuple[str, ...]:
-    """Return the names of all scopes from here: the session's, the project's where there is one, the user's, the teams'."""
+    """Return the names of all scopes from here: the session's, the project's if any, the user's, the teams'."""
     here = store.stand.scope
     return tuple([name for name in scope_names(store.settings) if name != PROJECT or here == PROJECT])
 
 
 def root_of(store: Store, name: str) -> str:
-    """Return where the store of a scope is, or would be."""
+    """Return the root of a scope's store, which may not exist."""
     if name == store.places.scope:
         return store.places.root
     if name == SESSION:
@@ -61,7 +61,7 @@ def root_of(store: Store, name: str) -> str:
 
 
 def exists(store: Store, name: str) -> bool:
-    """Return whether a scope's store is on this machine."""
+    """Whether a scope's store is on this machine."""
     if name in (store.places.scope, store.stand.scope):
         return True
     if name == SESSION:
@@ -70,19 +70,19 @@ def exists(store: Store, name: str) -> bool:
 
 
 def stores_to_ask(store: Store, wanted: Sequence[str], notes: list[str]) -> list[Store]:
-    """Return the stores that a query asks, `store` first if it is among them; those that cannot be opened become notes.
+    """Return the stores that a query searches, `store` first if it is one of them. Notes name those that cannot be opened.
 
-    `wanted` names them. By default a store that the call named is asked with its session; otherwise all there are.
-    Raises UsageError for an unknown name, and what is wrong with the only one that was wanted.
+    `wanted` are their scopes. By default, these are the store that the call named and its session, else all that exist.
+    Raises UsageError for an unknown name, and any error of the only store wanted.
     """
-    names = [check_scope(store.settings, name) for name in dict.fromkeys(wanted)] or _default(store)
+    names = [check_scope(store.settings, name) for name in dict.fromkeys(wanted)] or _default_scopes(store)
     if names == [store.places.scope]:
         return [store]
     names.sort(key=lambda name: name != store.places.scope)
     found = []
     for name in names:
         try:
-            other = _store_to_ask(store, name, must=name in wanted)
+            other = _open_to_ask(store, name, must=name in wanted)
             if other is not None:
                 found.append(other)
         except TROUBLE as error:
@@ -93,15 +93,15 @@ def stores_to_ask(store: Store, wanted: Sequence[str], notes: list[str]) -> list
 
 
 def describe_omission(name: str, error: Exception) -> str:
-    """Return the note that a scope could not be asked."""
-    words = f"{error.message} {error.hint}".strip() if isinstance(error, EngramError) else str(error)
-    return f"{name} was left out: {words}"
+    """Return the note that a scope could not be searched."""
+    reason = f"{error.message} {error.hint}".strip() if isinstance(error, EngramError) else str(error)
+    return f"{name} was left out: {reason}"
 
 
 def others(store: Store) -> Iterator[Store]:
-    """Yield the further stores there are, each opened when it is its turn; those that cannot be are passed over.
+    """Yield the other stores that exist, each opened in its turn; those that cannot be opened are skipped.
 
-    None where the call named its scope.
+    There are none if the call named its scope.
     """
     if store.stand.named:
         return
@@ -113,16 +113,16 @@ def others(store: Store) -> Iterator[Store]:
                 continue
 
 
-def _default(store: Store) -> list[str]:
+def _default_scopes(store: Store) -> list[str]:
     here = store.places.scope
     if not store.stand.named:
         return list(reachable_scopes(store))
-    # A path names the store around the session, a scope names just that one.
+    # A path names the store together with its session, a scope only that scope.
     return [here, SESSION] if here == store.stand.scope and here != SESSION else [here]
 
 
-def _store_to_ask(store: Store, name: str, *, must: bool) -> Store | None:
-    """Return the store of a scope that is to be asked; None where it holds nothing."""
+def _open_to_ask(store: Store, name: str, *, must: bool) -> Store | None:
+    """Return the store of a scope to search; None if it is empty."""
     if name == store.places.scope:
         return store
     if not exists(store, name):
@@ -137,7 +137,7 @@ def _store_to_ask(store: Store, name: str, *, must: bool) -> Store | None:
 
 
 def is_empty(root: str) -> bool:
-    """Return whether the lore folder holds no file at all, found without opening anything; only for the usual folder."""
+    """Whether the lore folder has no files at all, without opening the store; only for the default folder."""
     pending = [os.path.join(root, "lore")]
     try:
         while pending:

@@ -1,4 +1,4 @@
-"""Where the store at a known root keeps its entries and its private state, and how it is placed in git."""
+"""The layout of the store at a known root: its entries, its private state, and its placement in git."""
 
 from __future__ import annotations
 
@@ -23,39 +23,39 @@ if TYPE_CHECKING:
     from engram.domain.settings import Settings
 
 _OWN_FILES = {places.CONFIG_NAME, ".git", ".gitattributes", ".gitignore", ".engram"}
-# The private state of a clone that may only be read.
-_COPIED = "copied"  # its time is that of the newest file copied
-_LEDGER = "judgements"
-_MEMORY = "/dev/shm"  # noqa: S108 - below it only a folder that is this user's alone
-_LEFT_OUT = ("journal", "live.jsonl", _COPIED)
+# Copies of the private state of a read-only clone.
+_COPIED_MARK = "copied"  # its modification time is that of the newest file copied
+_LEDGER_FOLDER = "judgements"
+_MEMORY_FOLDER = "/dev/shm"  # noqa: S108 - only in a folder that belongs to this user
+_NOT_COPIED = ("journal", "live.jsonl", _COPIED_MARK)
 
 
 class Located(NamedTuple):
-    """A store that was found: where it keeps things, and which of its settings are in force."""
+    """A store that was found: its places, and its settings in force."""
 
     places: Places
     settings: InForce
 
 
 def make_store(found: Located, clock: Clock, caller: Caller) -> Store:
-    """Make the store object of a store that was found; nothing is recovered yet."""
+    """Make the object for a store that was found. Nothing is recovered yet."""
     store = Store(found.places, found.settings.settings, clock, caller)
     store.held_back, store.notes = found.settings.held_back, found.settings.trouble
     return store
 
 
 def enclosing_store(start: str) -> str | None:
-    """Return the root of the store that `start` belongs to, which need not be above it.
+    """Return the root of the store to which `start` belongs, which need not be above it.
 
-    The nearest `.engram.toml` at or above it says so, or the nearest repository, by the branch on which it keeps lore.
+    It is that of the nearest `.engram.toml` at or above it, or that of the nearest repository with a branch of lore.
     """
-    passed: list[str] = []
+    repositories: list[str] = []
 
     def kept_by_repository(folder: str) -> str | None:
-        common_dir = None if passed else common_dir_at(folder)
+        common_dir = None if repositories else common_dir_at(folder)
         if common_dir is None:
             return None
-        passed.append(folder)  # a repository around this one, of which it may be a submodule, does not count
+        repositories.append(folder)  # outer repositories (of a submodule) do not count
         is_kept = lore_branch.is_kept(common_dir, places.CONFIG_NAME)
         return lore_branch.root_in(common_dir) if is_kept else None
 
@@ -63,18 +63,18 @@ def enclosing_store(start: str) -> str | None:
 
 
 def nearest(folders: Sequence[str]) -> str:
-    """Return the first of the folders that is in a store, else the last of them."""
+    """Return the first of the folders that is in a store, else the last one."""
     inside = (folder for folder in folders if enclosing_store(folder) is not None)
     return next(inside, folders[-1])
 
 
 def describe(root: str, scope: str) -> Places:
-    """Return where the store at `root` keeps things; makes its private state folder."""
+    """Return the places of the store at `root`, making its private state folder."""
     return locate_root(root, scope).places
 
 
 def locate_root(root: str, scope: str = "") -> Located:
-    """Return the store at `root`; without a scope it is the one that the settings say."""
+    """Return the store at `root`, by default with its scope from the settings."""
     repository = find_repository(root)
     if repository is None or not os.path.isfile(os.path.join(root, places.CONFIG_NAME)):
         repository = _restore_hidden_tree(root) or repository
@@ -90,11 +90,11 @@ def locate_root(root: str, scope: str = "") -> Located:
 
 
 def make_state(state: str, *, outside_git: bool) -> None:
-    """Make a private state folder, with a file that keeps it out of any git around it. Raises StoreError."""
+    """Make a private state folder, which any surrounding repository ignores. Raises StoreError."""
     try:
         os.makedirs(state, exist_ok=True)
         if os.stat(state).st_mode & 0o077:
-            with contextlib.suppress(OSError):  # it is another's
+            with contextlib.suppress(OSError):  # it belongs to another user
                 os.chmod(state, 0o700)
     except OSError as error:
         raise StoreError(
@@ -105,7 +105,7 @@ def make_state(state: str, *, outside_git: bool) -> None:
 
 
 def state_folder(root: str, repository: Repository | None) -> str:
-    """Return where a store keeps its private state: in the git folder, so that it is never tracked; else in `.engram`."""
+    """Return a store's folder of private state: in the git folder, so that it is never tracked, else `.engram`."""
     if repository is None:
         return os.path.join(root, ".engram")
     if _is_on_branch(root, repository):
@@ -119,10 +119,10 @@ def state_folder(root: str, repository: Repository | None) -> str:
 
 
 def placement_of(root: str, folder: str, state: str, configured: str, repository: Repository | None) -> str:
-    """`plain` outside git; `branch` and `dedicated` where branch or repository are the store's own; else `in-tree`.
+    """Return `plain` outside git, `branch` or `dedicated` if that is the store's own, else `in-tree`.
 
-    A pulled configuration alone must not make Engram commit to somebody's branch: a dedicated store
-    is one that `engram init` marked on this machine, or a repository that holds nothing but lore.
+    A pulled configuration alone must not make Engram commit to somebody's branch: a dedicated store is one that
+    `engram init` marked on this machine, or a repository with nothing but lore.
     """
     if repository is None:
         return PLAIN
@@ -146,12 +146,12 @@ def _holds_only_lore(root: str, folder: str) -> bool:
 
 
 def _is_on_branch(root: str, repository: Repository) -> bool:
-    """Return whether the store's root is the hidden work tree, and not a store of its own in one of its folders."""
+    """Whether the store's root is the hidden work tree itself, rather than a separate store in one of its folders."""
     return lore_branch.is_hidden(repository) and os.path.realpath(root) == repository.worktree
 
 
 def _restore_hidden_tree(root: str) -> Repository | None:
-    """Restore a hidden work tree that has vanished and return its repository; None for any other store."""
+    """Restore a vanished hidden work tree and return its repository; None for any other store."""
     common_dir = lore_branch.common_dir_of(root)
     if common_dir is None:
         return None
@@ -178,29 +178,29 @@ def _ignore_state(state: str) -> None:
 
 
 def writable_folder(state: str) -> str:
-    """Return a private state folder, or the one that stands in for it where nothing may be written there.
+    """Return a private state folder, or a substitute if it is not writable.
 
-    That one is in the user's cache, or where that cannot be written either in a folder of the system's temporary one, or else in
-    memory, which a container has even where its whole file system is read-only. What the clone's own state says (what is in
-    quarantine, whose settings were accepted) is copied first, and again whenever it changes.
+    The substitute is in the user's cache, else in the system's temporary folder, else in memory, which a container has even
+    if its whole file system is read-only. The clone's own state (its quarantine, accepted settings) is copied first, and
+    again whenever it changes.
     """
     nearest = state
     while not os.path.isdir(nearest) and os.path.dirname(nearest) != nearest:
         nearest = os.path.dirname(nearest)
     if os.access(nearest, os.W_OK | os.X_OK):
         return state
-    folder = _stand_in(state)
+    folder = _make_stand_in(state)
     if folder is None:
         return state
     with contextlib.suppress(OSError):
-        _copy(state, folder)
+        _copy_state(state, folder)
     return folder
 
 
-def _stand_in(state: str) -> str | None:
-    """Make the folder that stands in for one; None where there is no place for it that is this user's alone."""
+def _make_stand_in(state: str) -> str | None:
+    """Make the substitute for a state folder; None if there is no place that belongs to this user."""
     name = digest(os.path.realpath(state).encode())
-    for base in _bases():
+    for base in _stand_in_bases():
         folder = os.path.join(base, "read-only", name)
         with contextlib.suppress(OSError):
             os.makedirs(base, mode=0o700, exist_ok=True)
@@ -211,31 +211,31 @@ def _stand_in(state: str) -> str | None:
     return None
 
 
-def _bases() -> Iterator[str]:
-    """Yield the folders to try; a machine on which nothing may be written has no temporary one."""
+def _stand_in_bases() -> Iterator[str]:
+    """Yield the folders to try; a read-only machine has no temporary one."""
     import tempfile
 
     yield places.cache_folder()
     user = f"engram-{os.getuid()}" if hasattr(os, "getuid") else "engram"
     with contextlib.suppress(OSError):
         yield os.path.join(tempfile.gettempdir(), user)
-    if os.path.isdir(_MEMORY):
-        yield os.path.join(_MEMORY, user)
+    if os.path.isdir(_MEMORY_FOLDER):
+        yield os.path.join(_MEMORY_FOLDER, user)
 
 
-def _copy(state: str, folder: str) -> None:
-    """Copy what the state says, unless that was done since it changed. Raises OSError."""
+def _copy_state(state: str, folder: str) -> None:
+    """Copy the state, unless it is unchanged since the last copy. Raises OSError."""
     import shutil
 
     if not os.path.isdir(state):
         return
-    ledger = os.path.join(state, _LEDGER)
-    found = [*_files(state), *(_files(ledger) if os.path.isdir(ledger) else ())]
-    newest = max((os.stat(path).st_mtime_ns for path in found), default=0)
-    mark = os.path.join(folder, _COPIED)
+    ledger = os.path.join(state, _LEDGER_FOLDER)
+    files = [*_files_to_copy(state), *(_files_to_copy(ledger) if os.path.isdir(ledger) else ())]
+    newest = max((os.stat(path).st_mtime_ns for path in files), default=0)
+    mark = os.path.join(folder, _COPIED_MARK)
     if os.path.exists(mark) and os.stat(mark).st_mtime_ns == newest:
         return
-    for path in found:
+    for path in files:
         target = os.path.join(folder, os.path.relpath(path, state))
         os.makedirs(os.path.dirname(target), mode=0o700, exist_ok=True)
         temporary = f"{target}.{os.getpid()}.tmp"
@@ -246,10 +246,10 @@ def _copy(state: str, folder: str) -> None:
     os.utime(mark, ns=(newest, newest))
 
 
-def _files(folder: str) -> list[str]:
-    """Return the files of a state folder that say something; locks, journals and the activity log do not."""
+def _files_to_copy(folder: str) -> list[str]:
+    """Return the files of a state folder to copy: all but locks, journals and the activity log."""
     return [
         entry.path
         for entry in os.scandir(folder)
-        if entry.is_file() and not entry.name.endswith(".lock") and not entry.name.startswith(_LEFT_OUT)
+        if entry.is_file() and not entry.name.endswith(".lock") and not entry.name.startswith(_NOT_COPIED)
     ]
