@@ -10,13 +10,13 @@ import pytest
 from engram.adapters.git.run.author import author_name, clean, environment_author
 
 
-def test_a_name_has_nothing_that_git_takes_out_of_one() -> None:
+def test_characters_that_git_removes_are_removed_from_a_name() -> None:
     assert clean(" .Ada <Lovelace>\n, ") == "Ada  Lovelace"
     assert clean('"Ada O\'Neil"') == "Ada O'Neil"
     assert clean("<>;:") == ""
 
 
-def test_the_environment_goes_first_and_its_parts_are_told_as_git_writes_them(
+def test_the_environment_overrides_the_configured_author(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert environment_author() == ""
@@ -26,7 +26,7 @@ def test_the_environment_goes_first_and_its_parts_are_told_as_git_writes_them(
     assert author_name(str(tmp_path), str(tmp_path / "noted"), lambda: pytest.fail("asked git")) == "Ada"
 
 
-def test_the_configuration_is_asked_once_while_none_of_its_files_changes(
+def test_the_configuration_is_read_once_while_none_of_its_files_changes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file, noted = tmp_path / "gitconfig", tmp_path / "noted"
@@ -41,7 +41,7 @@ def test_the_configuration_is_asked_once_while_none_of_its_files_changes(
             str(tmp_path), str(noted), lambda: asked.append(1) or [("user.name", value, str(file))]
         )
 
-    monkeypatch.setattr("engram.adapters.git.run.author.YOUNG", 0)
+    monkeypatch.setattr("engram.adapters.git.run.author.RACY_NS", 0)
     assert [name("Ada", 1_000), name("Bob", 0), name("Bob", 2_000), name("Eve", 0)] == [
         "Ada",
         "Ada",

@@ -12,7 +12,7 @@ from engram.adapters.git.read import blob_stream
 from engram.domain.errors import GitError
 
 
-def test_blobs_come_one_by_one_in_the_order_asked_for_and_a_missing_one_is_an_error(tmp_path: Path) -> None:
+def test_blobs_are_streamed_in_order_and_a_missing_one_is_an_error(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q", "store")
     repo = opened(tmp_path / "store")
     contents = [b"", b"a\0b\n", b"x" * 300_000, b"no end of line", b"a\0b\n"]

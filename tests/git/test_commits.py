@@ -75,7 +75,7 @@ def commit(repo: Repository, *what: Commit, marker: str = "OP1", patience: float
     return commit_all(repo, what, marker, state_folder(repo), patience=patience)
 
 
-def test_new_changed_and_deleted_files_land_and_leave_everything_clean(repo: Repository) -> None:
+def test_new_changed_and_deleted_files_are_committed_and_leave_a_clean_status(repo: Repository) -> None:
     before = read_head(repo)
     oid = commit(
         repo,
@@ -117,7 +117,7 @@ def test_without_any_configured_person_engram_commits(
 @pytest.mark.parametrize(
     "author", ["claude-code", "a <b> <c>\nparent 123", "<x@y>", "\x00 <\x00>", "Ö <o@x>"]
 )
-def test_a_strange_author_never_breaks_a_commit(plain: Repository, author: str) -> None:
+def test_an_unusual_author_never_breaks_a_commit(plain: Repository, author: str) -> None:
     commit(plain, change("x", (LORE, b"1"), author=author))
     assert git(plain, "log", "-1", "--format=%an").strip()
     assert_sound(plain)
@@ -132,7 +132,7 @@ def test_the_first_commit_of_a_branch(tmp_path: Path, options: tuple[str, ...]) 
     assert_sound(repo)
 
 
-def test_an_orphan_branch_in_a_linked_worktree(plain: Repository, tmp_path: Path) -> None:
+def test_the_first_commit_of_an_orphan_branch_in_a_linked_worktree(plain: Repository, tmp_path: Path) -> None:
     main = read_head(plain)
     git(plain, "worktree", "add", "-q", "--detach", "--no-checkout", str(tmp_path / "hidden"))
     repo = opened(tmp_path / "hidden")
@@ -152,21 +152,21 @@ def test_commits_that_change_nothing_are_left_out(plain: Repository) -> None:
     assert git(plain, "log", "--format=%s").splitlines() == ["1", "by hand"]
 
 
-def test_nothing_to_do_on_a_branch_without_commits_is_no_commit(tmp_path: Path) -> None:
+def test_no_changes_on_a_branch_without_commits_make_no_commit(tmp_path: Path) -> None:
     repo = make_repository(tmp_path / "new")
     assert commit_all(repo, [], "OP1", state_folder(repo)) == ""
     assert commit_all(repo, [change("x", ("a", None))], "OP1", state_folder(repo)) == ""
     assert not has_landed(repo, "OP1")
 
 
-def test_a_file_made_and_deleted_in_one_go_leaves_two_commits_and_no_file(plain: Repository) -> None:
+def test_a_file_created_and_deleted_in_one_batch_leaves_two_commits_and_no_file(plain: Repository) -> None:
     commit_all(plain, [change("1", (LORE, b"1")), change("2", (LORE, None))], "OP1", state_folder(plain))
     assert git(plain, "log", "--format=%s").splitlines() == ["2", "1", "by hand"]
     assert status(plain) == ""
     assert_sound(plain)
 
 
-def test_names_that_are_hard_to_quote(repo: Repository) -> None:
+def test_file_names_that_are_hard_to_quote_are_committed(repo: Repository) -> None:
     what = change("hard", *((name, name.encode()) for name in HARD_NAMES))
     commit(repo, what)
     found = git(repo, "ls-tree", "-rz", "--name-only", "HEAD").split("\0")
@@ -187,7 +187,7 @@ def test_a_path_outside_the_tree_is_refused(plain: Repository, path: str) -> Non
     assert read_head(plain) == head
 
 
-def test_a_file_where_a_folder_was_and_the_other_way_round(plain: Repository) -> None:
+def test_a_file_can_replace_a_folder_and_a_folder_a_file(plain: Repository) -> None:
     commit(plain, change("1", ("lore/a/b.md", b"1"), ("lore/c", b"1")))
     commit(plain, change("2", ("lore/a/b.md", None), ("lore/c", None)))
     Path(plain.worktree, "lore/a").rmdir()
@@ -196,7 +196,7 @@ def test_a_file_where_a_folder_was_and_the_other_way_round(plain: Repository) ->
     assert_sound(plain)
 
 
-def test_a_program_keeps_its_executable_bit(plain: Repository) -> None:
+def test_an_executable_file_keeps_its_mode(plain: Repository) -> None:
     tool = Path(plain.worktree, "tool")
     tool.write_text("1")
     tool.chmod(0o755)
@@ -263,7 +263,7 @@ def test_a_commit_is_refused_while_a_person_is_at_work(
     assert (git(plain, "for-each-ref"), status(plain)) == before
 
 
-def test_whether_an_operation_landed_is_known_from_its_trailer(plain: Repository) -> None:
+def test_an_operation_that_has_landed_is_found_by_its_trailer(plain: Repository) -> None:
     commit(plain, change("x", (LORE, b"1")), marker="OP1")
     git(plain, "commit", "-q", "--allow-empty", "-m", "Engram-Op: OP10 in a subject\n\nx Engram-Op: OP11")
     assert has_landed(plain, "OP1")
@@ -274,7 +274,7 @@ def test_whether_an_operation_landed_is_known_from_its_trailer(plain: Repository
     assert not has_landed(plain, "OP1", depth=1)
 
 
-def test_an_operation_that_came_in_by_a_merge_is_known(plain: Repository) -> None:
+def test_an_operation_that_came_in_by_a_merge_has_landed(plain: Repository) -> None:
     git(plain, "checkout", "-q", "-b", "side")
     commit(plain, change("x", (LORE, b"1")), marker="SIDE")
     git(plain, "checkout", "-q", "main")
@@ -282,7 +282,7 @@ def test_an_operation_that_came_in_by_a_merge_is_known(plain: Repository) -> Non
     assert has_landed(plain, "SIDE")
 
 
-def test_300_commits_in_one_go(plain: Repository) -> None:
+def test_300_commits_are_written_in_one_batch(plain: Repository) -> None:
     many = [
         change(f"commit {n}", (f"lore/2026/01/{n % 28 + 1:02}/n-{n}.md", b"%d\n" % n)) for n in range(300)
     ]
@@ -300,7 +300,7 @@ def test_300_commits_in_one_go(plain: Repository) -> None:
 
 
 @pytest.mark.parametrize("whole_tree", [100, objects.WHOLE_TREE])
-def test_a_change_to_more_files_than_fit_a_command_line(
+def test_a_commit_may_change_more_files_than_fit_on_a_command_line(
     plain: Repository, whole_tree: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(objects, "WHOLE_TREE", whole_tree)

@@ -35,7 +35,9 @@ def commit(repo: Repository, what: Commit) -> str:
     return commit_all(repo, [what], "OP1", state_folder(repo), patience=0)
 
 
-def test_a_persons_commit_in_between_is_built_upon(repo: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_engram_commits_on_top_of_a_persons_commit_made_meanwhile(
+    repo: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The person commits between the moment HEAD was read and the moment the import ends."""
     real, calls = commits._move, []
 
@@ -58,7 +60,7 @@ def test_a_persons_commit_in_between_is_built_upon(repo: Repository, monkeypatch
     assert_sound(repo)
 
 
-def test_a_persons_commit_after_head_was_read_is_built_upon(
+def test_engram_commits_on_top_of_a_commit_made_after_it_read_head(
     repo: Repository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real, calls = commits._plan, []
@@ -76,7 +78,7 @@ def test_a_persons_commit_after_head_was_read_is_built_upon(
     assert status(repo) == ""
 
 
-def test_a_branch_that_never_stands_still_is_an_error_that_loses_nothing(
+def test_a_branch_that_keeps_moving_is_an_error_that_loses_nothing(
     repo: Repository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = commits._move
@@ -120,7 +122,7 @@ def test_the_branch_is_not_moved_back_when_a_person_rewrote_it(
     assert git(repo, "log", "--format=%s").splitlines() == ["x", "amended", "by hand"]
 
 
-def test_a_commit_with_the_index_of_before_is_refused_by_git(
+def test_git_refuses_a_commit_made_with_the_old_index(
     repo: Repository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Who reads HEAD before the branch moves cannot commit after; who reads it after sees the new index."""
@@ -136,7 +138,7 @@ def test_a_commit_with_the_index_of_before_is_refused_by_git(
     assert seen == [LORE], "the index knew the entry before the branch did"
 
 
-def test_a_person_with_an_open_commit_dash_a_makes_engram_wait_and_loses_nothing(
+def test_engram_waits_for_an_open_git_commit_dash_a_and_nothing_is_lost(
     repo: Repository, tmp_path: Path
 ) -> None:
     """`git commit -a` holds the index lock while its editor is open, however long that takes."""
@@ -164,7 +166,7 @@ def test_a_person_with_an_open_commit_dash_a_makes_engram_wait_and_loses_nothing
     assert status(repo) == ""
 
 
-def test_a_persons_commits_at_the_same_time_lose_no_entry_and_none_of_their_own(repo: Repository) -> None:
+def test_concurrent_commits_by_a_person_lose_neither_entries_nor_the_commits(repo: Repository) -> None:
     """A person's git may be refused for the moment; what either side was told is committed stays committed."""
     done: list[str] = []
 

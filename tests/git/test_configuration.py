@@ -40,7 +40,7 @@ def asked() -> Iterator[list[tuple[str, ...]]]:
 def grow_old(*files: Path) -> None:
     """Pass the time after which a file counts as left alone."""
     until = max(max(at.st_mtime_ns, at.st_ctime_ns) for at in (file.stat() for file in files))
-    while time.time_ns() <= until + 2 * configuration.YOUNG:
+    while time.time_ns() <= until + 2 * configuration.RACY_NS:
         pass
 
 
@@ -48,7 +48,7 @@ def config(repo: Repository) -> Path:
     return Path(repo.common_dir, "config")
 
 
-def test_it_says_what_git_says(repo: Repository) -> None:
+def test_settings_equal_those_that_git_lists(repo: Repository) -> None:
     git(repo, "config", "Remote.One.URL", "a place")
     git(repo, "config", "--add", "remote.One.url", "another\nline")
     git(repo, "config", "user.name", "Here")
@@ -59,14 +59,14 @@ def test_it_says_what_git_says(repo: Repository) -> None:
     assert value(repo, "user.shoe") == ""
 
 
-def test_git_is_asked_once_while_nothing_changes(repo: Repository, asked: list[tuple[str, ...]]) -> None:
+def test_git_runs_once_while_nothing_changes(repo: Repository, asked: list[tuple[str, ...]]) -> None:
     grow_old(config(repo), Path(os.environ["GIT_CONFIG_GLOBAL"]))
     first = settings(repo)
     assert all(settings(repo) == first for _ in range(20))
     assert len(asked) == 1
 
 
-def test_a_change_is_seen_at_once(repo: Repository) -> None:
+def test_a_change_is_noticed_at_once(repo: Repository) -> None:
     grow_old(config(repo))
     for number in range(30):
         git(repo, "config", "engram.number", f"{number:02}")  # as long as the one before
@@ -75,7 +75,7 @@ def test_a_change_is_seen_at_once(repo: Repository) -> None:
         assert value(repo, "engram.number") == f"{number + 50}"
 
 
-def test_a_persons_first_configuration_is_seen(
+def test_a_new_user_configuration_file_is_noticed(
     repo: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("GIT_CONFIG_GLOBAL")
@@ -101,7 +101,7 @@ def test_an_included_file_counts_and_is_watched(repo: Repository, tmp_path: Path
     assert value(repo, "user.name") == "Later"
 
 
-def test_a_configuration_that_git_cannot_read_says_nothing(repo: Repository) -> None:
+def test_a_configuration_that_git_cannot_read_has_no_settings(repo: Repository) -> None:
     before = config(repo).read_text()
     config(repo).write_text(before + "[broken\n")
     assert settings(repo) == ()
@@ -109,7 +109,7 @@ def test_a_configuration_that_git_cannot_read_says_nothing(repo: Repository) -> 
     assert value(repo, "core.bare") == "false"
 
 
-def test_another_work_tree_has_its_own(repo: Repository, tmp_path: Path) -> None:
+def test_each_work_tree_has_its_own_settings(repo: Repository, tmp_path: Path) -> None:
     git(repo, "commit", "-q", "--allow-empty", "-m", "x")
     git(repo, "config", "extensions.worktreeConfig", "true")
     git(repo, "worktree", "add", "-q", str(tmp_path / "other"))

@@ -37,7 +37,7 @@ def test_a_repository_is_made_with_its_folders_and_no_configuration(
     assert_sound(repo)
 
 
-def test_doing_it_again_changes_nothing(tmp_path: Path) -> None:
+def test_a_second_init_changes_nothing(tmp_path: Path) -> None:
     repo = init(str(tmp_path / "r"))
     git(repo, "commit", "-q", "--allow-empty", "-m", "x")
     before = git(repo, "rev-parse", "HEAD"), Path(repo.worktree, ".gitattributes").stat().st_mtime_ns
@@ -46,7 +46,7 @@ def test_doing_it_again_changes_nothing(tmp_path: Path) -> None:
     assert after == before
 
 
-def test_attributes_that_are_there_stay(tmp_path: Path) -> None:
+def test_existing_attributes_are_kept(tmp_path: Path) -> None:
     folder = tmp_path / "r"
     folder.mkdir()
     (folder / ".gitattributes").write_text("*.png binary")
@@ -56,14 +56,16 @@ def test_attributes_that_are_there_stay(tmp_path: Path) -> None:
     assert git(repo, "check-attr", "text", "memory/2026/x.md").endswith("text: unset")
 
 
-def test_inside_another_repository_a_repository_of_its_own_is_made(tmp_path: Path) -> None:
+def test_a_separate_repository_is_made_inside_another_one(tmp_path: Path) -> None:
     outer = init(str(tmp_path / "outer"))
     inner = init(str(tmp_path / "outer" / "inner"))
     assert inner.worktree == str(tmp_path / "outer" / "inner")
     assert inner.git_dir != outer.git_dir
 
 
-def test_inherited_variables_do_not_put_it_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_inherited_git_variables_do_not_redirect_init(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("GIT_DIR", str(tmp_path / "elsewhere"))
     monkeypatch.setenv("GIT_TEMPLATE_DIR", str(tmp_path))
     repo = init(str(tmp_path / "r"))
@@ -71,7 +73,7 @@ def test_inherited_variables_do_not_put_it_elsewhere(tmp_path: Path, monkeypatch
     assert repo.git_dir == str(tmp_path / "r" / ".git")
 
 
-def test_a_place_that_cannot_hold_one_is_told(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_a_repository_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(StoreError, match="cannot be created"):
         init(str(tmp_path / "file" / "sub"))
@@ -105,7 +107,7 @@ def test_loose_objects_are_estimated_and_packed_when_there_are_many(
     assert_sound(repo)
 
 
-def test_few_loose_objects_and_a_persons_no_are_left_alone(tmp_path: Path) -> None:
+def test_few_loose_objects_are_not_packed_and_a_persons_gc_auto_is_respected(tmp_path: Path) -> None:
     repo = init(str(tmp_path / "r"))
     loosen(Path(repo.worktree), 50)
     assert maintain(repo)

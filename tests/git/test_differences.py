@@ -34,13 +34,13 @@ def difference(one: dict[str, Entry], other: dict[str, Entry]) -> dict[str, diff
 
 
 @given(TREES, TREES, TREES)
-def test_two_differences_from_one_tree_make_that_between_the_others(
+def test_differences_from_a_common_tree_combine_to_those_between_the_others(
     base: dict[str, Entry], one: dict[str, Entry], other: dict[str, Entry]
 ) -> None:
     assert differences.between(difference(base, one), difference(base, other)) == difference(one, other)
 
 
-def test_what_a_merge_is_known_to_change_is_what_git_finds(
+def test_cached_differences_of_a_merge_equal_those_of_git(
     clones: Clones, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Both changed an entry, one moved or deleted others, both have a text that cannot be merged by lines."""
@@ -67,8 +67,8 @@ def test_what_a_merge_is_known_to_change_is_what_git_finds(
     base = git(clones.root("a"), "merge-base", ours, theirs)
     known = {start: differences.differences(repo, start, merge.commit) for start in (base, ours, theirs)}
     sent = differences.outgoing(repo, theirs, merge.commit)
-    monkeypatch.setattr(differences, "_known", {})
-    monkeypatch.setattr(differences, "_outgoing", {})
+    monkeypatch.setattr(differences, "_difference_cache", {})
+    monkeypatch.setattr(differences, "_outgoing_cache", {})
     assert sent == differences.outgoing(repo, theirs, merge.commit)
     for start, found in known.items():
         assert found == differences.differences(repo, start, merge.commit)
@@ -76,7 +76,7 @@ def test_what_a_merge_is_known_to_change_is_what_git_finds(
     assert known[ours].keys() == merge.changes.keys()
 
 
-def test_the_search_for_merges_knows_every_commit_that_goes_out(
+def test_the_search_for_foreign_merges_caches_every_outgoing_commit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also those whose addresses and trailers hold what Python takes for the end of a line."""
@@ -93,7 +93,7 @@ def test_the_search_for_merges_knows_every_commit_that_goes_out(
     assert differences.outgoing(repo, known, head) == wanted
 
 
-def test_in_a_shallow_clone_git_is_asked_each_time_what_goes_out(
+def test_outgoing_commits_are_not_cached_in_a_shallow_clone(
     clones: Clones, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clones.record("a", "Lesson.\n\nMore.")
@@ -101,9 +101,9 @@ def test_in_a_shallow_clone_git_is_asked_each_time_what_goes_out(
     repo = opened(clones.root("a"))
     head = git(clones.root("a"), "rev-parse", "HEAD")
     Path(repo.common_dir, "shallow").write_text("")
-    monkeypatch.setattr(differences, "_outgoing", {})
+    monkeypatch.setattr(differences, "_outgoing_cache", {})
     assert head in differences.outgoing(repo, None, head)
-    assert differences._outgoing == {}
+    assert differences._outgoing_cache == {}
 
 
 def test_the_new_blobs_of_a_history_are_those_that_git_lists(clones: Clones) -> None:
@@ -154,6 +154,6 @@ def test_one_comparison_names_the_changed_files_and_their_folders(tmp_path: Path
     files, folders = differences.differences_and_folders(repo, one, tip)
     assert folders == {path: git(tmp_path, "rev-parse", f"{tip}:{path}") for path in ("a", "a/b", "file")}
     assert differences.differences(repo, one, tip) == files
-    differences._known.clear()
+    differences._difference_cache.clear()
     assert differences.differences(repo, one, tip) == files
     assert differences.introduced_by_one(files, tip) == differences.introduced(repo, [tip])

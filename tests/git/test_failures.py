@@ -237,7 +237,7 @@ def test_a_push_that_a_hook_declines(clones: Clones) -> None:
     assert clones["b"].get(lore.id).lore == lore
 
 
-def test_what_came_in_is_told_when_the_push_fails(clones: Clones) -> None:
+def test_received_changes_are_reported_when_the_push_fails(clones: Clones) -> None:
     clones.record("b", "From b.")
     clones.sync("b")
     clones.record("a", "From a.")
@@ -248,7 +248,7 @@ def test_what_came_in_is_told_when_the_push_fails(clones: Clones) -> None:
     failed(clones["a"], "declined")
 
 
-def test_another_push_in_between_is_merged_and_pushed_again(clones: Clones, tmp_path: Path) -> None:
+def test_a_concurrent_push_is_merged_and_pushed_again(clones: Clones, tmp_path: Path) -> None:
     """The hook lets somebody else's commit in while ours is being received: the branch is not where it was."""
     push_from_outside(clones.hub, tmp_path / "other", {"lore/first.md": "First.\n"})
     ready = push_from_outside(clones.hub, tmp_path / "other", {"lore/second.md": "Second.\n"})
@@ -267,7 +267,7 @@ def test_another_push_in_between_is_merged_and_pushed_again(clones: Clones, tmp_
     assert "lore/second.md" in files(clones.root("b"))
 
 
-def test_a_remote_that_always_moves_is_given_up_after_six_tries(
+def test_sync_gives_up_on_a_remote_that_keeps_moving_after_six_tries(
     clones: Clones, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("engram.usecases.judgements.exchange.PAUSE_SECONDS", 0.0)

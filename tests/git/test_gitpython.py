@@ -63,7 +63,7 @@ def test_a_branch_that_moved_on_is_neither_overwritten_nor_deleted(
     assert caplog.text == ""  # what git says of an address may hold a password
 
 
-def test_variables_of_another_git_do_not_redirect_a_command(
+def test_inherited_git_variables_do_not_redirect_a_command(
     repo: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other, here = make_repository(tmp_path / "other"), head(repo)
@@ -88,7 +88,7 @@ def test_hooks_of_a_repository_are_not_run_by_a_push(repo: Repository, tmp_path:
     assert not mark.exists()
 
 
-def test_at_the_deadline_what_git_had_started_is_gone_too(
+def test_child_processes_of_git_end_at_the_deadline(
     repo: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A program of the person's that does not answer, and a child of that which keeps its streams open."""
@@ -111,7 +111,7 @@ def test_at_the_deadline_what_git_had_started_is_gone_too(
         os.close(reader)
 
 
-def test_a_folder_without_a_repository_is_an_error_of_engrams(tmp_path: Path) -> None:
+def test_opening_a_folder_without_a_repository_raises_an_engram_error(tmp_path: Path) -> None:
     for folder in (tmp_path, tmp_path / "missing"):
         with pytest.raises(GitError):
             open_repository(str(folder))

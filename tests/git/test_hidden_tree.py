@@ -21,7 +21,9 @@ def code(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("state", ["rebase", "merge", "detached"])
-def test_what_is_under_way_in_the_code_disturbs_nothing(code: Path, state: str) -> None:
+def test_git_operations_under_way_in_the_code_do_not_disturb_the_hidden_work_tree(
+    code: Path, state: str
+) -> None:
     if state == "detached":
         git(code, "checkout", "-q", "--detach")
     else:
@@ -39,7 +41,7 @@ def test_what_is_under_way_in_the_code_disturbs_nothing(code: Path, state: str) 
     assert git(code, "status", "--porcelain") == ""
 
 
-def test_no_cleaning_up_reaches_it(code: Path, tmp_path: Path) -> None:
+def test_cleaning_and_checkouts_do_not_reach_the_hidden_work_tree(code: Path, tmp_path: Path) -> None:
     git(code, "worktree", "add", "-q", str(tmp_path / "one"))
     record(tmp_path / "one")
     git(code, "worktree", "remove", str(tmp_path / "one"))
@@ -73,7 +75,7 @@ def _whole(root: Path) -> None:
     2,
     ids=["folder", "registration", "git file", "settings", "both"],
 )
-def test_what_vanished_is_there_again(code: Path, destroy: object) -> None:
+def test_a_missing_hidden_work_tree_is_restored(code: Path, destroy: object) -> None:
     record(code)
     source = (code / ".git/engram/branch/source").read_text()
     with opened(hidden(code)) as store:
@@ -90,7 +92,7 @@ def test_what_vanished_is_there_again(code: Path, destroy: object) -> None:
     assert len(git(code, "worktree", "list").splitlines()) == 2
 
 
-def test_a_moved_repository_goes_on(code: Path, tmp_path: Path) -> None:
+def test_the_hidden_work_tree_still_works_after_the_repository_was_moved(code: Path, tmp_path: Path) -> None:
     record(code)
     moved = code.rename(tmp_path / "elsewhere")
     record(moved, TIDES)

@@ -34,7 +34,7 @@ def repo(tmp_path: Path) -> Repository:
 MESSAGE = "Feedback: höher ✓\n\nA body.\n\nEngram-Lore: 01A\nEngram-Lore: 01B\nEngram-Delta: +80"
 
 
-def test_an_entry_holds_all_that_the_commit_says(repo: Repository) -> None:
+def test_a_log_entry_has_all_facts_of_its_commit(repo: Repository) -> None:
     work = change(MESSAGE, ("lore/a.md", b"2"))
     apply(repo, work)
     oid = commit_all(repo, [work], "OP1", state_folder(repo))
@@ -50,7 +50,7 @@ def test_an_entry_holds_all_that_the_commit_says(repo: Repository) -> None:
     assert (oldest.author, oldest.subject, oldest.trailers) == ("Pat Person <pat@example.org>", "by hand", {})
 
 
-def test_only_commits_of_that_path_newest_first_and_no_more_than_asked(repo: Repository) -> None:
+def test_the_log_has_only_commits_of_the_path_newest_first_up_to_the_limit(repo: Repository) -> None:
     for number in range(4):
         person_commits(repo, {f"lore/{'ab'[number % 2]}.md": str(number)}, f"c{number}")
     assert [entry.subject for entry in log(repo, "lore/b.md", 10)] == ["c3", "c1", "by hand"]
@@ -87,7 +87,7 @@ values = st.from_regex(r"\A[A-Za-z0-9+-]{1,26}\Z")
 
 
 @given(words, st.lists(st.tuples(keys, values), min_size=1, max_size=4))
-def test_trailers_put_on_a_message_are_read_back(subject: str, pairs: list[tuple[str, str]]) -> None:
+def test_added_trailers_are_read_back(subject: str, pairs: list[tuple[str, str]]) -> None:
     message = subject
     for key, value in pairs:
         message = with_trailer(message, key, value)
@@ -97,7 +97,7 @@ def test_trailers_put_on_a_message_are_read_back(subject: str, pairs: list[tuple
 
 
 @given(words, keys, values)
-def test_a_trailer_is_put_on_once(subject: str, key: str, value: str) -> None:
+def test_a_trailer_is_added_only_once(subject: str, key: str, value: str) -> None:
     once = with_trailer(subject, key, value)
     assert with_trailer(once, key, value) == once
 

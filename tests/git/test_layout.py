@@ -91,7 +91,7 @@ def test_an_empty_git_folder_is_passed_over_as_git_does(repo: Repository) -> Non
     assert as_git_says(inner)[0] == repo.worktree
 
 
-def test_no_repository_up_to_the_root_is_none(tmp_path: Path) -> None:
+def test_no_repository_up_to_the_root_gives_none(tmp_path: Path) -> None:
     assert find_repository(str(tmp_path)) is None
 
 
@@ -124,7 +124,7 @@ def test_head_follows_a_branch_that_is_a_symbolic_ref(repo: Repository) -> None:
     assert read_head(repo) == Head(git(repo, "rev-parse", "HEAD"), "alias")
 
 
-def test_where_refs_are_in_a_reftable_git_itself_is_asked(tmp_path: Path) -> None:
+def test_refs_in_a_reftable_are_read_by_git(tmp_path: Path) -> None:
     tmp_path.joinpath("r").mkdir()
     git(tmp_path / "r", "init", "-q", "-b", "main", "--ref-format=reftable", check=False)
     if find_repository(str(tmp_path / "r")) is None:
@@ -139,7 +139,7 @@ def test_where_refs_are_in_a_reftable_git_itself_is_asked(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(("file", "content"), [("refs/heads/main", ""), ("HEAD", "nonsense"), ("HEAD", None)])
-def test_a_damaged_head_is_told_and_never_taken_for_an_empty_branch(
+def test_a_damaged_head_is_an_error_and_not_taken_for_an_empty_branch(
     repo: Repository, file: str, content: str | None
 ) -> None:
     damaged = Path(repo.git_dir, file)
@@ -201,4 +201,4 @@ def test_a_cherry_pick_of_several_is_seen_after_its_conflict_was_committed(torn:
     ],
 )
 def test_a_setting_is_read_with_the_last_value_winning(text: str, value: str | None) -> None:
-    assert layout._setting(text, "core", "bare") == value
+    assert layout._find_setting(text, "core", "bare") == value

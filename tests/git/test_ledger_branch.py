@@ -22,7 +22,7 @@ def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     isolate(monkeypatch, tmp_path)
 
 
-def test_commits_of_the_branch_are_a_history_of_their_own(tmp_path: Path) -> None:
+def test_the_branch_has_a_separate_history(tmp_path: Path) -> None:
     repo = repository_of(tmp_path / "repo", {"code.py": "1\n"})
     assert ledger_branch.tip(repo, BRANCH) is None
     first = ledger_branch.write(repo, None, {"3X/a.jsonl": b"1\n", "top": b"x"}, PERSON, MOMENT, "one\n")
@@ -83,7 +83,7 @@ def test_a_branch_that_a_person_works_on_is_not_moved(tmp_path: Path, state: str
     assert ledger_branch.move(repo, BRANCH, tip, new)
 
 
-def test_what_remotes_have_of_the_branch_is_known_from_the_last_fetch_origin_first(tmp_path: Path) -> None:
+def test_remote_tips_of_the_branch_are_those_of_the_last_fetch_origin_first(tmp_path: Path) -> None:
     repo = repository_of(tmp_path / "repo", {"code.py": "1\n"})
     one, other = (ledger_branch.write(repo, None, {"x": raw}, PERSON, MOMENT, "x\n") for raw in (b"1", b"2"))
     assert ledger_branch.known_tips(repo, BRANCH) == []

@@ -39,7 +39,7 @@ def test_a_lock_left_by_a_killed_process_is_removed(repo: Repository, name: str)
 
 
 @pytest.mark.parametrize("name", LOCKS)
-def test_a_young_lock_is_respected(repo: Repository, name: str) -> None:
+def test_a_recent_lock_is_respected(repo: Repository, name: str) -> None:
     lock = age(os.path.join(repo.git_dir, name), 20)
     head = read_head(repo)
     apply(repo, WORK)
@@ -53,7 +53,7 @@ def test_a_young_lock_is_respected(repo: Repository, name: str) -> None:
     assert status(repo) == ""
 
 
-def test_a_lock_that_goes_away_in_time_is_waited_for(
+def test_a_lock_that_is_released_in_time_is_waited_for(
     repo: Repository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lock = Path(age(staging.index_lock(repo), 0))
@@ -72,7 +72,7 @@ def test_a_lock_that_goes_away_in_time_is_waited_for(
     assert status(repo) == ""
 
 
-def test_a_lock_bears_its_owners_mark_from_the_first_moment(
+def test_a_lock_file_has_its_owners_mark_from_the_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Killed before the mark, it would be nobody's: the next commit would wait half a minute for it."""
@@ -95,9 +95,7 @@ def test_a_lock_bears_its_owners_mark_from_the_first_moment(
     assert list(tmp_path.glob("*.lock*")) == []
 
 
-def test_without_hard_links_a_lock_is_held_all_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_lock_can_be_held_without_hard_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise OSError(95, "Operation not supported")
 

@@ -19,7 +19,7 @@ def clones(tmp_path: Path) -> Clones:
     return Clones(tmp_path)
 
 
-def test_a_large_store_is_not_swept_after_engrams_own_moves_of_the_branch(
+def test_a_large_store_is_not_scanned_after_engrams_own_moves_of_the_branch(
     clones: Clones, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(freshness, "SWEEP_ALWAYS", 0)
@@ -40,7 +40,7 @@ def test_a_large_store_is_not_swept_after_engrams_own_moves_of_the_branch(
     assert freshness.is_sweep_due(engram.store, generation)
 
 
-def test_only_unbroken_moves_of_engram_lead_from_one_commit_to_another(tmp_path: Path) -> None:
+def test_only_an_unbroken_chain_of_own_moves_leads_from_one_commit_to_another(tmp_path: Path) -> None:
     repo = Repository(str(tmp_path), str(tmp_path), str(tmp_path), "main")
     for old, new in ((None, "a"), ("a", "b"), ("b", "c"), ("x", "y")):
         lore_branch.note_move(repo, str(tmp_path), old, new)

@@ -27,7 +27,7 @@ def repo(tmp_path: Path) -> Repository:
     return made
 
 
-def test_objects_come_in_the_order_asked_for_and_missing_ones_are_none(repo: Repository) -> None:
+def test_objects_are_read_in_order_and_missing_ones_are_none(repo: Repository) -> None:
     names = [b"HEAD:lore/a.md", b"HEAD:no such file", b"HEAD:empty", b"HEAD", b"HEAD:two words.md"]
     found = objects.read(repo, names)
     kinds = [one and one.kind for one in found]
@@ -36,7 +36,7 @@ def test_objects_come_in_the_order_asked_for_and_missing_ones_are_none(repo: Rep
     assert objects.read(repo, []) == []
 
 
-def test_what_a_commit_holds_is_told_for_files_alone_and_is_what_git_says(repo: Repository) -> None:
+def test_entries_are_the_files_of_a_commit_as_git_lists_them(repo: Repository) -> None:
     head = git(repo, "rev-parse", "HEAD")
     oid = git(repo, "rev-parse", "HEAD:lore/a.md")
     assert entries(repo, head, ["lore/a.md", "lore", "none", "*"]) == {"lore/a.md": Entry("100644", oid)}
@@ -44,7 +44,7 @@ def test_what_a_commit_holds_is_told_for_files_alone_and_is_what_git_says(repo: 
     assert blob_oid(b"Text\n\n", "sha1") == oid
 
 
-def test_what_is_known_of_a_commit_is_not_asked_again_and_all_else_is(repo: Repository) -> None:
+def test_cached_entries_of_a_commit_are_not_read_again_and_others_are(repo: Repository) -> None:
     head = git(repo, "rev-parse", "HEAD")
     learnt = Entry("100644", "f" * 40)
     objects.learn(repo, head, {"lore/a.md": learnt, "empty": None})
@@ -52,7 +52,7 @@ def test_what_is_known_of_a_commit_is_not_asked_again_and_all_else_is(repo: Repo
     assert found == {"lore/a.md": learnt, "two words.md": Entry("100644", blob_oid(b"x", "sha1"))}
 
 
-def test_a_path_that_git_refuses_is_told() -> None:
+def test_a_path_that_git_refuses_is_an_error() -> None:
     assert check_path("lore/.gitx/a.md") == "lore/.gitx/a.md"
     for path in ("", "/a", "a//b", "./a", "a/..", ".GIT/x", "a/git~1", "a\0b"):
         with pytest.raises(GitError, match="not a path that can be committed"):

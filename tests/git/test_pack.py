@@ -15,7 +15,7 @@ from engram.adapters.git.write.pack import BLOB, FEW, NewObjects
 from engram.domain.errors import GitError
 
 
-def test_a_pack_may_be_read_by_whoever_may_look_into_its_folder_and_is_written_once(tmp_path: Path) -> None:
+def test_a_pack_has_the_read_permissions_of_its_folder_and_is_written_once(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q")
     repo = find_repository(str(tmp_path))
     assert repo is not None

@@ -18,7 +18,7 @@ def clones(tmp_path: Path) -> Clones:
     return settled(tmp_path)[0]
 
 
-def test_a_hook_is_run_only_where_the_person_asked_for_it(clones: Clones) -> None:
+def test_a_hook_runs_only_if_the_person_has_enabled_it(clones: Clones) -> None:
     root, seen = clones.root("a"), clones.root("a") / ".git/seen"
     executable(root / ".git/hooks/pre-push", NOTES)
     (root / ".engram.toml").write_text((root / ".engram.toml").read_text() + "\n[sync]\nhooks = true\n")

@@ -45,7 +45,7 @@ def loopback(monkeypatch: pytest.MonkeyPatch) -> None:
     allow_loopback(monkeypatch)
 
 
-def test_a_listener_hears_of_each_step_and_how_far_it_is(store: Engram, tmp_path: Path) -> None:
+def test_a_listener_receives_each_step_with_its_percentage(store: Engram, tmp_path: Path) -> None:
     heard: list[str] = []
     assert sync(store.store, Options(timeout=30.0), heard.append).pushed == 1
     assert heard[0] == "fetching from origin"
@@ -55,7 +55,7 @@ def test_a_listener_hears_of_each_step_and_how_far_it_is(store: Engram, tmp_path
     assert any(step.endswith("receiving objects 100 %") for step in heard), heard
 
 
-def test_what_git_tells_of_its_progress_is_no_error_of_the_server(store: Engram, tmp_path: Path) -> None:
+def test_git_progress_is_not_taken_for_a_server_error(store: Engram, tmp_path: Path) -> None:
     hook = "#!/bin/sh\necho 'only on weekdays' >&2\nexit 1\n"
     executable(tmp_path / "hub.git/hooks/pre-receive", hook)
     heard: list[str] = []
@@ -85,7 +85,7 @@ def test_progress_is_told_apart_from_errors() -> None:
 
 
 @pytest.mark.usefixtures("loopback")
-def test_the_time_limit_holds_while_somebody_listens(store: Engram) -> None:
+def test_the_time_limit_holds_with_a_listener(store: Engram) -> None:
     with listening() as (address, _):
         git(Path(store.path), "config", "remote.origin.url", f"git://{address}/lore.git")
         repository = find_repository(store.path)
@@ -132,7 +132,7 @@ def test_ctrl_c_waits_until_a_process_that_is_being_started_can_be_stopped() -> 
         signal.signal(signal.SIGINT, before)
 
 
-def test_ctrl_c_ends_the_network_even_before_anybody_waits_for_it() -> None:
+def test_ctrl_c_ends_a_transfer_before_its_thread_is_waited_for() -> None:
     ended, pause = threading.Event(), threading.Event()
 
     def work(report: Callable[[str], None]) -> network.Result:
@@ -161,7 +161,7 @@ def test_ctrl_c_ends_a_sync_and_its_git_at_once(store: Engram) -> None:
 
 
 @pytest.mark.usefixtures("loopback")
-def test_ctrl_c_ends_one_that_tells_its_progress_at_a_terminal(store: Engram) -> None:
+def test_ctrl_c_ends_a_sync_that_shows_its_progress_in_a_terminal(store: Engram) -> None:
     pty = pytest.importorskip("pty")
     screen, inner = pty.openpty()
     code, out = interrupted(store, stderr=inner)
@@ -182,7 +182,7 @@ def test_ctrl_c_ends_one_that_tells_its_progress_at_a_terminal(store: Engram) ->
 
 
 @pytest.mark.usefixtures("loopback")
-def test_a_failure_has_the_same_kind_whether_somebody_listens_or_not(tmp_path: Path) -> None:
+def test_a_failure_has_the_same_kind_with_and_without_a_listener(tmp_path: Path) -> None:
     kinds = []
     for listener in (None, lambda _what: None):
         with hanging_up() as url, pytest.raises(RemoteError) as found:
@@ -191,7 +191,7 @@ def test_a_failure_has_the_same_kind_whether_somebody_listens_or_not(tmp_path: P
     assert kinds == ["offline", "offline"]
 
 
-def test_in_a_pipe_nothing_is_told(store: Engram) -> None:
+def test_no_progress_is_written_to_a_pipe(store: Engram) -> None:
     command = [sys.executable, "-m", "engram", "sync"]
     done = subprocess.run(command, cwd=store.path, env=variables(), capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (0, b"")

@@ -55,7 +55,7 @@ def test_the_commits_that_changed_a_folder_come_oldest_first(repo: Repository) -
     assert changes_of(repo, "lore", first, second) == []
 
 
-def test_files_are_as_they_were_and_links_are_none(repo: Repository) -> None:
+def test_files_of_a_past_commit_are_read_and_links_are_left_out(repo: Repository) -> None:
     os.symlink("a.md", Path(repo.worktree, "lore/link.md"))
     git(repo, "add", ".")
     git(repo, "commit", "-qm", "4")

@@ -41,7 +41,7 @@ def test_output_is_raw_bytes_and_input_reaches_git(repo: Repository) -> None:
     assert run(repo, "cat-file", "blob", oid).stdout == b"\xff\x00raw"
 
 
-def test_variables_of_a_git_that_started_us_do_not_redirect_git(
+def test_inherited_git_variables_do_not_redirect_git(
     repo: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = make_repository(tmp_path / "other")
@@ -78,7 +78,7 @@ def test_a_hook_and_a_file_system_monitor_never_run(repo: Repository, tmp_path: 
     assert list(tmp_path.glob("ran-*")), "the hooks would have run"
 
 
-def test_git_never_asks(repo: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_git_never_prompts(repo: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program(tmp_path, "ask", f"touch '{tmp_path}/asked'; echo secret")
     git(repo, "config", "core.askPass", str(tmp_path / "ask"))
     monkeypatch.setenv("SSH_ASKPASS", str(tmp_path / "ask"))
@@ -98,7 +98,7 @@ def test_what_a_person_forbids_stays_forbidden(monkeypatch: pytest.MonkeyPatch) 
     assert safe_environment()["GIT_ALLOW_PROTOCOL"] == "https"
 
 
-def test_a_persons_ssh_command_is_kept_and_made_silent(repo: Repository, tmp_path: Path) -> None:
+def test_a_persons_ssh_command_is_kept_and_made_non_interactive(repo: Repository, tmp_path: Path) -> None:
     log = tmp_path / "called"
     program(tmp_path, "ssh", f'echo "$@" > "{log}"; exit 255')
     git(repo, "config", "core.sshCommand", f"{tmp_path}/ssh -i my-key")
@@ -112,7 +112,7 @@ def test_another_program_than_ssh_gets_no_options_it_does_not_know() -> None:
     assert batch_mode("ssh").endswith(SSH_OPTIONS)
 
 
-def test_at_the_deadline_git_and_its_children_are_gone(repo: Repository, tmp_path: Path) -> None:
+def test_git_and_its_children_end_at_the_deadline(repo: Repository, tmp_path: Path) -> None:
     child = tmp_path / "child"
     git(repo, "config", "alias.hang", f"!echo $$ > '{child}'; exec sleep 60")
     began = time.monotonic()
@@ -170,14 +170,14 @@ def test_a_repository_of_another_owner_is_named_with_the_way_out(
     assert f"safe.directory '{repo.worktree}'" in caught.value.hint
 
 
-def test_a_damaged_index_is_told(repo: Repository) -> None:
+def test_a_damaged_index_is_reported(repo: Repository) -> None:
     Path(repo.git_dir, "index").write_bytes(b"DIRCrubbish")
     with pytest.raises(GitError, match="is damaged") as caught:
         run(repo, "status")
     assert failures.kind(caught.value.stderr) == failures.DAMAGED
 
 
-def test_a_disk_that_fills_while_git_writes_its_index_is_told() -> None:
+def test_a_disk_that_fills_while_git_writes_its_index_is_reported() -> None:
     said = "error: sha1 file '.git/index.lock' write error. Out of diskspace"
     assert failures.failure("/folder", ("status",), 128, said).message.startswith("The disk is full")
 

@@ -34,7 +34,7 @@ def states(root: Path, count: int) -> list[str]:
     return git(root, "log", f"-{count}", "--format=%G?%GS").split("\n")
 
 
-def test_what_engram_commits_is_signed_and_otherwise_the_same(clones: Clones) -> None:
+def test_engrams_commits_are_signed_and_otherwise_unchanged(clones: Clones) -> None:
     root = clones.root("b")
     git(root, "config", "commit.gpgsign", "true")
     lore = clones.record("b", f"{NOTE}\n\nÄ second paragraph.")
@@ -73,7 +73,7 @@ def test_a_signer_that_the_settings_name_vouches_for_a_confidence_and_not_for_a_
     assert {one["lore"][0] for one in asked} == {signed, unsigned}
 
 
-def test_what_colleagues_record_with_engram_counts_where_only_signed_entries_do(
+def test_entries_that_colleagues_record_with_engram_count_where_only_signed_ones_do(
     clones: Clones, home: Path
 ) -> None:
     """Also after a merge, which is not signed because every machine makes the same one."""
@@ -95,7 +95,7 @@ def test_what_colleagues_record_with_engram_counts_where_only_signed_entries_do(
 
 
 @pytest.mark.parametrize("key", ["there is none", "it needs a passphrase"])
-def test_what_cannot_be_signed_is_committed_all_the_same_and_said(
+def test_commits_that_cannot_be_signed_are_made_unsigned_and_reported(
     clones: Clones, key: str, tmp_path: Path
 ) -> None:
     root = clones.root("b")
@@ -117,7 +117,7 @@ def test_what_cannot_be_signed_is_committed_all_the_same_and_said(
     assert ok("status", "--json", cwd=root).json["git"]["unsigned"] == ""
 
 
-def test_a_program_that_a_pull_may_have_brought_signs_nothing(clones: Clones) -> None:
+def test_a_program_in_the_work_tree_is_not_used_to_sign(clones: Clones) -> None:
     root = clones.root("b")
     (root / "sign").write_text("#!/bin/sh\ntouch ran\n")
     (root / "sign").chmod(0o755)

@@ -28,13 +28,13 @@ def repo(tmp_path: Path) -> Repository:
     )
 
 
-def test_nothing_changed_is_nothing(repo: Repository) -> None:
+def test_a_clean_work_tree_has_no_outside_changes(repo: Repository) -> None:
     assert outside_changes(repo, "lore") == ()
     assert outside_changes(repo, "") == ()
     assert outside_changes(repo, "no-such-folder") == ()
 
 
-def test_new_changed_and_deleted_files_under_the_folder_alone(repo: Repository) -> None:
+def test_only_new_changed_and_deleted_files_under_the_folder_are_found(repo: Repository) -> None:
     gitkit.write(repo, "lore/a.md", "edited\n")
     gitkit.write(repo, "lore/new one/ü.md", "new\n")
     Path(repo.worktree, "lore/d/c.md").unlink()
@@ -44,7 +44,7 @@ def test_new_changed_and_deleted_files_under_the_folder_alone(repo: Repository) 
     assert outside_changes(repo, "") == (("code.py", False), *found)
 
 
-def test_what_is_staged_does_not_matter(repo: Repository) -> None:
+def test_staging_makes_no_difference(repo: Repository) -> None:
     gitkit.write(repo, "lore/a.md", "edited\n")
     git(repo, "add", "lore/a.md")
     git(repo, "rm", "-q", "--cached", "lore/b.md")
@@ -54,7 +54,7 @@ def test_what_is_staged_does_not_matter(repo: Repository) -> None:
     assert outside_changes(repo, "lore") == (("lore/d/c.md", True),)
 
 
-def test_a_renamed_file_is_one_gone_and_one_new(repo: Repository) -> None:
+def test_a_renamed_file_is_one_deleted_and_one_new(repo: Repository) -> None:
     git(repo, "mv", "lore/a.md", "lore/z.md")
     assert outside_changes(repo, "lore") == (("lore/a.md", True), ("lore/z.md", False))
 
@@ -91,7 +91,7 @@ def test_links_pipes_nested_repositories_and_ignored_files_are_left_out(repo: Re
     assert outside_changes(repo, "lore") == ()
 
 
-def test_settings_of_a_person_do_not_change_the_answer(
+def test_settings_of_a_person_do_not_change_the_result(
     repo: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = "[status]\n\tshowUntrackedFiles = no\n\trelativePaths = true\n\trenames = copies\n[color]\n\tui = always\n"
@@ -100,7 +100,7 @@ def test_settings_of_a_person_do_not_change_the_answer(
     assert outside_changes(repo, "lore") == (("lore/new.md", False),)
 
 
-def test_hand_edits_can_be_committed_and_are_gone_then(repo: Repository) -> None:
+def test_hand_edits_are_no_longer_found_once_committed(repo: Repository) -> None:
     gitkit.write(repo, "lore/a.md", "edited\n")
     Path(repo.worktree, "lore/b.md").unlink()
     found = outside_changes(repo, "lore")

@@ -31,7 +31,7 @@ from engram.domain.errors import GitError
 pytestmark = pytest.mark.usefixtures("persons_git")
 
 
-def test_what_a_person_staged_and_edited_elsewhere_stays_as_it_is(repo: Repository) -> None:
+def test_files_that_a_person_staged_or_edited_stay_unchanged(repo: Repository) -> None:
     gitkit.write(repo, "code.py", "staged\n")
     git(repo, "add", "code.py")
     gitkit.write(repo, "code.py", "staged, then edited\n")
@@ -102,7 +102,7 @@ def killed(repo: Repository, kill: str) -> None:
 
 
 @pytest.mark.parametrize("kill", KILLS.values(), ids=KILLS.keys())
-def test_a_kill_at_any_step_is_repaired_by_doing_it_again(repo: Repository, kill: str) -> None:
+def test_a_kill_at_any_step_is_repaired_by_committing_again(repo: Repository, kill: str) -> None:
     killed(repo, kill)
     if not has_landed(repo, "OP1"):
         commit_all(repo, [WORK], "OP1", state_folder(repo), patience=0)
@@ -116,7 +116,7 @@ def test_a_kill_at_any_step_is_repaired_by_doing_it_again(repo: Repository, kill
 
 
 @pytest.mark.parametrize("kill", KILLS.values(), ids=KILLS.keys())
-def test_the_next_commit_alone_repairs_a_kill_too(repo: Repository, kill: str) -> None:
+def test_the_next_commit_repairs_the_index_after_a_kill(repo: Repository, kill: str) -> None:
     killed(repo, kill)
     again = change("again", ("lore/more.md", b"1"))
     apply(repo, again)
@@ -158,7 +158,7 @@ def test_a_marker_waits_while_a_merge_is_under_way(repo: Repository) -> None:
     assert status(repo) == ""
 
 
-def test_markers_add_up_until_the_index_is_in_step(repo: Repository) -> None:
+def test_marked_paths_accumulate_until_the_index_is_in_step(repo: Repository) -> None:
     staging.remember(repo, state_folder(repo), ["lore/a b.md", "lore/ü.md"])
     staging.remember(repo, state_folder(repo), ["lore/ü.md", "lore/c.md"])
     assert staging.pending(repo, state_folder(repo)) == ("lore/a b.md", "lore/ü.md", "lore/c.md")

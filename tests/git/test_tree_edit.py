@@ -84,7 +84,7 @@ def test_a_changed_tree_is_the_one_that_git_makes(
     assert git(root, "log", "-1", "--format=%P %ct %an <%ae>", made) == f"{start} 7 {merge_commit.AUTHOR}"
 
 
-def test_many_objects_and_few_ones_are_all_there(repo: Repository) -> None:
+def test_both_many_and_few_new_objects_are_stored(repo: Repository) -> None:
     """As a pack or one by one; git reads and checks every one of them."""
     root = Path(repo.worktree)
     algorithm = git(root, "rev-parse", "--show-object-format")
@@ -98,7 +98,7 @@ def test_many_objects_and_few_ones_are_all_there(repo: Repository) -> None:
     assert git(root, "fsck", "--strict", "--full", "--no-dangling") == ""
 
 
-def test_a_folder_that_is_not_there_any_more_is_not_taken_for_an_empty_one(tmp_path: Path) -> None:
+def test_a_missing_folder_is_not_taken_for_an_empty_one(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q")
     repo = find_repository(str(tmp_path))
     assert repo is not None
@@ -110,7 +110,7 @@ def test_a_folder_that_is_not_there_any_more_is_not_taken_for_an_empty_one(tmp_p
         merge_commit.write_merge(repo, [start], {"a/b/one": entry}, {"a/b/one": b"3"}, 9)
 
 
-def test_a_merge_is_the_same_commit_upon_whichever_parent_its_tree_is_made(repo: Repository) -> None:
+def test_a_merge_commit_does_not_depend_on_the_parent_its_tree_is_made_from(repo: Repository) -> None:
     """With folders that were read ahead, too."""
     algorithm = (
         "sha256" if "sha256" in git(Path(repo.worktree), "rev-parse", "--show-object-format") else "sha1"

@@ -50,17 +50,17 @@ def asked_of_git(clones: Clones, monkeypatch: pytest.MonkeyPatch) -> list[tuple[
 
 def test_a_pull_lists_no_file_that_stayed_as_it_was(clones: Clones, monkeypatch: pytest.MonkeyPatch) -> None:
     both_changed(clones)
-    assert bool(asked_of_git(clones, monkeypatch)) is not runner.limits_memory()
+    assert bool(asked_of_git(clones, monkeypatch)) is not runner.can_limit_memory()
 
 
-@sampled("limit", ["FAR_FROM_MANY", "DEEPEST"])
-def test_where_that_may_be_too_much_every_file_is_listed(
+@sampled("limit", ["SAFE_FILE_COUNT", "MAX_PATH_BYTES"])
+def test_a_pull_lists_every_file_if_the_differences_may_exceed_a_limit(
     clones: Clones, monkeypatch: pytest.MonkeyPatch, limit: str
 ) -> None:
     """Very many files, folders too deep."""
     both_changed(clones)
     monkeypatch.setattr(differences, limit, 1)
-    if limit == "DEEPEST":
+    if limit == "MAX_PATH_BYTES":
         with pytest.raises(Exception, match="nested too deeply"):
             asked_of_git(clones, monkeypatch)
     else:

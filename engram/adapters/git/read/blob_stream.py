@@ -1,11 +1,11 @@
-"""The bytes of any number of blobs, one after the other: for more than should be in memory at once."""
+"""Stream the bytes of any number of blobs, for more than should be in memory at once."""
 
 from __future__ import annotations
 
 import threading
 
 from engram.adapters.git.run import failures, process
-from engram.adapters.git.run.runner import listing_error
+from engram.adapters.git.run.runner import limit_error
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -16,27 +16,27 @@ if TYPE_CHECKING:
     from engram.domain.errors import GitError
 
 SECONDS = 120.0
-# Blobs are stored as differences from others. Where git has no room for those, it makes them anew for each: ten times the
-# work for a thousand ledgers.
+# Blobs are stored as deltas against others. If these do not fit into git's cache, git rebuilds them for each blob: ten
+# times the work for a thousand ledgers.
 _WORDS = ("-c", "core.deltaBaseCacheLimit=256m", "cat-file", "--batch", "--buffer")
 
 
 def stream(repo: Repository, oids: Sequence[str], deadline: float = SECONDS) -> Iterator[bytes]:
-    """Yield the bytes of blobs in this order, all from one git process.
+    """Yield the bytes of blobs in order, from one git process.
 
-    Raises GitError where one is missing or damaged, and after `deadline` seconds.
+    Raises GitError if a blob is missing or damaged, and after `deadline` seconds.
     """
     if not oids:
         return
     with process.start(repo.worktree, _WORDS, True, process.safe_environment()) as git:
         assert git.stdout is not None
-        late = threading.Event()
+        is_late = threading.Event()
 
-        def stop_late() -> None:
-            late.set()
+        def stop() -> None:
+            is_late.set()
             process.stop(git)
 
-        timer = threading.Timer(deadline, stop_late)
+        timer = threading.Timer(deadline, stop)
         feeder = threading.Thread(target=_feed, args=(git, "".join(f"{oid}\n" for oid in oids).encode()))
         timer.start()
         feeder.start()
@@ -47,11 +47,11 @@ def stream(repo: Repository, oids: Sequence[str], deadline: float = SECONDS) -> 
                 length = int(words[2]) + 1 if is_blob else 0  # with a line end
                 content = git.stdout.read(length)
                 if not content or len(content) < length:
-                    if late.is_set():
-                        raise listing_error(
+                    if is_late.is_set():
+                        raise limit_error(
                             _WORDS, f"git cat-file was stopped at its time limit of {deadline:g} s"
                         )
-                    raise lacking(repo, oid)
+                    raise missing_blob_error(repo, oid)
                 yield content[:-1]
         finally:
             timer.cancel()
@@ -59,15 +59,15 @@ def stream(repo: Repository, oids: Sequence[str], deadline: float = SECONDS) -> 
             feeder.join()
 
 
-def lacking(repo: Repository, oid: str) -> GitError:
+def missing_blob_error(repo: Repository, oid: str) -> GitError:
     """Return the error for a blob that is missing or damaged."""
     return failures.damage(repo.worktree, f"it lacks the file contents {oid[:10]}", "missing blob")
 
 
-def _feed(git: subprocess.Popen[bytes], asked: bytes) -> None:
+def _feed(git: subprocess.Popen[bytes], data: bytes) -> None:
     assert git.stdin is not None
     try:
-        git.stdin.write(asked)
+        git.stdin.write(data)
         git.stdin.close()
-    except OSError:  # it ended: whoever reads notices
+    except OSError:  # git has ended, which the reader notices
         return

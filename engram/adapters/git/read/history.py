@@ -1,11 +1,11 @@
-"""The commits that touched a path, with the trailers that say which operation of Engram made them."""
+"""Read the commits that changed a path, with the trailers that name the operation of Engram."""
 
 from __future__ import annotations
 
 import os
 
 from engram.adapters.git.run import layout
-from engram.adapters.git.run.runner import listing, run
+from engram.adapters.git.run.runner import run, run_limited
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -20,9 +20,9 @@ FIELDS = ("%H", "%h", "%an <%ae>", "%at", "%s", "%P", "%(trailers:only=true,unfo
 
 
 class LogEntry(NamedTuple):
-    """One commit. `moment` is the author's time in unix seconds; a trailer's values keep their order.
+    """A commit. `moment` is the author's time in Unix seconds; a trailer's values keep their order.
 
-    `parents` of the log of a path are the last commits before it that touched the path.
+    In the log of a path, `parents` are the last earlier commits that changed the path.
     """
 
     oid: str
@@ -35,39 +35,39 @@ class LogEntry(NamedTuple):
 
 
 def log(repo: Repository, path: str, limit: int, *, tip: str = "HEAD") -> tuple[LogEntry, ...]:
-    """Return the last `limit` commits of `tip` that touched `path` ("" for all), newest first.
+    """Return the last `limit` commits of `tip` that changed `path` ("" for all), newest first.
 
-    Renames are not followed, which would cost git about twice the time: lore files keep their names.
+    Renames are not followed, which would take git about twice as long: lore files keep their names.
     """
     if layout.read_head(repo).oid is None:
         return ()
     of_path = ("--parents", "--topo-order") if path else ()
-    return _entries(repo, f"-n{limit}", "--no-follow", *of_path, tip, *(("--", path) if path else ()))
+    return _read_log(repo, f"-n{limit}", "--no-follow", *of_path, tip, *(("--", path) if path else ()))
 
 
 def with_value(repo: Repository, tip: str, known: str, key: str, value: str) -> tuple[LogEntry, ...]:
-    """Return the commits of `tip`, and not of `known` ("": of nothing), that have a trailer with this value, newest first."""
+    """Return the commits of `tip`, but not of `known` ("": none), that have a trailer with this value, newest first."""
     words = ("--topo-order", "--fixed-strings", f"--grep={key}: {value}", tip)
-    found = _entries(repo, *words, *(("--not", known) if known else ()), "--")
-    return tuple(one for one in found if value in one.trailers.get(key, ()))
+    found = _read_log(repo, *words, *(("--not", known) if known else ()), "--")
+    return tuple(entry for entry in found if value in entry.trailers.get(key, ()))
 
 
 def commit_facts(repo: Repository, commit: str) -> LogEntry:
-    """Return what a commit says. Raises GitError."""
-    return _entries(repo, "-n1", commit, "--")[0]
+    """Return the log entry of a commit. Raises GitError."""
+    return _read_log(repo, "-n1", commit, "--")[0]
 
 
 def touching(
     repo: Repository, tip: str, known: str | None, paths: Sequence[str]
 ) -> dict[str, tuple[str, ...]]:
-    """For each path the commits of `tip`, and not of `known`, in which it differs from all parents; the last first."""
-    narrow = paths if len(paths) <= PATHS_PER_CALL else [os.path.commonpath(paths)]
-    without = ("--not", known) if known else ()
+    """Return by path the commits of `tip`, but not of `known`, in which it differs from all parents, newest first."""
+    pathspecs = paths if len(paths) <= PATHS_PER_CALL else [os.path.commonpath(paths)]
+    exclude = ("--not", known) if known else ()
     words = ("log", "--full-history", "--diff-merges=combined", "--name-only", "-z", "--no-renames", "--topo-order",
-             "--no-show-signature", f"--format={_MARK}%H", tip, *without, "--", *narrow)  # fmt: skip
+             "--no-show-signature", f"--format={_MARK}%H", tip, *exclude, "--", *pathspecs)  # fmt: skip
     wanted, found = set(paths), dict[str, list[str]]()
     commit = ""
-    for line in os.fsdecode(listing(repo, *words, deadline=LOG_SECONDS)).split("\0"):
+    for line in os.fsdecode(run_limited(repo, *words, deadline=LOG_SECONDS)).split("\0"):
         name = line.removeprefix("\n")
         if name.startswith(_MARK):
             commit = name.removeprefix(_MARK)
@@ -76,14 +76,14 @@ def touching(
     return {path: tuple(dict.fromkeys(commits)) for path, commits in found.items()}
 
 
-def _entries(repo: Repository, *words: str) -> tuple[LogEntry, ...]:
+def _read_log(repo: Repository, *words: str) -> tuple[LogEntry, ...]:
     form = ("-z", "--no-show-signature", "--encoding=UTF-8", f"--format={'%x00'.join(FIELDS)}")
     fields = run(repo, "log", *form, *words, deadline=LOG_SECONDS).stdout.split(b"\0")
     step = len(FIELDS)
-    return tuple(_entry(fields[at : at + step]) for at in range(0, len(fields) - step + 1, step))
+    return tuple(_parse_entry(fields[at : at + step]) for at in range(0, len(fields) - step + 1, step))
 
 
-def _entry(fields: list[bytes]) -> LogEntry:
+def _parse_entry(fields: list[bytes]) -> LogEntry:
     oid, short, author, moment, subject, parents, trailing = (
         field.decode("utf-8", "replace") for field in fields
     )
@@ -99,18 +99,18 @@ ID = "Engram-Id"  # the operation, a ULID
 
 
 def with_trailer(message: str, key: str, value: str) -> str:
-    """Return the message with `key: value` among its trailers (once), ending in one line end."""
+    """Return the message with `key: value` among its trailers, once, and one line end."""
     message = message.rstrip()
     line = f"{key}: {value}"
     last_paragraph = message.rpartition("\n\n")[2].splitlines() if "\n\n" in message else []
     if line in last_paragraph:
         return message + "\n"
-    joined = bool(last_paragraph) and all(_is_trailer(text) for text in last_paragraph)
-    return f"{message}{chr(10) if joined else chr(10) * 2}{line}\n"
+    has_trailers = bool(last_paragraph) and all(_is_trailer(text) for text in last_paragraph)
+    return f"{message}{chr(10) if has_trailers else chr(10) * 2}{line}\n"
 
 
 def parse_trailers(text: str) -> dict[str, tuple[str, ...]]:
-    """Return each key with its values in order; lines that are no trailer are passed over."""
+    """Return the values of each key in order; lines that are not trailers are ignored."""
     found: dict[str, tuple[str, ...]] = {}
     for line in text.splitlines():
         if _is_trailer(line):
@@ -121,4 +121,4 @@ def parse_trailers(text: str) -> dict[str, tuple[str, ...]]:
 
 def _is_trailer(line: str) -> bool:
     key, colon, _ = line.partition(":")
-    return bool(colon) and bool(key) and all(letter.isalnum() or letter == "-" for letter in key)
+    return bool(colon) and bool(key) and all(char.isalnum() or char == "-" for char in key)

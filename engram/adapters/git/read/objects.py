@@ -1,4 +1,4 @@
-"""The objects of a repository as git stores them: any number of them by one `git cat-file --batch`."""
+"""Read any number of objects of a repository with one `git cat-file --batch`; entries of a commit's tree."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class Object(NamedTuple):
 
 
 def read(repo: Repository, names: Sequence[bytes], deadline: float = SECONDS) -> list[Object | None]:
-    """Return the objects of names like `<id>` or `<commit>:<path>`, without line ends, in order; None for missing ones.
+    """Return the objects with names like `<id>` or `<commit>:<path>`, without line ends, in order; None for missing ones.
 
-    Raises GitError, also where an object is damaged.
+    Raises GitError, also if an object is damaged.
     """
     if not names:
         return []
-    asked = b"\n".join(names) + b"\n"
-    output = run(repo, "cat-file", "--batch", "--buffer", stdin=asked, deadline=deadline).stdout
+    lines = b"\n".join(names) + b"\n"
+    output = run(repo, "cat-file", "--batch", "--buffer", stdin=lines, deadline=deadline).stdout
     found = list(_parse(output))
     if len(found) != len(names):
         raise GitError(
@@ -49,7 +49,7 @@ def _parse(output: bytes) -> Iterator[Object | None]:
         end = output.index(b"\n", at)
         words = output[at:end].rsplit(b" ", 2)
         at = end + 1
-        if not words[-1].isdigit():  # `<name> missing`, where the name may hold anything
+        if not words[-1].isdigit():  # `<name> missing`; the name may contain anything
             yield None
             continue
         size = int(words[-1])
@@ -57,11 +57,11 @@ def _parse(output: bytes) -> Iterator[Object | None]:
         at += size + 1
 
 
-# What a commit holds at given paths: mode and object id, and the id that given bytes would have.
+# Entries of a commit's tree, and the id that given bytes would have.
 
 PLAIN, EXECUTABLE = "100644", "100755"
 PATHS_PER_CALL = 200  # under the 32 KiB that Windows allows for a command line
-WHOLE_TREE = 3000  # paths; above that one look at everything is quicker, even in a store of 100,000
+WHOLE_TREE = 3000  # paths; for more, listing the whole tree is faster, even in a store of 100,000 entries
 
 
 class Entry(NamedTuple):
@@ -71,28 +71,28 @@ class Entry(NamedTuple):
     oid: str
 
 
-# What a commit is known to hold at some paths, of the last few commits: whoever made one need not ask for it again.
-_known: dict[tuple[str, str], Mapping[str, Entry | None]] = {}
-_REMEMBERED = 4
+# Known entries of the last few commits at some paths, so that those of Engram's own commits need not be read.
+_entry_cache: dict[tuple[str, str], Mapping[str, Entry | None]] = {}
+_MAX_CACHED = 4
 
 
 def learn(repo: Repository, commit: str, entries_by_path: Mapping[str, Entry | None]) -> None:
-    """Remember what a commit holds at some paths (None: nothing), for `entries`."""
-    while len(_known) >= _REMEMBERED:
-        _known.pop(next(iter(_known)), None)
-    _known[repo.common_dir, commit] = entries_by_path
+    """Cache a commit's entries at some paths (None: no file), for `entries`."""
+    while len(_entry_cache) >= _MAX_CACHED:
+        _entry_cache.pop(next(iter(_entry_cache)), None)
+    _entry_cache[repo.common_dir, commit] = entries_by_path
 
 
 def entries(repo: Repository, commit: str | None, paths: Iterable[str]) -> dict[str, Entry]:
-    """Return the files that `commit` holds at `paths`; absent ones are left out. No commit holds nothing."""
+    """Return the entries of `commit` at those `paths` that have a file; {} if `commit` is None."""
     if commit is None:
         return {}
-    known = _known.get((repo.common_dir, commit), {})
-    asked = dict.fromkeys(paths)
-    found = {path: entry for path in asked if (entry := known.get(path))}
-    wanted = tuple(path for path in asked if path not in known)
+    known = _entry_cache.get((repo.common_dir, commit), {})
+    every = dict.fromkeys(paths)
+    found = {path: entry for path in every if (entry := known.get(path))}
+    wanted = tuple(path for path in every if path not in known)
     names = set(wanted)
-    for listing in _listings(repo, commit, wanted):
+    for listing in _list_trees(repo, commit, wanted):
         for line in listing.split("\0"):
             facts, _, path = line.partition("\t")
             if path in names:
@@ -102,26 +102,26 @@ def entries(repo: Repository, commit: str | None, paths: Iterable[str]) -> dict[
     return found
 
 
-def _listings(repo: Repository, commit: str, wanted: tuple[str, ...]) -> Iterator[str]:
-    """Yield what `ls-tree` says of the paths, some at a time; of the whole tree where there are very many."""
+def _list_trees(repo: Repository, commit: str, wanted: tuple[str, ...]) -> Iterator[str]:
+    """Yield the output of `ls-tree` for the paths in batches, or for the whole tree if there are very many."""
     if len(wanted) > WHOLE_TREE:
         yield os.fsdecode(run(repo, "ls-tree", "-z", "-r", commit).stdout)
         return
     for at in range(0, len(wanted), PATHS_PER_CALL):
-        # It takes paths as they are: no wildcards, no pathspec magic.
+        # Paths are taken literally: no wildcards, no pathspec magic.
         words = ("ls-tree", "-z", commit, "--", *wanted[at : at + PATHS_PER_CALL])
         yield os.fsdecode(run(repo, *words).stdout)
 
 
 def blob_oid(content: bytes, algorithm: str) -> str:
-    """Return the id that a blob of these bytes has; `algorithm` is sha1 or sha256."""
+    """Return the id of a blob with these bytes; `algorithm` is sha1 or sha256."""
     import hashlib
 
     return hashlib.new(algorithm, b"blob %d\0%s" % (len(content), content), usedforsecurity=False).hexdigest()
 
 
 def check_path(path: str) -> str:
-    """`path` if it may stand in a tree, relative and nothing that git refuses. Raises `GitError`."""
+    """Return `path` if it is relative and git allows it in a tree. Raises `GitError`."""
     parts = path.split("/")
     bad = any(part in ("", ".", "..") or part.lower() in (".git", "git~1") for part in parts)
     if bad or "\0" in path or (os.sep == "\\" and os.sep in path):

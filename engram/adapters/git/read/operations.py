@@ -1,4 +1,4 @@
-"""Engram's own commits, newest first: which operation each is, and what it takes back or brings back."""
+"""Read Engram's own commits, newest first: the operation of each, and which commits it undoes or redoes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SOURCE = "Engram-Source"
 UNDO = "Engram-Undo"
 REDO = "Engram-Redo"
 DEED = "Engram-Deed"
-REVIEWED = "Engram-Reviewed"  # of a review: the commit upon which the proposal was made
+REVIEWED = "Engram-Reviewed"  # of a review: the commit on which the proposal was based
 _OF_OPERATIONS = (LORE, ENTITY, PROFILE, UNDO, REDO, REVIEWED)
 _PAGE = 500
 _SECONDS = 60.0
@@ -28,10 +28,10 @@ _FORMAT = "%H%x00%cn <%ce>%x00%s%x00%(trailers:only=true,unfold=true)"
 
 
 class OwnCommit(NamedTuple):
-    """A commit of one operation, made in `session` and as part of `deed` ("" unknown).
+    """A commit of one operation, made in `session` and as part of `deed` ("": unknown).
 
-    `undoes` names the commits that it takes back, `redoes` the undo that it takes back. `op` is the operation's id, a ULID.
-    `since` is, of the review of a proposal, the commit upon which the proposal was made.
+    `undoes` names the commits that it undoes, `redoes` the undo that it reverts. `op` is the operation's id, a ULID.
+    For the review of a proposal, `since` is the commit on which the proposal was based.
     """
 
     oid: str
@@ -41,26 +41,26 @@ class OwnCommit(NamedTuple):
     redoes: tuple[str, ...]
     session: str = ""
     deed: str = ""
-    op: str = ""  # commits of earlier versions have that of their batch
+    op: str = ""  # in commits of earlier versions, the id of the batch
     since: str = ""
 
 
 def own_commits(repo: Repository, source: str) -> Iterator[OwnCommit]:
-    """Yield the operations in HEAD's history that this clone made, newest first, read by the page.
+    """Yield the operations in HEAD's history that this clone made, newest first, reading pages of commits.
 
-    A commit says which clone made it by `Engram-Source`; one that does not say so is taken for this clone's where
-    this clone's person committed it.
+    The trailer `Engram-Source` names the clone; a commit without one counts as this clone's if this clone's person
+    committed it.
     """
     if layout.read_head(repo).oid is None:
         return
     person = configuration.committer(repo)
     skip = 0
-    while page := _page(repo, skip):
-        for oid, who, subject, trailing in page:
+    while page := _read_page(repo, skip):
+        for oid, committer, subject, trailing in page:
             values = parse_trailers(trailing)
             if OPERATION not in values or values.keys().isdisjoint(_OF_OPERATIONS):
                 continue
-            if values.get(SOURCE, (source,))[0] != source or (SOURCE not in values and who != person):
+            if values.get(SOURCE, (source,))[0] != source or (SOURCE not in values and committer != person):
                 continue
             session = values.get(SESSION, ("",))[0]
             yield OwnCommit(
@@ -77,7 +77,7 @@ def own_commits(repo: Repository, source: str) -> Iterator[OwnCommit]:
         skip += _PAGE
 
 
-def _page(repo: Repository, skip: int) -> list[tuple[str, ...]]:
+def _read_page(repo: Repository, skip: int) -> list[tuple[str, ...]]:
     words = ("log", "-z", "--no-merges", "--no-show-signature", "--encoding=UTF-8", f"--format={_FORMAT}")
     output = run(repo, *words, f"-n{_PAGE}", f"--skip={skip}", "HEAD", deadline=_SECONDS).stdout
     fields = output.decode("utf-8", "replace").split("\0")

@@ -1,4 +1,4 @@
-"""The repository as it was: from a revision or a date to a commit, and from a commit to its files."""
+"""Past states of the repository: from a revision or a date to a commit, and from a commit to its files."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 from engram.adapters.git.read.differences import blobs
 from engram.adapters.git.read.objects import Entry
 from engram.adapters.git.read.versions import commit_id
-from engram.adapters.git.run.runner import listing, run
+from engram.adapters.git.run.runner import run, run_limited
 from engram.domain.admission.safe_paths import unsafe_name
 from engram.domain.entry import times
 from engram.domain.errors import NotFoundError
@@ -24,9 +24,9 @@ AT_ONCE = 2000  # files
 
 
 def resolve(repo: Repository, revision: str) -> str:
-    """Return the commit id that a revision names, or the last one at a date (`2026-11-01`, RFC 3339).
+    """Return the id of a revision's commit, or of the last commit before a date (`2026-11-01`, RFC 3339).
 
-    Raises NotFoundError where there is none.
+    Raises NotFoundError if there is none.
     """
     oid = commit_id(repo, revision)
     if oid:
@@ -48,21 +48,20 @@ def resolve(repo: Repository, revision: str) -> str:
 
 
 def changes_of(repo: Repository, folder: str, start: str, end: str) -> list[str]:
-    """Return the commits of `end`, and not of `start` ("": all), that changed something under `folder`, oldest first.
+    """Return the commits of `end`, but not of `start` ("": none), that changed something under `folder`, oldest first.
 
-    Of a merge only the commit itself, not those that it brought in.
+    Only along first parents: a merge counts, but not the commits that it brought in.
     """
-    without = (f"^{start}",) if start else ()
-    words = ("rev-list", "--first-parent", "--reverse", end, *without, "--", folder)
-    return os.fsdecode(listing(repo, *words, deadline=LIST_SECONDS)).split()
+    exclude = (f"^{start}",) if start else ()
+    words = ("rev-list", "--first-parent", "--reverse", end, *exclude, "--", folder)
+    return os.fsdecode(run_limited(repo, *words, deadline=LIST_SECONDS)).split()
 
 
 def files_at(repo: Repository, commit: str, folder: str, ending: str = "") -> Iterator[tuple[str, bytes]]:
-    """Paths and bytes, as they are in git, of the regular files under `folder` (relative to the work tree) in a commit.
+    """Yield path and bytes of the regular files under `folder` (relative to the work tree) in a commit.
 
-    Only those whose names have that `ending`.
-
-    Not by `git archive`, which runs what attributes name. A path that may not be written is left out.
+    Only of those whose names end in `ending`, and not of paths that are unsafe to write. Not with `git archive`, which
+    applies attributes and runs filters.
     """
     files = [
         (path, entry.oid)
@@ -70,16 +69,16 @@ def files_at(repo: Repository, commit: str, folder: str, ending: str = "") -> It
         if entry.mode in REGULAR and path.endswith(ending) and not unsafe_name(path)
     ]
     for at in range(0, len(files), AT_ONCE):
-        some = files[at : at + AT_ONCE]
-        contents = blobs(repo, (oid for _, oid in some))
-        yield from ((path, contents[oid]) for path, oid in some)
+        batch = files[at : at + AT_ONCE]
+        contents = blobs(repo, (oid for _, oid in batch))
+        yield from ((path, contents[oid]) for path, oid in batch)
 
 
 def entries_at(repo: Repository, commit: str, folder: str) -> dict[str, Entry]:
-    """Return all that is under `folder` (relative to the work tree) in a commit, by path: files, links and submodules."""
+    """Return the files, links and submodules under `folder` (relative to the work tree) in a commit, by path."""
     words = ("ls-tree", "-r", "-z", "--full-tree", commit, *(("--", folder) if folder else ()))
     found: dict[str, Entry] = {}
-    for line in os.fsdecode(listing(repo, *words, deadline=LIST_SECONDS)).split("\0"):
+    for line in os.fsdecode(run_limited(repo, *words, deadline=LIST_SECONDS)).split("\0"):
         facts, _, path = line.partition("\t")
         if path:
             mode, _, oid = facts.split(" ")

@@ -1,4 +1,4 @@
-"""Hand edits: files whose bytes in the work tree differ from HEAD's."""
+"""Find edits made outside Engram: files whose bytes in the work tree differ from HEAD's."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ SCAN_SECONDS = 120.0
 
 
 class OutsideChange(NamedTuple):
-    """A path relative to the work tree, and whether its file is gone."""
+    """A path relative to the work tree, and whether its file was deleted."""
 
     path: str
     deleted: bool
 
 
 def outside_changes(repo: Repository, folder: str) -> tuple[OutsideChange, ...]:
-    """Regular files under `folder` (relative, "" for all) that are new, changed or gone since HEAD.
+    """Return the regular files under `folder` (relative, "" for all) that are new, changed or deleted since HEAD.
 
-    Ignored files, symbolic links and nested repositories are left out. What is staged does not matter: the
-    bytes decide, so an index that is behind HEAD gives no false finding.
+    Ignored files, symbolic links and nested repositories are left out. Bytes are compared, so staged changes and an
+    index that is behind HEAD make no difference.
     """
-    candidates = _candidates(repo, folder)
+    candidates = _find_candidates(repo, folder)
     committed = objects.entries(repo, layout.read_head(repo).oid, candidates)
     algorithm = layout.hash_name(repo)
     found = []
     for path in candidates:
         entry = committed.get(path)
         try:
-            content = _content(os.path.join(repo.worktree, path))
-        except PermissionError:  # whoever reads it next says so
+            content = _read_regular(os.path.join(repo.worktree, path))
+        except PermissionError:  # reading it will raise the error
             found.append(OutsideChange(path, deleted=False))
             continue
         if content is None:
@@ -49,14 +49,14 @@ def outside_changes(repo: Repository, folder: str) -> tuple[OutsideChange, ...]:
 
 
 def list_files(repo: Repository) -> list[str]:
-    """Return the paths of all files that git keeps in the work tree or could: those in the index and those not ignored."""
+    """Return the paths of all tracked files and of all untracked ones that are not ignored."""
     words = ("ls-files", "-z", "--cached", "--others", "--exclude-standard")
     listing = run(repo, *words, deadline=SCAN_SECONDS).stdout
     return sorted({path for path in os.fsdecode(listing).split("\0") if path})
 
 
-def _candidates(repo: Repository, folder: str) -> list[str]:
-    # With optional locks git saves the fresh file times, so that the next call need not read the files again.
+def _find_candidates(repo: Repository, folder: str) -> list[str]:
+    # With optional locks git saves refreshed file times in the index, so that the next call need not read the files again.
     listing = run(
         repo, "status", "--porcelain=v1", "-z", "-uall", "--no-renames", "--ignore-submodules=all",
         "--", folder or ".", deadline=SCAN_SECONDS, env={"GIT_OPTIONAL_LOCKS": "1"},
@@ -65,7 +65,7 @@ def _candidates(repo: Repository, folder: str) -> list[str]:
     return sorted({path for path in paths if not path.endswith("/")})
 
 
-def _content(file: str) -> bytes | None:
+def _read_regular(file: str) -> bytes | None:
     """Return the bytes of a regular file; None for anything else (a pipe would block, a link may lead outside)."""
     try:
         if not stat.S_ISREG(os.lstat(file).st_mode):

@@ -1,4 +1,4 @@
-"""Merges that need a person: those under way, and those committed with unresolved conflicts."""
+"""Find merges that need a person: one under way, and those committed with unresolved conflicts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_MERGES = 50
 
 
 class Stages(NamedTuple):
-    """The contents that git could not merge at a path, as object ids; None where a version has no file."""
+    """The blob ids of the versions that git could not merge at a path; None if a version has no file."""
 
     base: str | None
     ours: str | None
@@ -33,7 +33,7 @@ class MergeCommit(NamedTuple):
 
 
 def list_unmerged(repo: Repository, folder: str) -> dict[str, Stages]:
-    """Return what git's index holds unmerged under `folder` (relative to the work tree)."""
+    """Return the unmerged paths in git's index under `folder` (relative to the work tree)."""
     output = run(repo, "ls-files", "-u", "-z", "--full-name", "--", folder or ".").stdout
     found: dict[str, list[str | None]] = {}
     for line in os.fsdecode(output).split("\0"):
@@ -45,10 +45,10 @@ def list_unmerged(repo: Repository, folder: str) -> dict[str, Stages]:
 
 
 def merges_of(repo: Repository, path: str) -> list[MergeCommit]:
-    """Return the last merges of two commits in HEAD's history in which `path` differs from a parent, newest first."""
+    """Return the last two-parent merges in HEAD's history in which `path` differs from a parent, newest first."""
     words = ("rev-list", "--merges", "--full-history", f"-n{MOST_MERGES}", "HEAD", "--", path)
     oids = run(repo, *words, deadline=LOG_SECONDS).stdout.decode().split()
-    return [merge for merge in _with_parents(repo, oids) if merge is not None]
+    return [merge for merge in _read_parents(repo, oids) if merge is not None]
 
 
 def resolve(repo: Repository, paths: Iterable[str]) -> None:
@@ -58,7 +58,7 @@ def resolve(repo: Repository, paths: Iterable[str]) -> None:
         run(repo, "update-index", "--add", "--remove", "-z", "--stdin", stdin=batch)
 
 
-def _with_parents(repo: Repository, oids: list[str]) -> Iterable[MergeCommit | None]:
+def _read_parents(repo: Repository, oids: list[str]) -> Iterable[MergeCommit | None]:
     if not oids:
         return
     output = run(repo, "log", "--no-walk=unsorted", "--no-show-signature", "--format=%H %P", *oids).stdout

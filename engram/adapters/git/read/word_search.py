@@ -1,4 +1,4 @@
-"""Find the files of a commit that hold a text."""
+"""Find the files of a commit that contain a text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SECONDS = 60.0
 
 
 def files_with(repo: Repository, commit: str, folder: str, text: str) -> list[str]:
-    """Return the paths under `folder` of the files in `commit` that hold `text`, letter by letter."""
+    """Return the paths of the files under `folder` in `commit` that contain exactly `text`."""
     words = ("grep", "-l", "-z", "-F", "--full-name", "-e", text, commit, "--", folder)
     output = os.fsdecode(run(repo, *words, check=False, deadline=SECONDS).stdout)
     return [name.removeprefix(f"{commit}:") for name in output.split("\0") if name]

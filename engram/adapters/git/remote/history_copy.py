@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
     from engram.adapters.git.run.layout import Repository
 
-REF = "refs/engram/moving"  # what is on its way; no branch, so that nobody sees it before it is whole
+REF = "refs/engram/moving"  # of commits being copied; not a branch, so that nobody sees an incomplete one
 JUDGEMENTS = "refs/engram/moving-judgements"
 SECONDS = 600.0
-_KEPT = (b"author ", b"committer ", b"encoding ")
+_HEADERS = (b"author ", b"committer ", b"encoding ")
 
 
 class _Step(NamedTuple):
-    """A commit of the history of one folder: its parents in that history, and the tree there ("": none)."""
+    """A commit of the history of one folder: its parents in that history, and the folder's tree ("": none)."""
 
     oid: str
     parents: tuple[str, ...]
@@ -33,7 +33,7 @@ class _Step(NamedTuple):
 
 
 def fetch(repo: Repository, git_dir: str, ref: str, to: str = REF) -> str:
-    """Fetch a ref of another repository of this machine to the ref `to`; returns the commit. Raises GitError."""
+    """Fetch a ref of another repository on this machine to the ref `to`; return its commit. Raises GitError."""
     words = ("-c", "fetch.fsckObjects=false", "fetch", "--quiet", "--no-tags", "--no-write-fetch-head",
              "--no-auto-maintenance", "--no-recurse-submodules", git_dir, f"+{ref}:{to}")  # fmt: skip
     run(repo, *words, deadline=SECONDS)
@@ -41,20 +41,20 @@ def fetch(repo: Repository, git_dir: str, ref: str, to: str = REF) -> str:
 
 
 def count(repo: Repository, commit: str, path: str = "") -> int:
-    """Return how many commits there are up to `commit`, or how many of them changed `path`."""
+    """Return the number of commits up to `commit`, or of those that changed `path`."""
     words = ("rev-list", "--count", commit, *(("--", path) if path else ()))
     return int(run(repo, *words, deadline=SECONDS).stdout)
 
 
 def folder_history(repo: Repository, commit: str, path: str, folder: str) -> str | None:
-    """Write the history of the folder `path` to `REF`, as that of `folder` and nothing else; the last commit.
+    """Write the history of the folder `path` to `REF`, as that of `folder` alone; return the last commit.
 
-    Authors, times, messages and contents stay, ids do not: they name parents. None where no commit has it.
+    Authors, times, messages and contents are kept, ids are not. None if no commit has the folder.
     """
-    steps = _steps(repo, commit, path)
+    steps = _read_steps(repo, commit, path)
     if not steps:
         return None
-    data = b"".join(_stream(steps, _raw(repo, [step.oid for step in steps]), folder))
+    data = b"".join(_encode_steps(steps, _read_commits(repo, [step.oid for step in steps]), folder))
     forget(repo)
     words = (*DURABLE, "fast-import", "--quiet", "--force", "--date-format=raw-permissive")
     return run(repo, *words, stdin=data, deadline=IMPORT_SECONDS).stdout.decode("ascii").strip()
@@ -63,13 +63,13 @@ def folder_history(repo: Repository, commit: str, path: str, folder: str) -> str
 def commit_on(
     repo: Repository, parent: str | None, files: Mapping[str, bytes | None], message: str, moment: int
 ) -> str:
-    """Write a commit upon `parent`, at `REF`, with these files changed (None: deleted). `moment` in unix seconds."""
+    """Write a commit with the parent `parent` and these files changed (None: deleted) to `REF`. `moment` is in Unix seconds."""
     edits = tuple(
         stream.Edit(path, None if content is None else Entry(PLAIN, ""), content or b"")
         for path, content in files.items()
     )
-    who = configuration.committer(repo)
-    data = stream.encode([stream.Draft(message, who, moment, edits)], REF, parent, who)
+    committer = configuration.committer(repo)
+    data = stream.encode([stream.Draft(message, committer, moment, edits)], REF, parent, committer)
     words = (*DURABLE, "fast-import", "--quiet", "--force", "--date-format=raw")
     if parent is None:
         forget(repo)
@@ -77,15 +77,15 @@ def commit_on(
 
 
 def forget(repo: Repository, ref: str = REF) -> None:
-    """Remove what was on its way; its objects are removed by git's next garbage collection."""
+    """Delete the ref; git's next garbage collection removes its objects."""
     run(repo, "update-ref", "-d", ref)
 
 
-def _steps(repo: Repository, commit: str, path: str) -> list[_Step]:
+def _read_steps(repo: Repository, commit: str, path: str) -> list[_Step]:
     words = ("rev-list", "--topo-order", "--reverse", "--parents", commit, "--", path)
     listed = [line.split() for line in run(repo, *words, deadline=SECONDS).stdout.decode().splitlines()]
-    asked = "".join(f"{names[0]}:{path}\n" for names in listed).encode()
-    output = run(repo, "cat-file", "--batch-check", "--buffer", stdin=asked, deadline=SECONDS).stdout
+    queries = "".join(f"{names[0]}:{path}\n" for names in listed).encode()
+    output = run(repo, "cat-file", "--batch-check", "--buffer", stdin=queries, deadline=SECONDS).stdout
     trees = [line.split() for line in output.decode("utf-8", "replace").splitlines()]
     return [
         _Step(names[0], tuple(names[1:]), facts[0] if facts[1:2] == ["tree"] else "")
@@ -93,21 +93,21 @@ def _steps(repo: Repository, commit: str, path: str) -> list[_Step]:
     ]
 
 
-def _raw(repo: Repository, oids: Sequence[str]) -> list[bytes]:
-    """Return the commits as git stores them."""
+def _read_commits(repo: Repository, oids: Sequence[str]) -> list[bytes]:
+    """Return the bytes of commit objects."""
     return [found.content for found in objects.read(repo, [oid.encode() for oid in oids], SECONDS) if found]
 
 
-def _stream(steps: Sequence[_Step], raws: Sequence[bytes], folder: str) -> Iterator[bytes]:
+def _encode_steps(steps: Sequence[_Step], raws: Sequence[bytes], folder: str) -> Iterator[bytes]:
     marks = {step.oid: number for number, step in enumerate(steps, 1)}
     yield b"feature done\n"
     for number, (step, raw) in enumerate(zip(steps, raws, strict=True), 1):
         headers, _, message = raw.partition(b"\n\n")
         parents = [marks[parent] for parent in step.parents if parent in marks]
         if not parents:
-            yield b"reset " + REF.encode() + b"\n\n"  # else it would follow the commit before it
+            yield b"reset " + REF.encode() + b"\n\n"  # else the previous commit would be its parent
         yield b"commit " + REF.encode() + b"\nmark :%d\n" % number
-        yield from (line + b"\n" for line in headers.split(b"\n") if line.startswith(_KEPT))
+        yield from (line + b"\n" for line in headers.split(b"\n") if line.startswith(_HEADERS))
         yield b"data %d\n%s\n" % (len(message), message)
         yield from (b"%s :%d\n" % (b"merge" if at else b"from", mark) for at, mark in enumerate(parents))
         yield b"deleteall\n"

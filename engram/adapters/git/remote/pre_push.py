@@ -1,4 +1,4 @@
-"""The repository's own pre-push hook, which Engram runs where the person asked for it: every other git here runs none."""
+"""Run the repository's own pre-push hook if the user has enabled it; all other git commands run without hooks."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from engram.adapters.git.run.layout import Repository
 
 _NAME = "pre-push"
-_LONGEST = 500  # characters of what a hook says
+_MAX_OUTPUT = 500  # characters of a hook's output
 
 
 def find_hook(repo: Repository) -> str | None:
-    """Return the path of the hook, where git's configuration has it (`core.hooksPath`); None where there is none to run."""
+    """Return the path of the hook, which respects `core.hooksPath`; None if there is no executable one."""
     folder = configuration.value(repo, "core.hookspath")
     top = lore_branch.top_of(repo)
     folder = os.path.expanduser(folder) if folder else os.path.join(repo.common_dir, "hooks")
@@ -30,11 +30,11 @@ def find_hook(repo: Repository) -> str | None:
 def run_hook(
     hook: str, repo: Repository, other: Counterpart, known: str | None, commit: str, deadline: float
 ) -> None:
-    """Run the hook as git does before it pushes `commit` upon `known`. Raises SyncBlockedError where it declines."""
+    """Run the hook as git does before it pushes `commit` over `known`. Raises SyncBlockedError if it declines."""
     import subprocess
 
-    ref, nothing = f"refs/heads/{other.branch}", "0" * len(commit)
-    line = f"{ref} {commit} {ref} {known or nothing}\n"
+    ref, no_oid = f"refs/heads/{other.branch}", "0" * len(commit)
+    line = f"{ref} {commit} {ref} {known or no_oid}\n"
     url = (
         configuration.value(repo, f"remote.{other.remote}.pushurl")
         or configuration.value(repo, f"remote.{other.remote}.url")
@@ -67,7 +67,7 @@ def run_hook(
         stop(process)
         raise
     if process.returncode:
-        text = failures.without_credentials(" ".join(output.decode("utf-8", "replace").split())[:_LONGEST])
+        text = failures.without_credentials(" ".join(output.decode("utf-8", "replace").split())[:_MAX_OUTPUT])
         raise SyncBlockedError(
             f"The repository's {_NAME} hook declined the push{f': {text}' if text else '.'}", _hint(hook)
         )

@@ -1,4 +1,4 @@
-"""What git prints of its progress and of its complaints, read by GitPython."""
+"""Parse git's progress and error messages with GitPython."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import deque
 
 from engram.adapters.git.run.gitpython import git
 
-# Lines beside the progress that git prints because it is asked for that, and that say nothing of an error.
+# Lines that git prints with the progress, and that are not errors.
 _CHATTER = re.compile(
     r"(?:remote: )?(?:[A-Z][a-z]+ objects: +\d|Total \d+ \(|Delta compression using |Cloning into ')"
 )
@@ -22,7 +22,7 @@ _NAMES = {
 
 
 class Progress(git.RemoteProgress):
-    """How far a command is: `news` has what was not reported yet; `complaints` are the other lines that git printed."""
+    """The progress of a command: `news` has what was not reported yet, `complaints` the other lines of git."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -32,18 +32,18 @@ class Progress(git.RemoteProgress):
 
     @property
     def complaints(self) -> str:
-        """What the server said, then git's own errors."""
+        """The server's messages, then git's own errors."""
         return "\n".join([*self._lines, *self.error_lines])
 
     def update(
         self, op_code: int, cur_count: str | float, max_count: str | float | None = None, _message: str = ""
     ) -> None:
-        """Note a percentage; counts without an end are not reported."""
+        """Record a percentage; counts without a maximum are not reported."""
         name = _NAMES.get(op_code & self.OP_MASK)
         if name and max_count:
             self.news.append(f"{name} {int(100 * float(cur_count) / float(max_count))} %")
 
     def line_dropped(self, line: str) -> None:
-        """Note a line that is no progress."""
+        """Record a line that is not progress."""
         if not _CHATTER.match(line):
             self._lines.append(line)

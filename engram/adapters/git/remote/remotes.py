@@ -1,8 +1,8 @@
 """The remotes of a repository, and the commands that talk to them: fetch, push, list, clone.
 
-Every one has a deadline and never asks anything; its failure is a `RemoteError` with a kind and a next step. `report`
-hears how far a transfer is, and is called ten times a second: an exception that it raises ends the command. A `quiet` git
-says nothing of its progress.
+Each has a deadline and never prompts; its failure is a `RemoteError` with a kind and a next step. `report` receives the
+progress of a transfer and is called ten times a second: an exception that it raises ends the command. With `quiet`, git
+reports no progress.
 """
 
 from __future__ import annotations
@@ -26,37 +26,37 @@ if TYPE_CHECKING:
 
 DEADLINE = 120.0  # seconds
 DEFAULT = "origin"
-PROPOSALS = "engram/proposals/"  # what the branches of proposals begin with
-# --unshallow and --deepen bring in the history of everything there is.
-WHOLE_BRANCH = "--shallow-since=1970-01-02"
-# Git puts what it has already beside what came in as differences from that: to compress it again takes a fifth of
-# a fetch, for a few megabytes until git's next clean-up.
-AS_THEY_ARE = ("-c", "core.looseCompression=0")
+PROPOSALS = "engram/proposals/"  # prefix of the branches of proposals
+# --unshallow and --deepen would fetch the history of all branches.
+WHOLE_HISTORY = "--shallow-since=1970-01-02"
+# Git completes a received thin pack with objects that it has: compressing them again takes a fifth of a fetch, and saves
+# only a few megabytes until git's next garbage collection.
+NO_COMPRESSION = ("-c", "core.looseCompression=0")
 PUSH = ("push", "--quiet", "--porcelain", "--no-follow-tags", "--recurse-submodules=no")
-_PUSHED = "update by push"  # git's reason for a move of a remote branch, in its log
+_PUSHED = "update by push"  # git's reason in the reflog of a remote-tracking branch
 
 
 class Remote(NamedTuple):
-    """A remote by its name; `url` is shown to people, without credentials."""
+    """A remote; `url` is for display, without credentials."""
 
     name: str
     url: str
 
 
 class Counterpart(NamedTuple):
-    """The branch of a remote that a branch here is synced with."""
+    """The remote branch with which a local branch is synced."""
 
     remote: str
     branch: str
 
     @property
     def ref(self) -> str:
-        """Where its last known commit is kept here."""
+        """The remote-tracking ref."""
         return f"refs/remotes/{self.remote}/{self.branch}"
 
 
 def remotes(repo: Repository) -> tuple[Remote, ...]:
-    """Return the remotes, in the order of the configuration."""
+    """Return the remotes in the order of the configuration."""
     found: dict[str, str] = {}
     for key, url, _ in settings(repo):
         if url and key.startswith("remote.") and key.endswith(".url"):
@@ -65,19 +65,19 @@ def remotes(repo: Repository) -> tuple[Remote, ...]:
 
 
 def push_addresses(repo: Repository, name: str) -> tuple[str, ...]:
-    """Return where git pushes to for a remote, by its configuration: every address, credentials included."""
+    """Return all addresses to which git pushes for a remote, with credentials."""
     known = settings(repo)
     for kind in ("pushurl", "url"):
         listed = tuple(value for key, value, _ in known if key == f"remote.{name}.{kind}")
         if listed and all(listed) and not any(key.startswith("url.") for key, _, _ in known):
             return listed
-    # Git knows more: addresses that replace others, empty ones that take back those before, remotes in files of their own.
-    found = run(repo, "remote", "get-url", "--push", "--all", "--", name, check=False)
-    return tuple(os.fsdecode(found.stdout).splitlines()) if not found.code else ()
+    # Git also handles address rewriting, empty values that reset earlier ones, and remotes in files of their own.
+    result = run(repo, "remote", "get-url", "--push", "--all", "--", name, check=False)
+    return tuple(os.fsdecode(result.stdout).splitlines()) if not result.code else ()
 
 
 def add(repo: Repository, name: str, url: str) -> None:
-    """Add a remote. Raises UsageError for a name that exists or is invalid, or an address of an unknown kind."""
+    """Add a remote. Raises UsageError for a name that exists or is invalid, or an unsafe address."""
     check_url(url)
     if any(remote.name == name for remote in remotes(repo)):
         raise UsageError(
@@ -95,7 +95,7 @@ def add(repo: Repository, name: str, url: str) -> None:
 
 
 def remove(repo: Repository, name: str) -> None:
-    """Remove a remote and its tracking branches. Raises UsageError where there is none."""
+    """Remove a remote and its remote-tracking branches. Raises UsageError if there is no such remote."""
     known = remotes(repo)
     if all(remote.name != name for remote in known):
         names = ", ".join(remote.name for remote in known) or "none"
@@ -110,7 +110,7 @@ def remove(repo: Repository, name: str) -> None:
 
 
 def check_url(url: str) -> str:
-    """Return `url` if it is safe for git. Raises UsageError: `ext::` and the like run programs."""
+    """Return `url` if it is safe for git. Raises UsageError for others: `ext::` and the like run programs."""
     if not url.strip() or url.startswith("-") or "::" in url.partition("/")[0] or "\n" in url:
         raise UsageError(
             f"'{failures.without_credentials(url)}' is not the address of a repository.",
@@ -120,9 +120,9 @@ def check_url(url: str) -> str:
 
 
 def counterpart(repo: Repository, branch: str, named: str = "") -> Counterpart:
-    """Return what `branch` is synced with: as git's configuration says, else the same name at origin or the only remote.
+    """Return the counterpart of `branch`: the configured upstream, else the same name at origin or the only remote.
 
-    `named` picks a remote. Raises RemoteError where there is none.
+    `named` selects a remote. Raises RemoteError if there is none.
     """
     known = [remote.name for remote in remotes(repo)]
     if named and named not in known:
@@ -140,12 +140,12 @@ def counterpart(repo: Repository, branch: str, named: str = "") -> Counterpart:
         raise RemoteError("no-remote", message, hint)
     merge = upstream[1].removeprefix(layout.BRANCHES) if upstream[0] == remote else ""
     if branch == lore_branch.BRANCH:
-        merge = branch  # whatever is configured: the other branches of a code repository are people's own
+        merge = branch  # regardless of the configuration: other branches are not for lore
     return Counterpart(remote, merge or branch)
 
 
 def remember(repo: Repository, branch: str, other: Counterpart) -> None:
-    """Record in git's configuration what `branch` is synced with, as `git push -u` does."""
+    """Record the counterpart of `branch` in git's configuration, as `git push -u` does."""
     wanted = {
         f"branch.{branch}.remote": other.remote,
         f"branch.{branch}.merge": layout.BRANCHES + other.branch,
@@ -156,14 +156,14 @@ def remember(repo: Repository, branch: str, other: Counterpart) -> None:
 
 
 def tracked_commit(repo: Repository, other: Counterpart) -> str | None:
-    """Return the commit of the remote branch at the last fetch; None where it is not known."""
+    """Return the commit of the remote branch as of the last fetch; None if unknown."""
     return layout.read_ref(repo, other.ref)
 
 
 def fetched_since(repo: Repository, other: Counterpart, since: str, until: str) -> list[tuple[str, str]]:
-    """The steps from commit to commit in which fetching took the remote branch, as known here, from one to another.
+    """Return the steps (old, new) by which fetches moved the remote-tracking branch from `since` to `until`.
 
-    A push from here is no such step. Where git's log of the branch does not lead there, it is all one step.
+    Pushes from here are left out. If the reflog does not lead to `until`, everything is one step.
     """
     steps, at = list[tuple[str, str]](), since
     try:
@@ -191,19 +191,19 @@ def fetch(
     apart: bool = False,
     also: str = "",
 ) -> str | None:
-    """Bring in the remote branch; its commit, or None where the remote has no such branch. Raises RemoteError.
+    """Fetch the remote branch and return its commit; None if the remote has no such branch. Raises RemoteError.
 
-    With it come the branch `also`, where the remote has that (`tracked_commit` tells), and then proposals.
+    With `also`, fetch that branch, if the remote has it (see `tracked_commit`), and proposals, too.
 
-    A clone without its whole history gets the rest: without it there is no telling what both sides had. Where the branch
-    lies `apart` from the others of the repository, as that of lore does in a code repository, those stay as they are.
+    A shallow clone gets the rest of its history, without which the common ancestors are unknown. With `apart`, for a branch
+    that is separate from the repository's code, only that branch gets it.
     """
     refspec = f"+{layout.BRANCHES}{other.branch}:{other.ref}"
-    # A partial clone would get each missing blob by a connection of its own.
-    whole = ("--no-filter",) if apart else ()
-    words = (*AS_THEY_ARE, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance",
-             "--no-recurse-submodules", *whole, *_whole_history(repo, other, apart), other.remote, refspec,
-             *([_optional(other.remote, also), _proposals(other.remote)] if also else []))  # fmt: skip
+    # A partial clone would fetch each missing blob over a separate connection.
+    filters = ("--no-filter",) if apart else ()
+    words = (*NO_COMPRESSION, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance",
+             "--no-recurse-submodules", *filters, *_history_options(repo, other, apart), other.remote, refspec,
+             *([_optional_refspec(other.remote, also), _proposals_refspec(other.remote)] if also else []))  # fmt: skip
     try:
         _talk(repo, other.remote, words, deadline, report, quiet)
     except RemoteError as error:
@@ -214,24 +214,24 @@ def fetch(
     return tracked_commit(repo, other)
 
 
-def _optional(remote: str, branch: str) -> str:
-    """Return what fetches a branch if there is one: git takes no offence at a pattern that matches nothing."""
+def _optional_refspec(remote: str, branch: str) -> str:
+    """Return the refspec of a branch that need not exist: git ignores a pattern that matches nothing."""
     return f"+{layout.BRANCHES}{branch[:-1]}*:refs/remotes/{remote}/{branch[:-1]}*"
 
 
-def _proposals(remote: str) -> str:
+def _proposals_refspec(remote: str) -> str:
     return f"+{layout.BRANCHES}{PROPOSALS}*:refs/remotes/{remote}/{PROPOSALS}*"
 
 
 def fetch_proposals(repo: Repository, remote: str, *, deadline: float = DEADLINE) -> None:
-    """Bring in the proposals that the remote has, and forget those that it has no more. Raises RemoteError."""
+    """Fetch the remote's proposals and drop those that it no longer has. Raises RemoteError."""
     words = ("fetch", "--quiet", "--prune", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance",
-             "--no-recurse-submodules", "--no-filter", remote, _proposals(remote))  # fmt: skip
+             "--no-recurse-submodules", "--no-filter", remote, _proposals_refspec(remote))  # fmt: skip
     _talk(repo, remote, words, deadline, None)
 
 
 def may_have_proposals(repo: Repository) -> bool:
-    """Return whether a proposal may have been fetched, without running git; true where its references are no files."""
+    """Return whether a proposal may have been fetched, without running git; True if refs are in reftables."""
     top = os.path.join(repo.common_dir, "refs", "remotes")
     with contextlib.suppress(OSError):
         for remote in os.listdir(top):
@@ -244,7 +244,7 @@ def may_have_proposals(repo: Repository) -> bool:
 
 
 def proposals(repo: Repository, remote: str) -> dict[str, str]:
-    """Return the commits of the proposals as they were last fetched, by name."""
+    """Return the commits of the proposals as of the last fetch, by name."""
     top = f"refs/remotes/{remote}/{PROPOSALS}"
     listed = os.fsdecode(run(repo, "for-each-ref", "--format=%(objectname) %(refname)", top).stdout)
     pairs = (line.split(" ", 1) for line in listed.splitlines())
@@ -252,36 +252,33 @@ def proposals(repo: Repository, remote: str) -> dict[str, str]:
 
 
 def delete(repo: Repository, other: Counterpart, commit: str, *, deadline: float = DEADLINE) -> None:
-    """Delete the remote branch if it is at `commit` still. Raises RemoteError."""
+    """Delete the remote branch if it is still at `commit`. Raises RemoteError."""
     branch = layout.BRANCHES + other.branch
     lease = f"--force-with-lease={branch}:{commit}"
     _talk(repo, other.remote, (*PUSH, lease, other.remote, f":{branch}"), deadline)
     run(repo, "update-ref", "-d", other.ref, check=False)
 
 
-def _whole_history(repo: Repository, other: Counterpart, apart: bool) -> tuple[str, ...]:
-    """Return the options that make git fetch the history a shallow clone lacks; a code repository stays shallow."""
+def _history_options(repo: Repository, other: Counterpart, apart: bool) -> tuple[str, ...]:
+    """Return the options to fetch the history that a shallow clone lacks; the code of a repository stays shallow."""
     try:
         with open(os.path.join(repo.common_dir, "shallow"), encoding="ascii") as file:
-            cut = set(file.read().split())
+            boundary = set(file.read().split())
     except FileNotFoundError:
         return ()
     if not apart and other.branch != lore_branch.BRANCH:
         return ("--unshallow",)
     own = layout.BRANCHES + other.branch
     listed = run(repo, "rev-list", "--ignore-missing", own, other.ref, "--").stdout
-    return (WHOLE_BRANCH,) if cut & set(listed.decode().split()) else ()
+    return (WHOLE_HISTORY,) if boundary & set(listed.decode().split()) else ()
 
 
 def default_branch(repo: Repository, remote: str, *, but: str = "", deadline: float = DEADLINE) -> str | None:
-    """Return the branch that the remote itself is on, or its only one; None where there is none. Raises RemoteError.
-
-    The branch `but` does not count.
-    """
-    listing = _talk(repo, remote, ("ls-remote", "--symref", remote, "HEAD", "refs/heads/*"), deadline)
+    """Return the remote's current branch, or its only one, except `but`; None if there is none. Raises RemoteError."""
+    output = _talk(repo, remote, ("ls-remote", "--symref", remote, "HEAD", "refs/heads/*"), deadline)
     names: list[str] = []
     head = ""
-    for line in listing.splitlines():
+    for line in output.splitlines():
         value, _, name = line.partition("\t")
         if value.startswith("ref: ") and name == "HEAD":
             head = value.removeprefix(f"ref: {layout.BRANCHES}")
@@ -300,24 +297,24 @@ def push(
     report: Report | None = None,
     quiet: bool = False,
 ) -> None:
-    """Put `commit` on the remote branch, never by force. Raises RemoteError (kind `rejected`: somebody was faster)."""
+    """Push `commit` to the remote branch, never with force. Raises RemoteError (`rejected` if another push was first)."""
     words = (*PUSH, other.remote, f"{commit}:{layout.BRANCHES}{other.branch}")
     _talk(repo, other.remote, words, deadline, report, quiet)
 
 
 def clone(url: str, folder: str, *, deadline: float = DEADLINE, report: Report | None = None) -> None:
-    """Clone into `folder` (absolute; missing or empty) without writing any of its files there. Raises RemoteError."""
+    """Clone into `folder` (absolute; missing or empty) without checking out files. Raises RemoteError."""
     check_url(url)
-    # Without --no-local the objects of a folder on this machine are copied as they are, and not checked.
+    # Without --no-local the objects of a repository on this machine are copied without checks.
     words = ("clone", "--quiet", "--no-checkout", "--no-tags", "--no-recurse-submodules",
              "--no-local", f"--origin={DEFAULT}", "--template=", "--", url, folder)  # fmt: skip
     _talk(os.path.dirname(folder), failures.without_credentials(url), words, deadline, report)
 
 
 def take_branch(repo: Repository, *, but: str) -> bool:
-    """After a clone whose remote names a branch that does not exist (a bare repository made for `master`), or `but`.
+    """Set HEAD of a clone whose remote names a missing branch (a bare repository made for `master`), or `but`.
 
-    Takes `main` or else the first of the other branches that there are; False where there is none.
+    Takes `main`, else the first of the other branches; returns False if there is none.
     """
     words = ("for-each-ref", "--format=%(refname:lstrip=3) %(objectname)", f"refs/remotes/{DEFAULT}")
     lines = os.fsdecode(run(repo, *words).stdout).splitlines()

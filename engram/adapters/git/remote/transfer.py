@@ -1,7 +1,7 @@
-"""Commands that talk to a remote: how far they are, what became of each branch, and what git complained of.
+"""Run commands that talk to a remote, report their progress and turn their errors into exceptions.
 
-GitPython reads what git prints. It is imported for the first line: git prints none where nobody asked for its progress and
-nothing is wrong, and a fetch that brings nothing prints none at all.
+GitPython parses git's messages. It is imported for the first one only: git prints none unless its progress was requested
+or something is wrong, and a fetch without news prints none at all.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
 
     Report = Callable[[str], None]
 
-# A connection over which less comes than this is as good as none.
+# A slower connection counts as broken.
 PATIENCE = ("http.lowSpeedLimit=1000", "http.lowSpeedTime=20")
 
 
 class _Messages:
-    """What a command prints beside its output; its reader is made for the first line."""
+    """A command's messages; the parser is made for the first line."""
 
     def __init__(self) -> None:
         self.progress: Progress | None = None
 
     @property
     def reader(self) -> Progress:
-        """What reads the lines."""
+        """The parser of the lines."""
         if self.progress is None:
             from engram.adapters.git.remote.progress import Progress
 
@@ -41,17 +41,17 @@ class _Messages:
 
     @property
     def news(self) -> deque[str]:
-        """What was not reported yet."""
+        """Progress that was not reported yet."""
         return self.progress.news if self.progress else deque()
 
     @property
     def complaints(self) -> str:
-        """What the server said, then git's own errors."""
+        """The server's messages, then git's own errors."""
         return self.progress.complaints if self.progress else ""
 
 
 class _Listener:
-    """Passes the progress on, or while there is none the last again: an exception of `report` ends a silent command, too."""
+    """Reports new progress, or else the last one again, so that an exception of `report` ends a silent command, too."""
 
     def __init__(self, messages: _Messages, report: Report) -> None:
         self._messages, self._report, self._last = messages, report, ""
@@ -69,9 +69,9 @@ def talk(
 ) -> str:
     """Run a git command that talks to `remote`, and return its output. Raises RemoteError, GitError.
 
-    `report` hears of the progress, for which the words must ask git. GitPython's own `Remote.fetch` reads what came in from
-    FETCH_HEAD, which belongs to the person whose repository it is, its `Repo.clone_from` writes the clone's configuration
-    anew, and its `Remote.push` names no result of a commit that has no reference.
+    `report` receives the progress if `words` request it from git. GitPython's own methods are not used: `Remote.fetch`
+    reads FETCH_HEAD, which belongs to the user, `Repo.clone_from` rewrites the clone's configuration, and `Remote.push`
+    has no result for a commit without a reference.
     """
     output: list[str] = []
     messages = _Messages()
@@ -79,12 +79,12 @@ def talk(
     def work() -> int:
         patience = [word for setting in PATIENCE for word in ("-c", setting)]
         with cancellable_work.start(folder, [*patience, *words]) as started:
-            printed, heard = started.stdout, started.stderr
-            assert printed is not None
-            assert heard is not None
-            reader = threading.Thread(target=lambda: output.append(printed.read()), name="engram-git-output")
-            reader.start()  # git may wait until either is read
-            for line in heard:
+            stdout, stderr = started.stdout, started.stderr
+            assert stdout is not None
+            assert stderr is not None
+            reader = threading.Thread(target=lambda: output.append(stdout.read()), name="engram-git-output")
+            reader.start()  # git may block until either is read
+            for line in stderr:
                 messages.reader.hear(line)
             reader.join()
         return started.returncode
@@ -97,7 +97,7 @@ def talk(
             raise
         raise failures.remote_failure(folder, remote, tuple(words), 1, error.stderr) from None
     if code:
-        # A branch that was refused: `!`, what was to go where, and why, with tabs in between.
+        # A rejected branch: `!`, the refspec and the reason, separated by tabs.
         refused = [line.split("\t")[-1] for line in "".join(output).splitlines() if line.startswith("!\t")]
         complaints = "\n".join([messages.complaints, *refused])
         raise failures.remote_failure(folder, remote, tuple(words), code, complaints)

@@ -1,6 +1,6 @@
-"""The author: who `GIT_AUTHOR_NAME` and `GIT_AUTHOR_EMAIL` name, as for git's own commits, else whom the configuration does.
+"""The author, from `GIT_AUTHOR_NAME` and `GIT_AUTHOR_EMAIL` or from git's configuration, as git itself does.
 
-To record an entry asks for it each time, so this module imports nothing that starts a process until one is needed.
+Every record of an entry needs it, so this module imports nothing that starts processes.
 """
 
 from __future__ import annotations
@@ -15,47 +15,48 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-YOUNG = 20_000_000  # nanoseconds; what changed so shortly before it was read may have changed again since
-CHOICES = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "HOME", "XDG_CONFIG_HOME")
+# Nanoseconds: a file that changed so shortly before it was read may change again with the same mtime.
+RACY_NS = 20_000_000
+CONFIG_VARS = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "HOME", "XDG_CONFIG_HOME")
 
 Stamp = tuple[int, int, int, int] | None
 
 
-def author_name(folder: str, noted: str, read: Callable[[], Sequence[tuple[str, str, str]]]) -> str:
-    """Return the author's name as git would write it in a folder; "" where it has none. Raises as `read`.
+def author_name(folder: str, cache: str, read: Callable[[], Sequence[tuple[str, str, str]]]) -> str:
+    """Return the author's name as git would write it in a folder; "" if there is none. Raises what `read` raises.
 
-    `read` reads the configuration (`configuration.settings`). `noted` is the path of a file that keeps what it said, as long
-    as none of its files changes: to record an entry takes no process then.
+    `read` reads the configuration (`configuration.settings`). `cache` is the path of a file that keeps the name as long as
+    no configuration file changes, so that recording an entry needs no process.
     """
     name = clean(os.environ.get("GIT_AUTHOR_NAME", ""))
     if name:
         return name
     import json
 
-    asked = json.dumps([folder, *map(os.environ.get, CHOICES)])
-    known = _read_note(noted)
-    if known.get("asked") == asked and all(
-        list(stamp(file) or ()) == then for file, then in known["stamps"].items()
+    key = json.dumps([folder, *map(os.environ.get, CONFIG_VARS)])
+    known = _read_cache(cache)
+    if known.get("asked") == key and all(
+        list(stamp(file) or ()) == cached for file, cached in known["stamps"].items()
     ):
         return str(known["name"])
     began = time.time_ns()
     settings = read()
     values = {key: value for key, value, _ in settings}
     name = clean(values.get("author.name") or values.get("user.name") or "")
-    files = {*files_of_a_person(), *{file for _, _, file in settings}}
+    files = {*user_config_files(), *{file for _, _, file in settings}}
     stamps = {file: list(stamp(file) or ()) for file in sorted(files)}
-    if values and all(not one or max(one[:2]) < began - YOUNG for one in stamps.values()):
-        _write_note(noted, {"asked": asked, "name": name, "stamps": stamps})
+    if values and all(not found or max(found[:2]) < began - RACY_NS for found in stamps.values()):
+        _write_cache(cache, {"asked": key, "name": name, "stamps": stamps})
     return name
 
 
 def environment_author() -> str:
-    """Return `name <email>` as far as the environment names an author; "" where it does not."""
+    """Return `name <email>`, or a part of it, from the environment; "" if it names no author."""
     name, email = (clean(os.environ.get(f"GIT_AUTHOR_{part}", "")) for part in ("NAME", "EMAIL"))
     return f"{name} <{email}>" if name or email else ""
 
 
-def _read_note(path: str) -> dict[str, Any]:
+def _read_cache(path: str) -> dict[str, Any]:
     import json
 
     try:
@@ -66,16 +67,16 @@ def _read_note(path: str) -> dict[str, Any]:
         return {}
 
 
-def _write_note(path: str, note: dict[str, object]) -> None:
+def _write_cache(path: str, content: dict[str, object]) -> None:
     import json
 
-    # Half of a note is none, and written again.
+    # A torn file is not valid JSON, and is written again.
     with suppress(OSError), open(path, "w", encoding="utf-8") as file:
-        file.write(json.dumps(note))
+        file.write(json.dumps(content))
 
 
-def files_of_a_person() -> list[str]:
-    """Return the files that git reads for a person; they need not be there yet."""
+def user_config_files() -> list[str]:
+    """Return the paths of the user's configuration files of git, which need not exist."""
     chosen = os.environ.get("GIT_CONFIG_GLOBAL")
     if chosen is not None:
         return [chosen]
@@ -85,7 +86,7 @@ def files_of_a_person() -> list[str]:
 
 
 def stamp(file: str) -> Stamp:
-    """Return what changes when a file does; None where there is none."""
+    """Return mtime, ctime, size and inode of a file; None if there is none."""
     try:
         found = os.stat(file)
     except (OSError, ValueError):
@@ -94,6 +95,6 @@ def stamp(file: str) -> Stamp:
 
 
 def clean(text: str) -> str:
-    """Return a name or address without what git takes out of one (ident.c): `<>`, line ends, punctuation at either end."""
-    kept = "".join(" " if character < " " or character in "<>\x7f" else character for character in text)
-    return kept.strip(" .,:;\"\\'")
+    """Return a name or address without what git removes (ident.c): `<>`, line ends, punctuation at either end."""
+    cleaned = "".join(" " if char < " " or char in "<>\x7f" else char for char in text)
+    return cleaned.strip(" .,:;\"\\'")

@@ -1,4 +1,4 @@
-"""Work in a thread whose git processes end with it: at a deadline, or when its caller is interrupted."""
+"""Run work in a thread, and end its git processes at a deadline or when the caller is interrupted."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import threading
 import time
 
 from engram.adapters.git.run import process
-from engram.adapters.git.run.runner import variables_of
+from engram.adapters.git.run.runner import add_ssh_variables
 from engram.domain.errors import GitError
 from engram.domain.typed import TYPE_CHECKING
 
@@ -25,12 +25,12 @@ def run_watched(
     work: Callable[[], Result],
     args: Sequence[str],
     deadline: float,
-    look: Callable[[], None] | None = None,
+    poll: Callable[[], None] | None = None,
 ) -> Result:
-    """Return what `work` returns, which runs in a thread and whose processes are ended after `deadline` seconds.
+    """Run `work` in a thread, end its processes after `deadline` seconds, and return its result.
 
-    `look` is called meanwhile, ten times a second; an exception that it raises, like Ctrl-C, ends them, too. `args` is the
-    command, for the error. Raises GitError, and what `work` raises.
+    `poll` is called ten times a second meanwhile; an exception that it raises ends the processes as Ctrl-C does. `args` is
+    the command, for the error. Raises GitError, and whatever `work` raises.
     """
     watch, results, errors = _Watch(), [], []
 
@@ -38,7 +38,7 @@ def run_watched(
         _local.watch = watch
         try:
             results.append(work())
-        except BaseException as error:  # noqa: BLE001 - raised again in the thread that waits
+        except BaseException as error:  # noqa: BLE001 - raised again in the waiting thread
             errors.append(error)
 
     thread = threading.Thread(target=run, name="engram-git", daemon=True)
@@ -46,9 +46,9 @@ def run_watched(
     thread.start()
     try:
         while thread.is_alive() and time.monotonic() < end:
-            thread.join(min(POLL_SECONDS if look else deadline, max(end - time.monotonic(), 0)))
-            if look:
-                look()
+            thread.join(min(POLL_SECONDS if poll else deadline, max(end - time.monotonic(), 0)))
+            if poll:
+                poll()
         is_late = thread.is_alive()
     except BaseException:
         watch.stop()
@@ -65,18 +65,18 @@ def run_watched(
 
 
 def start(folder: str, args: Sequence[str]) -> subprocess.Popen[str]:
-    """Start `git args` for the work that `run_watched` runs in this thread. Raises GitError."""
+    """Start `git args` as part of the work that `run_watched` runs in this thread. Raises GitError."""
     return _watch_of_thread().start(folder, tuple(args))
 
 
 def _watch_of_thread() -> _Watch:
-    found = getattr(_local, "watch", None)
-    assert isinstance(found, _Watch), "a process is started outside of `run_watched`"
-    return found
+    watch = getattr(_local, "watch", None)
+    assert isinstance(watch, _Watch), "a process is started outside of `run_watched`"
+    return watch
 
 
 class _Watch:
-    """The processes that a piece of work has started; `stop` ends them, and lets it start no more."""
+    """The processes that the work has started; `stop` ends them and lets it start no more."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -85,23 +85,23 @@ class _Watch:
 
     def start(self, folder: str, args: tuple[str, ...]) -> subprocess.Popen[str]:
         """Start `git args`. Raises GitError, also after `stop`."""
-        env = {**process.safe_environment(), **variables_of(folder, args, {})}
+        env = {**process.safe_environment(), **add_ssh_variables(folder, args, {})}
         with self._lock:
             if self._is_stopped:
                 raise GitError("Stopped.", "")
-            found = process.start(folder, args, False, env, text=True)
-            self._started.append((args, found, time.monotonic()))
-        return found
+            started = process.start(folder, args, False, env, text=True)
+            self._started.append((args, started, time.monotonic()))
+        return started
 
     def stop(self) -> None:
-        """End all processes, with their children."""
+        """End all processes and their children."""
         with self._lock:
             self._is_stopped = True
         for _, started, _ in self._started:
             process.stop(started)
 
     def close(self) -> None:
-        """Close what the ended processes have left open, and pass them on to the listeners of commands."""
+        """Close the streams of the ended processes and notify the listeners of commands."""
         for args, started, began in self._started:
             process.close(started)
             for listener in process.listeners:

@@ -1,6 +1,6 @@
-"""What git's complaints mean: a short kind for programs, a sentence and a next step for people.
+"""Classify git's error messages: a short kind for programs, a sentence and a next step for people.
 
-The words are those of git with LC_ALL=C; the order matters, the first marker found decides.
+The words are those of git with LC_ALL=C. The first marker found decides, so their order matters.
 """
 
 from __future__ import annotations
@@ -62,9 +62,9 @@ ADVICE = {
     MOVED: ("The branch moved while Engram was committing.", "Try again: nothing was lost."),
 }
 
-LONGEST_REASON = 500  # characters of what a server says
+MAX_REASON = 500  # characters of a server's message
 
-# Of the commands that talk to a remote. What the server says comes with "remote: " before it.
+# For commands that talk to a remote. Git prefixes the server's messages with "remote: ".
 REJECTED = "rejected"
 DECLINED = "declined"
 AUTH = "auth"
@@ -77,7 +77,7 @@ PROTOCOL = "protocol"
 REMOTE_MARKERS = (
     (NO_BRANCH, ("couldn't find remote ref",)),
     (PROTOCOL, ("' not allowed",)),
-    # Somebody else pushed: before our push began, or while the server was taking it in.
+    # Somebody else pushed, before our push began or while the server received it.
     (REJECTED, ("[rejected]", "(fetch first)", "(non-fast-forward)", "(failed to update ref)")),
     (REJECTED, ("incorrect old value provided", "remote: error: cannot lock ref", "(cannot lock ref")),
     (FORBIDDEN, ("error: 403", "write access to repository not granted", "you are not allowed to")),
@@ -130,7 +130,7 @@ REMOTE_MARKERS = (
             "error: 404",
             "no such remote",
             "does not exist",
-            "bad line length character",  # whatever answers there, it is no git
+            "bad line length character",  # the server is not git
             "is this a git repository",
             "not a git repository",
         ),
@@ -138,7 +138,7 @@ REMOTE_MARKERS = (
     (FORBIDDEN, ("could not read from remote repository",)),
     (TIMEOUT, ("stopped at its time limit",)),
 )
-_NO_WORD = {
+_CONNECTION_ENDED = {
     "fatal: Could not read from remote repository.",
     "Please make sure you have the correct access rights",
     "and the repository exists.",
@@ -185,7 +185,7 @@ REMOTE_ADVICE = {
 
 
 def kind(stderr: str, markers: Sequence[tuple[str, tuple[str, ...]]] = MARKERS) -> str:
-    """Return the kind of failure that git's error text shows; "failed" when it is none of those in `markers`."""
+    """Return the kind of failure that git's error text shows; "failed" if no marker is found."""
     text = stderr.lower()
     for name, words in markers:
         if any(word in text for word in words):
@@ -194,26 +194,26 @@ def kind(stderr: str, markers: Sequence[tuple[str, tuple[str, ...]]] = MARKERS) 
 
 
 def is_moved(folder: str, args: tuple[str, ...], code: int, stderr: str) -> bool:
-    """Return whether `git args` moved a ref; False when it is elsewhere by now, or locked. Raises GitError."""
+    """Return whether `git args` moved a ref; False if the ref had moved or is locked. Raises GitError for other failures."""
     if code and kind(stderr) not in (MOVED, BUSY):
         raise failure(folder, args, code, stderr)
     return code == 0
 
 
 def damage(folder: str, what: str, stderr: str) -> GitError:
-    """Return the error for a repository in which `what` is damaged or missing; `stderr` are words of MARKERS."""
+    """Return the error for a damaged repository; `what` is a clause that says what is wrong, `stderr` has words of MARKERS."""
     hint = "Run `git fsck` there and repair what it reports."
     return GitError(f"The git repository at {folder} is damaged: {what}.", hint, stderr=stderr)
 
 
 def failure(folder: str, args: tuple[str, ...], code: int, stderr: str) -> GitError:
-    """Return the error for `git args` that ended with `code` in `folder`."""
+    """Return the error for `git args`, which ended with `code` in `folder`."""
     stderr = without_credentials(stderr)
     name = kind(stderr)
     message, hint = ADVICE.get(
         name,
         (
-            f"git {subcommand(args)} failed: {_telling_line(stderr) or f'exit code {code}'}.",
+            f"git {subcommand(args)} failed: {_main_line(stderr) or f'exit code {code}'}.",
             "Run `engram doctor`.",
         ),
     )
@@ -226,15 +226,15 @@ def failure(folder: str, args: tuple[str, ...], code: int, stderr: str) -> GitEr
 
 
 def remote_failure(folder: str, remote: str, args: tuple[str, ...], code: int, text: str) -> EngramError:
-    """Return the error for a command that talked to `remote`; `text` is what git printed.
+    """Return the error for a command that talked to `remote`; `text` is git's output.
 
-    Trouble of this machine (a full disk, a lock) is a `GitError`, everything else a `RemoteError`.
+    A problem of this machine (a full disk, a lock) is a `GitError`, anything else a `RemoteError`.
     """
     text = without_credentials(text)
     if kind(text) in (NO_SPACE, BUSY, DUBIOUS):
         return failure(folder, args, code, text)
     name = OFFLINE if _is_silent(text) else kind(text, REMOTE_MARKERS)
-    reason = _reason(text)
+    reason = _find_reason(text)
     default = (f"git {subcommand(args)} failed with {{remote}}: {{reason}}.", "Run `engram doctor`.")
     message, hint = REMOTE_ADVICE.get(name, default)
     message, hint = (part.replace("{reason}", reason).replace("{remote}", remote) for part in (message, hint))
@@ -242,24 +242,24 @@ def remote_failure(folder: str, remote: str, args: tuple[str, ...], code: int, t
 
 
 def _is_silent(text: str) -> bool:
-    """Return whether the connection ended without a reason from the server: git prints only its own message then."""
-    return {line.strip() for line in text.splitlines()} - {""} == _NO_WORD
+    """Return whether the connection ended without a reason from the server, so that git printed only its own message."""
+    return {line.strip() for line in text.splitlines()} - {""} == _CONNECTION_ENDED
 
 
-def _reason(text: str) -> str:
-    """Return the message of the server, else the significant line of git's own."""
+def _find_reason(text: str) -> str:
+    """Return the server's message, else the most informative line of git's own."""
     messages = [
         line.removeprefix("remote:").strip() for line in text.splitlines() if line.startswith("remote:")
     ]
     words = next((line for line in messages if line and not line.startswith("Resolving")), "")
     refused = re.search(r"\[remote rejected\].*\((.*)\)", text)
-    return (words or (refused[1] if refused else "") or _telling_line(text) or "no reason given")[
-        :LONGEST_REASON
+    return (words or (refused[1] if refused else "") or _main_line(text) or "no reason given")[
+        :MAX_REASON
     ].rstrip(".")
 
 
 def subcommand(args: tuple[str, ...]) -> str:
-    """Return the git command among the arguments: the first that is not a `-c setting`."""
+    """Return the git command in the arguments: the first one after all `-c setting`."""
     while args[0] == "-c":
         args = args[2:]
     return args[0]
@@ -270,7 +270,7 @@ def without_credentials(text: str) -> str:
     return re.sub(r"://[^/@\s]+@", "://***@", text)
 
 
-def _telling_line(stderr: str) -> str:
+def _main_line(stderr: str) -> str:
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]
     for line in lines:
         if line.startswith(("fatal: ", "error: ")):

@@ -1,4 +1,4 @@
-"""Facts about a repository that its files show, in microseconds and without starting git.
+"""Read facts about a repository from its files, in microseconds and without starting git.
 
 Sources: gitrepository-layout(5) for `.git` files, `commondir`, HEAD, loose and packed refs; the names of the
 state files of interrupted operations are those that `git status` itself looks for (wt-status.c).
@@ -14,7 +14,7 @@ from engram.domain.typed import NamedTuple
 
 MAIN = "main"
 BRANCHES = "refs/heads/"
-REFTABLE_HEAD = "refs/heads/.invalid"  # what HEAD says where refs live in reftables
+REFTABLE_HEAD = "refs/heads/.invalid"  # the content of HEAD if refs are in reftables
 SYMREF_DEPTH = 5
 OPERATIONS = (  # in the order in which `git status` reports them
     ("rebase-merge", "rebase"),
@@ -36,7 +36,7 @@ _UNFINISHED = {
 class Repository(NamedTuple):
     """One work tree of a repository; all paths absolute, symbolic links resolved.
 
-    `git_dir` holds this work tree's own HEAD and index, `common_dir` what all work trees share.
+    `git_dir` holds this work tree's own HEAD and index, `common_dir` everything that all work trees share.
     `worktree_name` is "main", or the name under which git keeps a linked work tree.
     """
 
@@ -47,24 +47,24 @@ class Repository(NamedTuple):
 
 
 class Head(NamedTuple):
-    """Where HEAD points. `oid` is None on a branch without commits, `branch` is None when detached."""
+    """The state of HEAD. `oid` is None on a branch without commits, `branch` is None if HEAD is detached."""
 
     oid: str | None
     branch: str | None
 
 
 def find_repository(path: str) -> Repository | None:
-    """Return the repository whose work tree holds `path` (which need not exist), or None.
+    """Return the repository whose work tree contains `path`, which need not exist; None if there is none.
 
-    None inside a bare repository or a `.git` folder, and where a `.git` file points nowhere: falling
-    through to a repository further out would write into somebody else's history.
+    None also inside a bare repository or a `.git` folder, and if a `.git` file points nowhere: continuing to
+    an outer repository would write into somebody else's history.
     """
     folder = os.path.realpath(path)
     while True:
         marker = os.path.join(folder, ".git")
         if os.path.isfile(marker):
-            pointed = _read_pointer(marker, "gitdir:")
-            return _open(folder, pointed) if _is_git_dir(pointed) else None
+            git_dir = _read_pointer(marker, "gitdir:")
+            return _open(folder, git_dir) if _is_git_dir(git_dir) else None
         if _is_git_dir(marker):
             return _open(folder, marker)
         parent = os.path.dirname(folder)
@@ -74,20 +74,20 @@ def find_repository(path: str) -> Repository | None:
 
 
 def common_dir_at(folder: str) -> str | None:
-    """Return what all work trees of a repository share, where `folder` is the top of one of them or the git folder itself."""
+    """Return the common git folder of a repository if `folder` is the top of a work tree or a git folder, else None."""
     marker = os.path.join(folder, ".git")
     if os.path.lexists(marker):
         git_dir = _read_pointer(marker, "gitdir:") if os.path.isfile(marker) else marker
         return _common_dir(git_dir) if _is_git_dir(git_dir) else None
     if not _is_git_dir(folder):
         return None
-    # A bare repository among the files of another one was pulled with them; its configuration may name programs.
+    # A bare repository inside a work tree may have been pulled with it, and its configuration may name programs.
     common_dir, around = _common_dir(folder), find_repository(os.path.dirname(folder))
     return common_dir if around is None or around.common_dir == common_dir else None
 
 
 def repository_at(path: str) -> Repository | None:
-    """As `find_repository`, and also a bare repository: its `worktree` is the git folder, where git can be run."""
+    """Return the repository as `find_repository` does, or a bare one: its `worktree` is the git folder, where git can run."""
     found = find_repository(path)
     folder = os.path.realpath(path)
     while found is None:
@@ -101,35 +101,35 @@ def repository_at(path: str) -> Repository | None:
 
 
 def read_head(repo: Repository) -> Head:
-    """HEAD's commit and branch. Raises `GitError` where HEAD or the branch cannot be read."""
-    text = _text(os.path.join(repo.git_dir, "HEAD"))
+    """Return HEAD's commit and branch. Raises `GitError` if HEAD or the branch cannot be read."""
+    text = _read_text(os.path.join(repo.git_dir, "HEAD"))
     if text is None:
         raise _damage_error(repo, "HEAD is missing")
     if not text.startswith("ref:"):
         return Head(_check_oid(repo, "HEAD", text), None)
     name = text.removeprefix("ref:").strip()
     if name == REFTABLE_HEAD:
-        return _ask_git(repo)
+        return _read_head_with_git(repo)
     return Head(_resolve(repo, name), name.removeprefix(BRANCHES))
 
 
 def read_ref(repo: Repository, name: str) -> str | None:
-    """Return the commit that `refs/…` points at; None where there is no such ref."""
-    if (_text(os.path.join(repo.git_dir, "HEAD")) or "").removeprefix("ref:").strip() == REFTABLE_HEAD:
-        return _oid_of(repo, name)
+    """Return the commit of a ref (`refs/…`); None if there is no such ref."""
+    if (_read_text(os.path.join(repo.git_dir, "HEAD")) or "").removeprefix("ref:").strip() == REFTABLE_HEAD:
+        return _resolve_with_git(repo, name)
     try:
         return _resolve(repo, name)
-    except GitError:  # a ref of a remote may have any name, and clash with one of git's own
-        return _oid_of(repo, name)
+    except GitError:  # a remote's ref may have any name, and clash with one of git's files
+        return _resolve_with_git(repo, name)
 
 
 def busy(repo: Repository) -> str | None:
-    """Return why no commit may be made now: rebase, merge, cherry-pick, revert, bisect or detached; else None."""
+    """Return the reason why no commit may be made now (rebase, merge, cherry-pick, revert, bisect, detached), or None."""
     for name, operation in OPERATIONS:
         if os.path.exists(os.path.join(repo.git_dir, name)):
             return operation
-    # Between two steps of a cherry-pick or revert of several commits only the to-do list tells.
-    step = (_text(os.path.join(repo.git_dir, "sequencer", "todo")) or "").split(" ", 1)[0]
+    # Between two steps of a cherry-pick or revert of several commits only the to-do list exists.
+    step = (_read_text(os.path.join(repo.git_dir, "sequencer", "todo")) or "").split(" ", 1)[0]
     if step:
         return "revert" if step == "revert" else "cherry-pick"
     return None if read_head(repo).branch else "detached"
@@ -138,7 +138,7 @@ def busy(repo: Repository) -> str | None:
 def check_idle(
     repo: Repository, error: type[EngramError], undone: str, *, may_be_detached: bool = False
 ) -> None:
-    """Raise this error where no commit may be made now; `undone` is what was not done: "committed"."""
+    """Raise this error if no commit may be made now; `undone` is a participle for the message: "committed"."""
     state = busy(repo)
     if state == "detached" and not may_be_detached:
         message = f"HEAD is detached in {repo.worktree}, so a commit would belong to no branch; nothing was {undone}."
@@ -149,18 +149,18 @@ def check_idle(
 
 
 def hash_name(repo: Repository) -> str:
-    """Return the hash that names the repository's objects: sha1 or sha256."""
-    text = _text(os.path.join(repo.common_dir, "config")) or ""
-    return _setting(text, "extensions", "objectformat") or "sha1"
+    """Return the hash algorithm of the repository's object ids: sha1 or sha256."""
+    text = _read_text(os.path.join(repo.common_dir, "config")) or ""
+    return _find_setting(text, "extensions", "objectformat") or "sha1"
 
 
 def is_shallow(repo: Repository) -> bool:
-    """Return whether the repository lacks a part of its history: what follows from that may change when it comes in."""
+    """Return whether the repository lacks a part of its history, so that facts derived from it may change."""
     return os.path.exists(os.path.join(repo.common_dir, "shallow"))
 
 
-def staged_files(repo: Repository) -> int:
-    """Return how many files the index of this work tree lists (git-index-format: a signature, the version, the number)."""
+def count_index_entries(repo: Repository) -> int:
+    """Return the number of entries in the index of this work tree, from its header (gitformat-index(5))."""
     try:
         with open(os.path.join(repo.git_dir, "index"), "rb") as file:
             return int.from_bytes(file.read(12)[8:])
@@ -182,7 +182,7 @@ def _common_dir(git_dir: str) -> str:
 
 
 def _read_pointer(file: str, prefix: str) -> str:
-    text = _text(file) or ""
+    text = _read_text(file) or ""
     if not text.startswith(prefix):
         return ""
     target = text.removeprefix(prefix).strip()
@@ -198,16 +198,16 @@ def _is_git_dir(folder: str) -> bool:
 
 
 def _is_bare(git_dir: str) -> bool:
-    # `.git` may belong to a bare repository: the usual layout of people who only use linked work trees.
+    # A `.git` folder may be bare: that is usual for people who only use linked work trees.
     for name in ("config.worktree", "config"):
-        value = _setting(_text(os.path.join(git_dir, name)) or "", "core", "bare")
+        value = _find_setting(_read_text(os.path.join(git_dir, name)) or "", "core", "bare")
         if value is not None:
             return value in ("", "true", "yes", "on", "1")
     return False
 
 
-def _setting(text: str, section: str, key: str) -> str | None:
-    """Return a setting's last value in a configuration file, in lower case; only for settings git writes itself."""
+def _find_setting(text: str, section: str, key: str) -> str | None:
+    """Return a setting's last value in a configuration file, in lower case; only for settings that git writes itself."""
     current, found = "", None
     for line in text.lower().splitlines():
         rest = line.strip()
@@ -221,7 +221,7 @@ def _setting(text: str, section: str, key: str) -> str | None:
 
 def _resolve(repo: Repository, name: str) -> str | None:
     for _ in range(SYMREF_DEPTH):
-        text = _text(os.path.join(repo.common_dir, name))
+        text = _read_text(os.path.join(repo.common_dir, name))
         if text is None:
             return _read_packed_ref(repo, name)
         if not text.startswith("ref:"):
@@ -248,22 +248,22 @@ def _check_oid(repo: Repository, name: str, text: str) -> str:
     return text
 
 
-def _ask_git(repo: Repository) -> Head:
+def _read_head_with_git(repo: Repository) -> Head:
     from engram.adapters.git.run.process import run
 
     name = run(repo.worktree, "symbolic-ref", "--quiet", "HEAD").stdout.decode().strip()
-    return Head(_oid_of(repo, "HEAD"), name.removeprefix(BRANCHES) or None)
+    return Head(_resolve_with_git(repo, "HEAD"), name.removeprefix(BRANCHES) or None)
 
 
-def _oid_of(repo: Repository, name: str) -> str | None:
+def _resolve_with_git(repo: Repository, name: str) -> str | None:
     from engram.adapters.git.run.process import run
 
     words = ("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
     return run(repo.worktree, *words).stdout.decode().strip() or None
 
 
-def _text(file: str) -> str | None:
-    """Return the text of a regular file; None where there is none."""
+def _read_text(file: str) -> str | None:
+    """Return the text of a regular file; None if there is none. Raises GitError."""
     try:
         if not stat.S_ISREG(os.stat(file).st_mode):
             return None

@@ -1,4 +1,4 @@
-"""Git's lock files: hold one, wait for one, and clear away those that a killed process left.
+"""Git's lock files: hold one, wait for one, and remove those that a killed process left.
 
 Git locks by creating `<file>.lock` exclusively (its api-lockfile); the file's existence is the lock, so a
 killed process leaves it behind and every later git command refuses until somebody removes it.
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 STALE_SECONDS = 30.0
 PAUSE_SECONDS = 0.02
-# Followed by the process id; git leaves its own lock files empty or fills in the new content.
-OURS = b"engram "
+# Followed by the process id; git's own lock files are empty or have the new content.
+MARK = b"engram "
 
 
 @contextmanager
 def hold(lock: str, patience: float) -> Iterator[None]:
-    """Hold a lock file, waiting up to `patience` seconds for it. Raises `GitError` when it stays locked."""
+    """Hold a lock file, waiting up to `patience` seconds for it. Raises `GitError` if it stays locked."""
     _take(lock, patience)
     try:
         yield
@@ -33,7 +33,7 @@ def hold(lock: str, patience: float) -> Iterator[None]:
 
 
 def wait_free(locks: tuple[str, ...], patience: float) -> None:
-    """Wait until none of the lock files exists, removing stale ones. Raises `GitError` after `patience` s."""
+    """Wait until none of the lock files exists, and remove stale ones. Raises `GitError` after `patience` seconds."""
     deadline = time.monotonic() + patience
     for lock in locks:
         while os.path.lexists(lock) and not _clear_if_stale(lock):
@@ -41,7 +41,7 @@ def wait_free(locks: tuple[str, ...], patience: float) -> None:
 
 
 def _clear_if_stale(lock: str) -> bool:
-    """Remove the lock file if a dead process left it; True when it is gone afterwards."""
+    """Remove the lock file if a dead process left it; return whether it no longer exists."""
     try:
         age = time.time() - os.lstat(lock).st_mtime
     except FileNotFoundError:
@@ -69,16 +69,16 @@ def _take(lock: str, patience: float) -> None:
 
 
 def _create(lock: str) -> None:
-    """Make the lock file with our mark in it from the first: one killed in between would be nobody's for 30 s."""
-    mark = OURS + b"%d\n" % os.getpid()
+    """Create the lock file with the mark already in it: without, a killed process would block others for 30 s."""
+    content = MARK + b"%d\n" % os.getpid()
     draft = f"{lock}.{os.getpid()}"
     try:
-        _write_new(draft, mark)
+        _write_new(draft, content)
         os.link(draft, lock)
     except FileExistsError:
         raise
     except OSError:  # a file system without hard links
-        _write_new(lock, mark)
+        _write_new(lock, content)
     finally:
         with suppress(OSError):
             os.unlink(draft)
@@ -99,7 +99,7 @@ def _pause(lock: str, deadline: float) -> None:
             f"Wait for it to end, then try again. If none is running, delete {lock}.",
             stderr=f"{lock}: File exists",
         )
-    time.sleep(PAUSE_SECONDS)  # git tells nobody when it removes a lock
+    time.sleep(PAUSE_SECONDS)  # nothing reports that git has removed a lock
 
 
 def _remove(lock: str) -> None:
@@ -117,7 +117,7 @@ def _is_orphaned(lock: str) -> bool:
     try:
         with open(lock, "rb") as file:
             mark, _, process_id = file.read(32).partition(b" ")
-        if mark + b" " != OURS:
+        if mark + b" " != MARK:
             return False
         os.kill(int(process_id), 0)
     except ProcessLookupError:
@@ -128,7 +128,7 @@ def _is_orphaned(lock: str) -> bool:
 
 
 def _git_is_running_near(lock: str) -> bool:
-    # `git commit -a` keeps index.lock for as long as its editor is open: old, yet not left behind.
+    # `git commit -a` holds index.lock while its editor is open, so an old lock may still be in use.
     try:
         processes = [name for name in os.listdir("/proc") if name.isdigit()]
     except OSError:

@@ -1,6 +1,6 @@
-"""One git process: safe environment, own process group, a deadline.
+"""Run one git process: safe environment, own process group, a deadline.
 
-`engram.adapters.git.run.runner` is what callers use. It adds what depends on the repository's configuration, which is
+Callers use `engram.adapters.git.run.runner`, which adds what depends on the repository's configuration; that is
 itself read through this module.
 """
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from types import FrameType
     from typing import Any
 
-# The environment in which git runs: never asks, never runs a hook, never sees another git's variables.
+# The environment of git: no prompts, no hooks, and none of another git's variables.
 #
 # Engram is often started from inside git (an agent's hook during a commit or a rebase), which exports
 # GIT_DIR, GIT_INDEX_FILE and more: inherited, they would redirect every command to the wrong repository.
 
 # Set by a person for all of git, not by a running git for its children.
-KEPT = frozenset(
+INHERITED = frozenset(
     (
         "GIT_EXEC_PATH",
         "GIT_CONFIG_GLOBAL",
@@ -47,7 +47,7 @@ KEPT = frozenset(
     )
 )
 PROTOCOLS = ("file", "git", "http", "https", "ssh")
-FIXED = {
+FIXED_VARIABLES = {
     "LC_ALL": "C",  # errors are recognised by their English words
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_ASKPASS": "",  # empty also hides core.askPass and SSH_ASKPASS
@@ -62,23 +62,23 @@ FIXED = {
 SETTINGS = (
     f"core.hooksPath={os.devnull}",
     "core.fsmonitor=false",
-    "core.longpaths=true",  # a path of an entry and that of the store may be over 260 characters, which Windows asks for
+    "core.longpaths=true",  # Windows needs it for paths of over 260 characters
     "color.ui=false",
     "credential.interactive=false",
     "fetch.fsckObjects=true",
     "receive.fsckObjects=true",
 )
-# A commit that is acknowledged must outlive a power cut; git's default leaves loose objects to chance.
+# An acknowledged commit must survive a power cut; by default git does not fsync loose objects.
 DURABLE = ("-c", "core.fsync=committed,reference", "-c", "core.fsyncMethod=fsync")
 SSH_OPTIONS = "-oBatchMode=yes -oConnectTimeout=10"
 
 
 def safe_environment() -> dict[str, str]:
-    """This process's environment without inherited GIT_* state, made non-interactive."""
+    """Return this process's environment without inherited GIT_* state, made non-interactive."""
     inherited = dict(os.environ)
-    clean = {name: value for name, value in inherited.items() if not name.startswith("GIT_") or name in KEPT}
+    clean = {key: text for key, text in inherited.items() if not key.startswith("GIT_") or key in INHERITED}
     clean.pop("LANGUAGE", None)
-    clean.update(FIXED)
+    clean.update(FIXED_VARIABLES)
     clean["GIT_ALLOW_PROTOCOL"] = _protocols(inherited.get("GIT_ALLOW_PROTOCOL"))
     if "GIT_SSH_COMMAND" in inherited:
         clean["GIT_SSH_COMMAND"] = batch_mode(inherited["GIT_SSH_COMMAND"])
@@ -86,25 +86,25 @@ def safe_environment() -> dict[str, str]:
 
 
 def batch_mode(ssh_command: str) -> str:
-    """Return the ssh command with options that forbid questions; another program than ssh is left as it is."""
+    """Return the ssh command with options against prompts; any other program is returned unchanged."""
     program = os.path.basename(ssh_command.split(" ", 1)[0].strip("'\""))
     return f"{ssh_command} {SSH_OPTIONS}" if program in ("ssh", "ssh.exe") else ssh_command
 
 
 def _protocols(inherited: str | None) -> str:
-    # A person may have allowed less than Engram does, never more: `ext::` runs any command.
+    # A person may allow fewer protocols than Engram, not more: `ext::` runs any command.
     allowed = PROTOCOLS if inherited is None else inherited.split(":")
     return ":".join(name for name in PROTOCOLS if name in allowed)
 
 
 DEADLINE = 30.0  # seconds
 GRACE = 2.0  # seconds between asking git to stop, so that it removes its lock files, and killing it
-# Called for every command that ended, with its arguments, exit code and duration in seconds.
+# Called after every command, with its arguments, exit code and duration in seconds.
 listeners: list[Callable[[tuple[str, ...], int, float], None]] = []
 
 
 class Result(NamedTuple):
-    """How a command ended: exit code, raw output, error text with credentials still in it."""
+    """The result of a command: exit code, raw output, error text, which may have credentials."""
 
     code: int
     stdout: bytes
@@ -120,8 +120,8 @@ def run(
 ) -> Result:
     """Run `git args` in `folder` and wait at most `deadline` seconds.
 
-    `env` adds to the safe environment. Raises `GitError` where git is missing, the folder is gone or the deadline passes;
-    the exit code is the caller's to check.
+    `env` adds to the safe environment. Raises `GitError` if git or the folder is missing or the deadline passes; the
+    caller checks the exit code.
     """
     began = time.monotonic() if listeners else 0.0
     result = _execute(folder, args, stdin, deadline, {**safe_environment(), **(env or {})})
@@ -149,7 +149,7 @@ def _execute(
         stop(process)
         raise timeout_error(args, deadline) from None
     except BaseException:
-        stop(process)  # Ctrl-C does not reach git: it is in a process group of its own
+        stop(process)  # Ctrl-C does not reach git, which has a process group of its own
         raise
     finally:
         interrupts.release()
@@ -197,7 +197,7 @@ def stop(process: subprocess.Popen[Any] | None) -> None:
 
     if process is None:
         return
-    if sys.platform == "win32":  # which has no groups of processes that can be ended, but a tree of them
+    if sys.platform == "win32":  # which can end a process tree, but not a process group
         tree = ["taskkill", "/F", "/T", "/PID", str(process.pid)]
         subprocess.run(
             tree, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False
@@ -220,37 +220,37 @@ def close(process: subprocess.Popen[Any] | None) -> None:
     """Close the streams of a process that has ended."""
     if process is None:
         return
-    process.poll()  # one that was stopped is not left as a zombie
+    process.poll()  # reap a stopped process
     for stream in (process.stdin, process.stdout, process.stderr):
         if stream is not None:
-            with suppress(OSError):  # what git did not want to read
+            with suppress(OSError):  # input that git has not read
                 stream.close()
 
 
-# Defer Ctrl-C while a process is being started, until it can be stopped; else it would be left running.
+# Ctrl-C is deferred until a process that is being started can be stopped; else it would be left running.
 
 
 class DeferredInterrupt:
-    """Ctrl-C is only recorded until `release`. Threads other than the main one do not receive it anyway."""
+    """Record Ctrl-C until `release`. Only the main thread receives it at all."""
 
     def __init__(self) -> None:
         """Replace the handler, if Python has one."""
-        self._came = False
+        self._is_interrupted = False
         self._handler = None
         if threading.current_thread() is threading.main_thread():
             handler = signal.getsignal(signal.SIGINT)
             if callable(handler):
                 self._handler = handler
-                signal.signal(signal.SIGINT, self._note)
+                signal.signal(signal.SIGINT, self._record)
 
     def release(self) -> None:
-        """Restore the handler, and pass on a Ctrl-C that came meanwhile; harmless when called twice."""
+        """Restore the handler and raise a recorded Ctrl-C; a no-op when called again."""
         handler, self._handler = self._handler, None
         if handler is None:
             return
         signal.signal(signal.SIGINT, handler)
-        if self._came:
+        if self._is_interrupted:
             signal.raise_signal(signal.SIGINT)
 
-    def _note(self, _number: int, _frame: FrameType | None) -> None:
-        self._came = True
+    def _record(self, _number: int, _frame: FrameType | None) -> None:
+        self._is_interrupted = True

@@ -1,7 +1,6 @@
-"""Write commits: any number of them by one `git fast-import`, which never loads the index.
+"""Write any number of commits with one `git fast-import`, which never loads the index.
 
-Measured against the index-based ways in design.md: at 100,000 files `git add` and `git commit` take over a
-second for one file, fast-import a tenth of that.
+Measured at 100,000 files: `git add` and `git commit` take over a second for one file, fast-import a tenth of that.
 """
 
 from __future__ import annotations
@@ -24,8 +23,8 @@ if TYPE_CHECKING:
     from engram.adapters.git.run.layout import Head, Repository
     from engram.adapters.git.write.stream import Draft
 
-ATTEMPTS = 25  # a script of somebody's may commit again and again
-# Holds new commits until the branch moves to them; refs/worktree/ is private to each work tree.
+ATTEMPTS = 25  # another program may commit repeatedly
+# Points at new commits until the branch moves to them; refs/worktree/ is private to each work tree.
 INCOMING = "refs/worktree/engram-incoming"
 IMPORT_SECONDS = 120.0
 
@@ -33,7 +32,7 @@ IMPORT_SECONDS = 120.0
 class FileChange(NamedTuple):
     """A file's new content, or None to delete it. `path` is relative to the work tree.
 
-    A file that git calls executable stays so, unless it is to be `plain`.
+    An executable file stays executable, unless `plain`.
     """
 
     path: str
@@ -42,7 +41,7 @@ class FileChange(NamedTuple):
 
 
 class Commit(NamedTuple):
-    """One commit to write. `author` is `name <email>` (None: the committer), `moment` in unix seconds."""
+    """One commit to write. `author` is `name <email>` (None: the committer), `moment` is in Unix seconds."""
 
     message: str
     changes: tuple[FileChange, ...]
@@ -58,12 +57,12 @@ def commit_all(
     *,
     patience: float = staging.PATIENCE,
 ) -> str:
-    """Put the commits on the current branch, all or none, and update the index for their paths.
+    """Put the commits on the current branch, all or none, update the index for their paths, and return HEAD's commit id.
 
-    Each gets the trailer `Engram-Op: <ops_marker>`; those that change nothing are left out. The work tree's
-    files are neither read nor written. Returns HEAD's commit id ("" when there still is none).
-    Call it holding the store's commit lock. Raises `GitError` during a merge, rebase and the like, on a
-    detached HEAD, and when another git process holds its locks for longer than `patience` seconds.
+    Each gets the trailer `Engram-Op: <ops_marker>`; those that change nothing are left out. Files of the work tree are
+    neither read nor written. The id is "" if HEAD still has no commit. The caller holds the store's commit lock.
+    Raises `GitError` during a merge, rebase and the like, on a detached HEAD, and when another git process holds its
+    locks for longer than `patience` seconds.
     """
     staging.sync_index(repo, state_folder, patience=patience)
     marked = [_add_marker(commit, ops_marker) for commit in commits]
@@ -103,7 +102,7 @@ def _committable_head(repo: Repository) -> Head:
 def _plan(
     repo: Repository, head: Head, commits: Sequence[Commit], committer: str
 ) -> tuple[list[Draft], dict[str, Entry | None]]:
-    """Return the commits that change something, and what the index must hold at their paths afterwards."""
+    """Return the commits that change something, and the entries of the index at their paths afterwards."""
     paths = {change.path for commit in commits for change in commit.changes}
     state = objects.entries(repo, head.oid, paths)
     algorithm = layout.hash_name(repo)
@@ -120,12 +119,12 @@ def _plan(
 
 
 def _apply(state: dict[str, Entry], change: FileChange, algorithm: str) -> stream.Edit | None:
-    """Apply one change to the state of the tree; None when it changes nothing."""
+    """Apply one change to the state of the tree; None if it changes nothing."""
     old = state.get(change.path)
     if change.content is None:
         return stream.Edit(change.path, None, b"") if state.pop(change.path, None) else None
-    runs = old is not None and old.mode == objects.EXECUTABLE and not change.plain
-    mode = objects.EXECUTABLE if runs else objects.PLAIN
+    is_executable = old is not None and old.mode == objects.EXECUTABLE and not change.plain
+    mode = objects.EXECUTABLE if is_executable else objects.PLAIN
     new = objects.Entry(mode, objects.blob_oid(change.content, algorithm))
     state[change.path] = new
     return stream.Edit(change.path, new, change.content) if new != old else None
@@ -140,7 +139,7 @@ def _land(
     state_folder: str,
     patience: float,
 ) -> str | None:
-    """Write the commits upon `head`, then the index, then move the branch; None when HEAD is elsewhere by now."""
+    """Write the commits on top of `head`, then the index, then move the branch; None if HEAD has changed meanwhile."""
     branch = f"{layout.BRANCHES}{head.branch}"
     locks.wait_free(_locks(repo, branch), patience)
     oid = _import(repo, drafts, head.oid, committer)
@@ -166,10 +165,12 @@ def _locks(repo: Repository, branch: str) -> tuple[str, ...]:
 
 
 def _import(repo: Repository, drafts: Sequence[Draft], parent: str | None, committer: str) -> str:
-    """Write the commits where no branch sees them yet; the last one's id."""
+    """Write the commits to `INCOMING`, not to a branch, and return the last one's id."""
     data = stream.encode(drafts, INCOMING, parent, committer)
     words = (*DURABLE, "fast-import", "--quiet", "--force", "--date-format=raw")
-    result = run(repo, *words, stdin=data, deadline=IMPORT_SECONDS, env=_reflog_identity(committer))
+    result = run(
+        repo, *words, stdin=data, deadline=IMPORT_SECONDS, env=configuration.committer_variables(committer)
+    )
     return result.stdout.decode("ascii").strip()
 
 
@@ -181,25 +182,29 @@ def _sign_commits(
     committer: str,
     state_folder: str,
 ) -> str:
-    """Write the commits again, signed by the person, and return the last one; no branch has them yet."""
-    found = signing.sign_commits(repo, drafts, parent, tip, committer, state_folder)
-    if found != tip:
-        run(repo, *DURABLE, "update-ref", INCOMING, found, tip, env=_reflog_identity(committer))
-    return found
+    """Write the commits again, signed by the person, before a branch has them; return the last one's id."""
+    signed = signing.sign_commits(repo, drafts, parent, tip, committer, state_folder)
+    if signed != tip:
+        run(
+            repo,
+            *DURABLE,
+            "update-ref",
+            INCOMING,
+            signed,
+            tip,
+            env=configuration.committer_variables(committer),
+        )
+    return signed
 
 
 def _move(repo: Repository, branch: str, old: str | None, new: str, committer: str) -> bool:
-    """Move the branch from `old` to `new`; False when it is not at `old` any more, or locked."""
+    """Move the branch from `old` to `new`; False if it is no longer at `old`, or is locked."""
     expected = old or "0" * len(new)
-    orders = f"update {branch}\0{new}\0{expected}\0delete {INCOMING}\0{new}\0".encode(
+    transaction = f"update {branch}\0{new}\0{expected}\0delete {INCOMING}\0{new}\0".encode(
         "utf-8", "surrogateescape"
     )
     words = (*DURABLE, "update-ref", "-m", "engram", "-z", "--stdin")
-    result = run(repo, *words, stdin=orders, check=False, env=_reflog_identity(committer))
+    result = run(
+        repo, *words, stdin=transaction, check=False, env=configuration.committer_variables(committer)
+    )
     return failures.is_moved(repo.worktree, words, result.code, result.stderr)
-
-
-def _reflog_identity(committer: str) -> dict[str, str]:
-    # Without it git may ask the network for this machine's name.
-    name, _, email = committer.partition(" <")
-    return {"GIT_COMMITTER_NAME": name, "GIT_COMMITTER_EMAIL": email.rstrip(">")}

@@ -1,4 +1,4 @@
-"""Make a repository in which git never converts the lore files' line ends."""
+"""Create a repository in which git never converts the line ends of lore files."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ BRANCH = "main"
 
 
 def init(path: str, lore_folder: str = "lore") -> Repository:
-    """Return a repository whose work tree is `path`, made if need be; an existing one keeps all it has.
+    """Return the repository with the work tree `path`, made if necessary; an existing one is kept.
 
-    Raises `GitError` when git cannot make one, `StoreError` when the folder cannot be written.
+    Raises `GitError` if git cannot make one, `StoreError` if the folder cannot be written.
     """
     folder = os.path.realpath(path)
     try:
@@ -41,17 +41,17 @@ def init(path: str, lore_folder: str = "lore") -> Repository:
 
 
 def disable_conversion(repo: Repository, lore_folder: str = "lore") -> bool:
-    """Make sure that .gitattributes holds `<lore folder>/** -text`; True when it had to be added."""
+    """Make sure that .gitattributes has `<lore folder>/** -text`; return whether it was added."""
     return add_attributes(os.path.join(repo.worktree, ATTRIBUTES), [f"{lore_folder}/** -text"])
 
 
 def own_attributes(repo: Repository) -> str:
-    """Return the file of attributes that is this clone's own and never committed."""
+    """Return the path of this clone's own attributes file, which is never committed."""
     return os.path.join(repo.common_dir, "info", "attributes")
 
 
 def add_attributes(file: str, lines: Sequence[str]) -> bool:
-    """Make sure that a file of attributes has these lines; True when one had to be added. Raises StoreError."""
+    """Make sure that an attributes file has these lines; return whether one was added. Raises StoreError."""
     content = read_attributes(file)
     wanted = with_attributes(content, lines)
     if wanted == content:
@@ -69,7 +69,7 @@ def add_attributes(file: str, lines: Sequence[str]) -> bool:
 
 
 def read_attributes(file: str) -> bytes:
-    """Return what a file of attributes holds; nothing where there is none. Raises StoreError for a link and the like."""
+    """Return the bytes of an attributes file; b"" if there is none. Raises StoreError, also for a link and the like."""
     if os.path.lexists(file) and (os.path.islink(file) or not os.path.isfile(file)):
         raise StoreError(f"{file} is not a regular file.", "Git does not read it either; remove it.")
     try:
@@ -82,7 +82,7 @@ def read_attributes(file: str) -> bytes:
 
 
 def with_attributes(content: bytes, lines: Sequence[str]) -> bytes:
-    """Return the .gitattributes with the lines that it lacks."""
+    """Return the content of an attributes file with missing lines appended."""
     present = [line.rstrip() for line in content.splitlines()]
     missing = [line.encode() for line in lines if line.encode() not in present]
     if missing and content and not content.endswith(b"\n"):

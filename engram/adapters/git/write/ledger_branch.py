@@ -1,7 +1,7 @@
-"""The branch of judgements: a history of its own in which only files are written, without a work tree or an index.
+"""The branch of judgements: a separate history whose commits are written without a work tree or an index.
 
-Where it is read from is the local branch and what is known of that of each remote. A reading starts as few git processes
-as possible: none for the tip.
+It is read from the local branch and from the remote-tracking branches, with as few git processes as possible: none
+for the tip.
 """
 
 from __future__ import annotations
@@ -25,46 +25,46 @@ if TYPE_CHECKING:
     from engram.adapters.git.run.layout import Repository
 
 BRANCH = "engram/judgements"
-UNION = "* -text merge=union"  # git's own: a driver of ours is not defined on hosts, and a merge there would conflict
-ATTEMPTS = 25  # to move the branch while others do
+UNION = "* -text merge=union"  # git's own driver: hosts do not have Engram's, so a merge there would conflict
+ATTEMPTS = 25  # to move the branch while others move it
 _UNFINISHED = (os.path.join("rebase-merge", "head-name"), os.path.join("rebase-apply", "head-name"))
 
 
 def tip(repo: Repository, branch: str) -> str | None:
-    """Return the commit of the local branch, without starting git; None where there is none."""
+    """Return the commit of the local branch, without starting git; None if there is none."""
     return layout.read_ref(repo, layout.BRANCHES + branch)
 
 
 def known_tips(repo: Repository, branch: str) -> list[str]:
-    """Return the commits of the branch of each remote as of the last fetch, that of origin first."""
+    """Return the commits of the remotes' branches as of the last fetch, that of origin first."""
     words = ("for-each-ref", "--format=%(objectname) %(refname)", f"refs/remotes/*/{branch}")
     lines = os.fsdecode(run(repo, *words).stdout).splitlines()
     return [line.split(" ")[0] for line in sorted(lines, key=lambda line: "refs/remotes/origin/" not in line)]
 
 
 def files(repo: Repository, commit: str) -> dict[str, Entry]:
-    """Return all that a commit of the branch holds, by path. Raises GitError."""
+    """Return the entries of a commit of the branch, by path. Raises GitError."""
     return {path: found.after for path, found in differences(repo, None, commit).items() if found.after}
 
 
 def changed_blobs(repo: Repository, before: str | None, after: str) -> dict[str, str | None]:
-    """Return the blob id of each path that differs between two commits (without `before`: of all); None: it is gone.
+    """Return the blob id of each path that differs between two commits (without `before`: of all); None if deleted.
 
-    What is no regular file counts as nothing. Raises GitError.
+    Only regular files count. Raises GitError.
     """
-    found = {path: one.after for path, one in differences(repo, before, after).items()}
-    return {path: one.oid if one and one.mode in REGULAR else None for path, one in found.items()}
+    entries = {path: found.after for path, found in differences(repo, before, after).items()}
+    return {path: entry.oid if entry and entry.mode in REGULAR else None for path, entry in entries.items()}
 
 
 def contents(
     repo: Repository, oids: Iterable[str], known: Mapping[str, bytes] | None = None
 ) -> dict[str, bytes]:
-    """Return the bytes of blobs by id; those that are `known` are not read. Raises GitError where one is missing."""
+    """Return the bytes of blobs by id; `known` ones are not read. Raises GitError if one is missing."""
     return blobs(repo, oids, known)
 
 
 class Arrival(NamedTuple):
-    """A commit that changed a file: its committer's time (Unix seconds), and the blob after it and before ("": none)."""
+    """A commit that changed a file: its committer's time (Unix seconds), and the blob ids after and before it ("": none)."""
 
     moment: int
     after: str
@@ -72,7 +72,7 @@ class Arrival(NamedTuple):
 
 
 def arrivals(repo: Repository, commit: str, path: str) -> list[Arrival]:
-    """Return the commits up to one of the branch, merges aside, that changed the file at a path. Raises GitError."""
+    """Return the commits up to `commit`, without merges, that changed the file at a path. Raises GitError."""
     words = ("log", "--full-history", "--no-merges", "--raw", "--no-abbrev", "--no-renames", "--no-show-signature",
              "--format=%ct", commit, "--", path)  # fmt: skip
     found, moment = list[Arrival](), 0
@@ -86,7 +86,7 @@ def arrivals(repo: Repository, commit: str, path: str) -> list[Arrival]:
 
 
 class Written(NamedTuple):
-    """A file that a commit changed: the time of the commit's parent (Unix seconds, 0: none), the blob after it and before."""
+    """A file that a commit changed: the time of the commit's parent (Unix seconds, 0: none), the blob ids after and before."""
 
     commit: str
     parent_moment: int
@@ -96,7 +96,7 @@ class Written(NamedTuple):
 
 
 def written_since(repo: Repository, known: str, commit: str, passed_over: str) -> list[Written]:
-    """Return the files that commits up to one changed that `known` ("": none) has not, merges aside, each after its ancestors'.
+    """Return the changes by commits of `commit`, but not of `known` ("": none), without merges, ancestors first.
 
     Commits with the subject `passed_over` are left out. Raises GitError.
     """
@@ -112,16 +112,16 @@ def written_since(repo: Repository, known: str, commit: str, passed_over: str) -
         commit,
     )
     moments, found = {"": 0}, list[tuple[str, str, str, str, str]]()
-    oid, parents, is_passed = "", list[str](), False
+    oid, parents, is_skipped = "", list[str](), False
     for line in os.fsdecode(run(repo, *words, *([f"^{known}"] if known else ())).stdout).splitlines():
         head, _, end = line.partition("\t")
         if line.startswith(":"):
             before, after = (oid if oid.strip("0") else "" for oid in head.split(" ")[2:4])
-            if len(parents) < 2 and not is_passed:
+            if len(parents) < 2 and not is_skipped:
                 found.append((oid, "".join(parents), end, after, before))
         elif line:
             oid, moment, *parents = head.split(" ")
-            parents, is_passed = [one for one in parents if one], end == passed_over
+            parents, is_skipped = [parent for parent in parents if parent], end == passed_over
             moments[oid] = int(moment)
     others = sorted({parent for _, parent, *_ in found} - moments.keys())
     moments |= dict(zip(others, merge_commit.moments(repo, others), strict=True)) if others else {}
@@ -138,9 +138,9 @@ def write(
     *,
     signed_in: str = "",
 ) -> str:
-    """Write a commit upon `base` (None: the first of a history) with these files (None: deleted), and return its id.
+    """Write a commit with the parent `base` (None: no parent) and these files (None: deleted), and return its id.
 
-    No branch has it yet. `person` is `name <email>`, `moment` in unix seconds. With a state folder in `signed_in` the
+    No branch has it yet. `person` is `name <email>`, `moment` is in Unix seconds. With a state folder in `signed_in` the
     commit is signed if the person's git signs commits. Raises GitError.
     """
     algorithm = layout.hash_name(repo)
@@ -158,9 +158,9 @@ def write(
 
 
 def move(repo: Repository, branch: str, old: str | None, new: str) -> bool:
-    """Move the local branch from `old` (None: there is none) to `new`; False when it is elsewhere by now.
+    """Move the local branch from `old` (None: there is none) to `new`; False if it has moved meanwhile.
 
-    Raises GitError where the branch is checked out, or cannot be made.
+    Raises GitError if the branch is checked out or cannot be created.
     """
     _check_movable(repo, branch, is_new=old is None)
     ref = layout.BRANCHES + branch
@@ -169,22 +169,22 @@ def move(repo: Repository, branch: str, old: str | None, new: str) -> bool:
 
 
 def move_error() -> GitError:
-    """Return the error for a branch that others move all the time."""
+    """Return the error for a branch that others keep moving."""
     return GitError(*failures.ADVICE[failures.MOVED])
 
 
 def _check_movable(repo: Repository, branch: str, *, is_new: bool) -> None:
-    place = _find_checkout(repo, branch)
-    if place:
+    folder = _find_checkout(repo, branch)
+    if folder:
         raise GitError(
-            f"The branch {branch} is checked out in {place}, so judgements cannot be committed to it now.",
-            f"Finish your work there, then switch to another branch: git -C '{place}' switch -",
+            f"The branch {branch} is checked out in {folder}, so judgements cannot be committed to it now.",
+            f"Finish your work there, then switch to another branch: git -C '{folder}' switch -",
         )
     parts = branch.split("/")
-    for above in ("/".join(parts[:count]) for count in range(1, len(parts))):
-        if is_new and layout.read_ref(repo, layout.BRANCHES + above):
+    for parent in ("/".join(parts[:count]) for count in range(1, len(parts))):
+        if is_new and layout.read_ref(repo, layout.BRANCHES + parent):
             raise GitError(
-                f"There is a branch {above}, so git cannot make the branch {branch}.",
+                f"There is a branch {parent}, so git cannot make the branch {branch}.",
                 "Rename that branch, or keep judgements on another: engram config judgements.branch NAME",
             )
 
@@ -198,11 +198,11 @@ def _find_checkout(repo: Repository, branch: str) -> str:
     except OSError:
         names = []
     for git_dir in (repo.common_dir, *(os.path.join(linked, name) for name in names)):
-        is_here = _read(os.path.join(git_dir, "HEAD")) == b"ref: " + ref
-        if is_here or any(_read(os.path.join(git_dir, name)) == ref for name in _UNFINISHED):
-            place = _work_tree_of(repo, git_dir)
-            if os.path.isdir(place):  # else git has yet to forget it
-                return place
+        is_checked_out = _read(os.path.join(git_dir, "HEAD")) == b"ref: " + ref
+        if is_checked_out or any(_read(os.path.join(git_dir, name)) == ref for name in _UNFINISHED):
+            folder = _work_tree_of(repo, git_dir)
+            if os.path.isdir(folder):  # else git has not pruned it yet
+                return folder
     return ""
 
 

@@ -1,7 +1,7 @@
-"""The branch on which a code repository keeps its lore, apart from its code, and the hidden work tree of that branch.
+"""The branch on which a code repository keeps its lore, separate from its code, and that branch's hidden work tree.
 
-Looking for it starts no git. The work tree is in the repository's git folder, where no `git clean` and no checkout
-reaches it; what all work trees of a repository share, they share.
+Finding it starts no git. The hidden work tree is in the git folder, where `git clean` and checkouts do not reach it, and
+all work trees of the repository share it.
 """
 
 from __future__ import annotations
@@ -24,32 +24,32 @@ _STATE = os.path.join("engram", "branch")
 
 
 def root_in(common_dir: str) -> str:
-    """Return where a repository's hidden work tree is, or would be."""
+    """Return the path of a repository's hidden work tree, which need not exist."""
     return os.path.join(common_dir, _FOLDER)
 
 
 def state_in(common_dir: str) -> str:
-    """Return where the store in it keeps its private state; this folder says that there is a store, on this machine."""
+    """Return the folder of the store's private state; it exists only if there is a store on this machine."""
     return os.path.join(common_dir, _STATE)
 
 
 def is_kept(common_dir: str, config_name: str) -> bool:
-    """Return whether the repository keeps lore on the branch; also where the hidden work tree itself has vanished."""
+    """Return whether the repository keeps lore on the branch, even if the hidden work tree is missing."""
     return os.path.isfile(os.path.join(root_in(common_dir), config_name)) or os.path.isdir(
         state_in(common_dir)
     )
 
 
 def is_heard_of(common_dir: str) -> bool:
-    """Return whether the repository, or a remote as it is known there, seems to have the branch: a guess from git's files."""
+    """Return whether the repository or a remote-tracking branch seems to have the branch: a guess from git's files."""
     refs = os.path.join(common_dir, "refs")
     with suppress(OSError), open(os.path.join(common_dir, "packed-refs"), "rb") as file:
         if f"/{BRANCH}\n".encode() in file.read():
             return True
-    places = [os.path.join(refs, "heads")]
+    folders = [os.path.join(refs, "heads")]
     with suppress(OSError):
-        places += [os.path.join(refs, "remotes", name) for name in os.listdir(os.path.join(refs, "remotes"))]
-    return any(os.path.isfile(os.path.join(place, BRANCH)) for place in places)
+        folders += [os.path.join(refs, "remotes", name) for name in os.listdir(os.path.join(refs, "remotes"))]
+    return any(os.path.isfile(os.path.join(folder, BRANCH)) for folder in folders)
 
 
 def is_hidden(repo: Repository) -> bool:
@@ -58,7 +58,7 @@ def is_hidden(repo: Repository) -> bool:
 
 
 def common_dir_of(root: str) -> str | None:
-    """Return the git folder whose hidden work tree is, or was, `root`; None for every other folder."""
+    """Return the git folder whose hidden work tree is or was `root`; None for any other folder."""
     if not root.endswith(_FOLDER):
         return None
     base = os.path.realpath(root).removesuffix(os.sep + _FOLDER)
@@ -66,16 +66,16 @@ def common_dir_of(root: str) -> str | None:
 
 
 def top_of(repo: Repository) -> str:
-    """Return the folder from which the repository's remotes are reached: a remote may be a path relative to the code's top."""
+    """Return the folder in which to use the repository's remotes: their paths may be relative to the top of the code."""
     if not is_hidden(repo):
         return repo.worktree
-    above = os.path.dirname(repo.common_dir)
-    around = layout.find_repository(above)
-    return above if around is not None and around.git_dir == repo.common_dir else repo.common_dir
+    parent = os.path.dirname(repo.common_dir)
+    found = layout.find_repository(parent)
+    return parent if found is not None and found.git_dir == repo.common_dir else repo.common_dir
 
 
 def check_head(repo: Repository, head: Head) -> None:
-    """Raise GitError where a commit in the hidden work tree would not go upon the branch of lore."""
+    """Raise GitError if a commit in the hidden work tree would not go to the branch of lore."""
     if not is_hidden(repo) or (head.branch == BRANCH and head.oid):
         return
     if head.branch not in (BRANCH, None):
@@ -88,7 +88,7 @@ def check_head(repo: Repository, head: Head) -> None:
 
 
 def deleted_branch_error(repo: Repository) -> GitError:
-    """Return the error for a branch that somebody deleted; its last commit is named where it is still known."""
+    """Return the error for a deleted branch, which names its last commit if that is known."""
     last = _last_commit(repo) or "COMMIT"
     return GitError(
         f"The branch {BRANCH} was deleted from {repo.common_dir}; its lore cannot be committed.",
@@ -97,7 +97,7 @@ def deleted_branch_error(repo: Repository) -> GitError:
 
 
 def _last_commit(repo: Repository) -> str:
-    """Return the last commit that the hidden work tree was at, by its own log of HEAD."""
+    """Return the last commit of the hidden work tree, from its reflog of HEAD; "" if unknown."""
     try:
         with open(os.path.join(repo.git_dir, "logs", "HEAD"), encoding="utf-8", errors="replace") as log:
             words = [line.split(" ") for line in log]
@@ -106,36 +106,36 @@ def _last_commit(repo: Repository) -> str:
     return next((line[1] for line in reversed(words) if len(line) > 1 and line[1].strip("0")), "")
 
 
-# A log of the branch moves that Engram made. It knows which files those changed; other moves may have changed any.
+# A log of the moves of the branch that Engram made. It knows which files these changed; other moves may have changed any.
 
-_KEPT = 100  # moves
+_MAX_MOVES = 100
 
 
 def note_move(repo: Repository, state_folder: str, old: str | None, new: str) -> None:
-    """Record that Engram moved the branch of this work tree; without a record it counts as somebody else's move."""
-    heads = _read(repo, state_folder)
+    """Record that Engram moved the branch of this work tree; a move without a record counts as another program's."""
+    heads = _read_moves(repo, state_folder)
     heads = [*heads, new] if heads[-1:] == [old or ""] else [old or "", new]
-    draft = f"{_file(repo, state_folder)}.new"  # whoever moves the branch holds the commit lock
+    draft = f"{_moves_file(repo, state_folder)}.new"  # the caller holds the commit lock
     with contextlib.suppress(OSError):
         with open(draft, "w", encoding="ascii") as file:
-            file.write("\n".join(heads[-_KEPT:]))
-        os.replace(draft, _file(repo, state_folder))
+            file.write("\n".join(heads[-_MAX_MOVES:]))
+        os.replace(draft, _moves_file(repo, state_folder))
 
 
 def own_moves_lead(repo: Repository, state_folder: str, old: str, new: str) -> bool:
-    """Return whether only Engram's own moves led the branch from `old` to `new`."""
-    heads = _read(repo, state_folder)
+    """Return whether the branch went from `old` to `new` only by Engram's own moves."""
+    heads = _read_moves(repo, state_folder)
     return old in heads and heads[-1] == new
 
 
-def _read(repo: Repository, state_folder: str) -> list[str]:
+def _read_moves(repo: Repository, state_folder: str) -> list[str]:
     try:
-        with open(_file(repo, state_folder), encoding="ascii", errors="replace") as file:
+        with open(_moves_file(repo, state_folder), encoding="ascii", errors="replace") as file:
             return file.read().split("\n")
     except OSError:
         return []
 
 
-def _file(repo: Repository, state_folder: str) -> str:
+def _moves_file(repo: Repository, state_folder: str) -> str:
     # The state folder is shared by all work trees of a repository, HEAD is not.
     return os.path.join(state_folder, f"own-moves-{repo.worktree_name}")

@@ -1,6 +1,6 @@
-"""Merge commits: the common ancestors of two heads, and a commit that is the same on every machine.
+"""Merge commits: the common ancestors of two heads, and a merge commit that is the same on every machine.
 
-Its parents are sorted, its date is the later one of theirs, its author is Engram: two clones that merge the same two
+Its parents are sorted, its date is the later of theirs, and its author is Engram, so two clones that merge the same two
 commits into the same files make the same commit.
 """
 
@@ -26,39 +26,39 @@ if TYPE_CHECKING:
 
 AUTHOR = f"{configuration.NAME} <{configuration.EMAIL}>"
 SECONDS = 60.0
-# Answers about pairs of commits, which never change.
-_bases: dict[tuple[str, ...], tuple[str, ...]] = {}
-_moments: dict[str, int] = {}
-_REMEMBERED = 12
-_MOST_MOMENTS = 1000
+# Caches; these facts about commits never change.
+_base_cache: dict[tuple[str, ...], tuple[str, ...]] = {}
+_moment_cache: dict[str, int] = {}
+_MAX_BASES = 12
+_MAX_MOMENTS = 1000
 
 
 def bases(repo: Repository, one: str, other: str) -> tuple[str, ...]:
-    """Return the best common ancestors, sorted: mostly one, several after criss-cross merges, none if unrelated."""
+    """Return the best common ancestors, sorted: usually one, several after criss-cross merges, none if unrelated."""
     if one == other:
         return (one,)
-    asked = (repo.common_dir, *sorted((one, other)))
-    if asked in _bases:
-        return _bases[asked]
-    found = run(repo, "merge-base", "--all", one, other, check=False, deadline=SECONDS)
-    if found.code > 1:
+    key = (repo.common_dir, *sorted((one, other)))
+    if key in _base_cache:
+        return _base_cache[key]
+    result = run(repo, "merge-base", "--all", one, other, check=False, deadline=SECONDS)
+    if result.code > 1:
         raise GitError(
-            "The history of the repository cannot be read.", "Run `git fsck`.", stderr=found.stderr
+            "The history of the repository cannot be read.", "Run `git fsck`.", stderr=result.stderr
         )
-    answer = tuple(sorted(found.stdout.decode().split()))
+    answer = tuple(sorted(result.stdout.decode().split()))
     if not layout.is_shallow(repo):
-        if len(_bases) >= _REMEMBERED:
-            _bases.clear()
-        _bases[asked] = answer
+        if len(_base_cache) >= _MAX_BASES:
+            _base_cache.clear()
+        _base_cache[key] = answer
     return answer
 
 
 def moments(repo: Repository, names: Sequence[str]) -> tuple[int, ...]:
-    """When the commits (each once, by full ids) were made, in unix seconds."""
-    found = {name: _moments[name] for name in names if name in _moments}
+    """Return the committer times of commits (distinct, full ids), in Unix seconds."""
+    found = {name: _moment_cache[name] for name in names if name in _moment_cache}
     unknown = [name for name in names if name not in found]
     if unknown:
-        # `git show` would compute the changes of a merge even where it is told not to show them.
+        # `git show` would compute the changes of a merge even if told not to show them.
         words = ("--no-walk=unsorted", "--no-show-signature", "--format=%ct")
         listed = run(repo, "log", *words, *unknown).stdout
         found |= zip(unknown, map(int, listed.split()), strict=True)
@@ -67,14 +67,14 @@ def moments(repo: Repository, names: Sequence[str]) -> tuple[int, ...]:
 
 
 def learn_moments(found: Mapping[str, int]) -> None:
-    """Cache the times of commits (full ids, unix seconds), for `moments`."""
-    if len(_moments) > _MOST_MOMENTS:
-        _moments.clear()
-    _moments.update(found)
+    """Cache the times of commits (full ids, Unix seconds), for `moments`."""
+    if len(_moment_cache) > _MAX_MOMENTS:
+        _moment_cache.clear()
+    _moment_cache.update(found)
 
 
 def count_between(repo: Repository, ours: str, theirs: str) -> tuple[int, int]:
-    """Return how many commits only `ours` has, and how many only `theirs`."""
+    """Return the number of commits that only `ours` has, and of those that only `theirs` has."""
     listed = run(repo, "rev-list", "--count", "--left-right", f"{ours}...{theirs}", deadline=SECONDS).stdout
     left, right = listed.split()
     return int(left), int(right)
@@ -93,29 +93,24 @@ def write_merge(
 ) -> str:
     """Write a commit that is on no branch yet, and return its id. `parents` are two, sorted, or one, or none.
 
-    `edits` are the differences of its tree from that of `upon` (a commit or tree; default: the first parent), of which
-    `folders` need not be read again; `contents` are the bytes, by path, of files that are new to the repository,
-    whatever `edits` has for their ids. `person` (`name <email>`) is its author and committer.
+    `edits` are the differences of its tree from that of `upon` (a commit or tree; default: the first parent); `folders`
+    of it need not be read again. `contents` are the bytes, by path, of files that are new to the repository; their ids
+    in `edits` are ignored. `person` (`name <email>`) is author and committer.
     """
     objects, entries = NewObjects(repo), dict(edits)
     for path, content in contents.items():
         entry = entries[path]
         entries[path] = entry and entry._replace(oid=objects.add(BLOB, content))
-    whole = edit_tree(repo, upon or parents[0], entries, objects, folders)
+    tree = edit_tree(repo, upon or parents[0], entries, objects, folders)
     text = message or f"Merge {' and '.join(parent[:10] for parent in parents)}\n"
-    made = [f"tree {whole}", *(f"parent {parent}" for parent in parents)]
-    made += [f"{role} {person} {moment} +0000" for role in ("author", "committer")]
-    commit = objects.add(COMMIT, "\n".join([*made, "", text]).encode("utf-8", "replace"))
+    header = [f"tree {tree}", *(f"parent {parent}" for parent in parents)]
+    header += [f"{role} {person} {moment} +0000" for role in ("author", "committer")]
+    commit = objects.add(COMMIT, "\n".join([*header, "", text]).encode("utf-8", "replace"))
     objects.store()
     return commit
 
 
-def reflog_identity() -> dict[str, str]:
-    """Return the variables without which git may ask the network for this machine's name."""
-    return {"GIT_COMMITTER_NAME": configuration.NAME, "GIT_COMMITTER_EMAIL": configuration.EMAIL}
-
-
-# Move the branch to a commit that exists already, with the index in step, unless somebody moved it before.
+# Move the branch to an existing commit and update the index, unless the branch has moved meanwhile.
 
 REASON = "engram sync"  # in the reflog
 
@@ -127,10 +122,10 @@ def advance(
     entries: Mapping[str, Entry | None],
     state_folder: str,
 ) -> bool:
-    """Move the branch from `head` to `new`; False when HEAD is elsewhere by now.
+    """Move the branch from `head` to `new`; False if HEAD has changed meanwhile.
 
-    `entries` is what `new` holds otherwise than `head`; the work tree's files are not looked at. The order,
-    index first, is that of `commits` (see `staging`). Raises `GitError` when git is busy.
+    `entries` are those in which `new` differs from `head`; files of the work tree are not read. The index is written
+    first, as in `commits` (see `staging`). Raises `GitError` if git is busy.
     """
     staging.sync_index(repo, state_folder)
     lore_branch.check_head(repo, head)
@@ -153,16 +148,16 @@ def advance(
 
 
 def move(repo: Repository, ref: str, old: str | None, new: str) -> bool:
-    """Move `refs/…` from `old` (None: it does not exist) to `new`; False when it is elsewhere by now, or locked."""
+    """Move a ref (`refs/…`) from `old` (None: it does not exist) to `new`; False if it has moved meanwhile or is locked."""
     words = (*DURABLE, "update-ref", "-m", REASON, ref, new, old or "0" * len(new))
-    done = run(repo, *words, check=False, env=reflog_identity())
-    return failures.is_moved(repo.worktree, words, done.code, done.stderr)
+    result = run(repo, *words, check=False, env=configuration.committer_variables(AUTHOR))
+    return failures.is_moved(repo.worktree, words, result.code, result.stderr)
 
 
-# Merge commits that somebody else made: a host's merge button, a git without the merge driver, a person.
+# Merge commits that Engram did not make: by a host's merge button, a git without the merge driver, or a person.
 
-REPAIRS = "Engram-Repairs"  # the trailer that names the merge commits which a commit repairs
-AT_FIRST = 200  # merges, where it is not known which were examined before
+REPAIRS = "Engram-Repairs"  # the trailer of a commit that names the merge commits that it repairs
+AT_FIRST = 200  # merges to examine if none were examined before
 
 
 class Foreign(NamedTuple):
@@ -174,27 +169,27 @@ class Foreign(NamedTuple):
 
 
 def foreign_merges(repo: Repository, head: str, known: str) -> list[Foreign]:
-    """Return the merges in the history of `head` that are not in that of `known` ("": the last ones), oldest first.
+    """Return the merges of `head`, but not of `known` ("": only the last ones), oldest first.
 
-    Engram's own are left out, and so are those that a later commit has repaired. Raises GitError.
+    Engram's own merges, and those that a later commit has repaired, are left out. Raises GitError.
     """
-    shown = f"--format=%H%x00%P%x00%ae%x00%ct%x00%(trailers:key={REPAIRS},valueonly,separator=%x20)"
-    words = ("log", "--topo-order", "--no-show-signature", shown, "--ignore-missing", head)
+    form = f"--format=%H%x00%P%x00%ae%x00%ct%x00%(trailers:key={REPAIRS},valueonly,separator=%x20)"
+    words = ("log", "--topo-order", "--no-show-signature", form, "--ignore-missing", head)
     if known:
-        lines = _lines(repo, (*words, "--not", known))
+        lines = _log_fields(repo, (*words, "--not", known))
         learn_outgoing(repo, known, head, [line[0] for line in reversed(lines)])
-        done = {oid for line in lines for oid in line[4].split()}
+        repaired = {oid for line in lines for oid in line[4].split()}
     else:
-        lines = _lines(repo, (*words, "--merges", f"-n{AT_FIRST}"))
+        lines = _log_fields(repo, (*words, "--merges", f"-n{AT_FIRST}"))
         grep = ("--fixed-strings", f"--grep={REPAIRS}: ", f"-n{AT_FIRST}")
-        done = {oid for line in _lines(repo, (*words, *grep)) for oid in line[4].split()}
+        repaired = {oid for line in _log_fields(repo, (*words, *grep)) for oid in line[4].split()}
     learn_moments({line[0]: int(line[3]) for line in lines[:AT_FIRST]})
     merges = [(line[0], line[1].split()) for line in lines if line[2] != configuration.EMAIL]
-    found = [Foreign(oid, *parents) for oid, parents in merges if len(parents) == 2 and oid not in done]
+    found = [Foreign(oid, *parents) for oid, parents in merges if len(parents) == 2 and oid not in repaired]
     return found[::-1]
 
 
-def _lines(repo: Repository, words: tuple[str, ...]) -> list[list[str]]:
+def _log_fields(repo: Repository, words: tuple[str, ...]) -> list[list[str]]:
     listed = run(repo, *words, deadline=SECONDS).stdout.decode("utf-8", "replace")
-    # At line feeds alone: a name or an address may hold anything else that Python would split at.
+    # Split at line feeds only: names and addresses may have other characters at which `splitlines` splits.
     return [line.split("\0") for line in listed.split("\n") if line.count("\0") == 4]

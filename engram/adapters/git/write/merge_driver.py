@@ -1,8 +1,8 @@
-"""The configuration that makes git merge lore files by field, and what git passes to a merge driver.
+"""Configure the merge driver that merges lore files by field, and find the commits that git is merging.
 
-A driver receives the three versions and the path (gitattributes(5)). Which commits are merged it has to find
-out: `git merge` and `git pull` name the other one in a variable `GITHEAD_<commit id>`; MERGE_HEAD is only
-written afterwards. A cherry-pick or a rebase names the other one, if at all, in a file of the git folder.
+A driver receives the three versions and the path (gitattributes(5)), but not the commits: `git merge` and `git pull` name
+the other one in a variable `GITHEAD_<commit id>`; MERGE_HEAD is only written afterwards. A cherry-pick or a rebase
+names the other one, if at all, in a file of the git folder.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ ATTRIBUTE = "merge=engram"
 _COMMAND = "merge.engram.driver"
 _NAME = "merge.engram.name"
 _TITLE = "Engram: lore by field"
-_MOST_CONFLICTS = 127  # that `git merge-file` counts; beyond is an error
-_OTHERS = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REBASE_HEAD", "REVERT_HEAD")
+_MAX_CONFLICTS = 127  # exit codes of `git merge-file` up to this count conflicts, others are errors
+_HEAD_FILES = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REBASE_HEAD", "REVERT_HEAD")
 
 
 def command_line(command: Sequence[str], package_root: str | None) -> str:
-    """Return the line that git's shell runs: this command, whatever blanks or percent signs are in it.
+    """Return the line for git's shell that runs this command, with blanks and percent signs escaped.
 
-    `package_root` is the folder that holds the package, where its interpreter does not find it by itself.
+    `package_root` is the folder of the package, if its interpreter would not find it.
     """
     from shlex import quote
 
@@ -42,7 +42,7 @@ def command_line(command: Sequence[str], package_root: str | None) -> str:
 
 
 def configured_command(repo: Repository) -> str:
-    """Return the driver's command in the repository's own configuration; "" where there is none."""
+    """Return the driver's command in the repository's own configuration; "" if there is none."""
     own = os.path.realpath(os.path.join(repo.common_dir, "config"))
     for key, value, file in reversed(settings(repo)):
         if key == _COMMAND and os.path.realpath(file) == own:
@@ -51,36 +51,36 @@ def configured_command(repo: Repository) -> str:
 
 
 def configure(repo: Repository, command: str) -> None:
-    """Write the driver into the repository's own configuration. Raises GitError."""
+    """Set the driver in the repository's own configuration. Raises GitError."""
     run(repo, "config", "--local", "--replace-all", _NAME, _TITLE)
     run(repo, "config", "--local", "--replace-all", _COMMAND, command)
 
 
 def merged_heads(repo: Repository, environment: Mapping[str, str]) -> list[str]:
-    """Return the commits that are being merged right now, as far as a driver can know: HEAD first, then the others."""
+    """Return the commits that are being merged, as far as a driver can tell: HEAD first, then the others."""
     head = layout.read_head(repo).oid
     others = [name.removeprefix("GITHEAD_") for name in environment if name.startswith("GITHEAD_")]
     others = sorted(name for name in others if re.fullmatch("[0-9a-f]{40}|[0-9a-f]{64}", name))
     if not others:
-        files = (_first_line(os.path.join(repo.git_dir, name)) for name in _OTHERS)
+        files = (_first_line(os.path.join(repo.git_dir, name)) for name in _HEAD_FILES)
         others = [oid for oid in files if re.fullmatch("[0-9a-f]{40,64}", oid)][:1]
     return [*([head] if head else []), *others]
 
 
 def merged_commit(environment: Mapping[str, str]) -> str:
-    """Return the commit that `git merge` or `git pull` merges into HEAD; "" where git does something else, or several."""
+    """Return the commit that `git merge` or `git pull` merges into HEAD; "" if there are several or git does something else."""
     others = [name.removeprefix("GITHEAD_") for name in environment if name.startswith("GITHEAD_")]
     return others[0] if len(others) == 1 and re.fullmatch("[0-9a-f]{40}|[0-9a-f]{64}", others[0]) else ""
 
 
 def merge_head(repo: Repository) -> str:
-    """Return the commit that a merge under way merges into HEAD; "" where none is."""
+    """Return the commit that a merge under way merges into HEAD; "" if there is none."""
     found = _first_line(os.path.join(repo.git_dir, "MERGE_HEAD"))
     return found if re.fullmatch("[0-9a-f]{40}|[0-9a-f]{64}", found) else ""
 
 
 def committer_times(repo: Repository, commits: Sequence[str]) -> list[int]:
-    """When the commits were made, in unix seconds. Raises GitError for one that is not there."""
+    """Return the committer times of commits, in Unix seconds. Raises GitError if one is missing."""
     if not commits:
         return []
     output = run(repo, "log", "--no-walk=unsorted", "--no-show-signature", "--format=%ct", *commits).stdout
@@ -96,9 +96,9 @@ def _first_line(file: str) -> str:
 
 
 def merge_text(folder: str, ours: str, base: str, theirs: str) -> bool:
-    """Merge three files as git merges text, into the first; False where conflict markers are left in it. Raises GitError."""
+    """Merge three files as git merges text, into the first; return False if conflict markers are left. Raises GitError."""
     labels = [word for name in ("ours", "base", "theirs") for word in ("-L", name)]
-    done = run(folder, "merge-file", "--quiet", *labels, ours, base, theirs, check=False)
-    if not 0 <= done.code <= _MOST_CONFLICTS:
-        raise failure(folder, ("merge-file",), done.code, done.stderr)
-    return done.code == 0
+    result = run(folder, "merge-file", "--quiet", *labels, ours, base, theirs, check=False)
+    if not 0 <= result.code <= _MAX_CONFLICTS:
+        raise failure(folder, ("merge-file",), result.code, result.stderr)
+    return result.code == 0

@@ -1,6 +1,6 @@
-"""New objects of a repository: their ids, and many of them written at once as a pack (format: gitformat-pack(5)).
+"""Write new objects to a repository, many at once as a pack (format: gitformat-pack(5)).
 
-All that git would have to compute from a pack is known here, so its index is written with it.
+Everything that git would compute from a pack is known here, so its index is written, too.
 """
 
 from __future__ import annotations
@@ -25,45 +25,45 @@ if TYPE_CHECKING:
     from engram.adapters.git.run.layout import Repository
 
 SECONDS = 120.0
-FEW = 100  # objects; so few are better off as files of their own (as for git: fetch.unpackLimit)
-_NUMBERS = {COMMIT: 1, TREE: 2, BLOB: 3}
-_QUICK = 1  # level of compression; a later `git gc` packs everything anew
+FEW = 100  # objects; fewer are written as loose objects (as git does: fetch.unpackLimit)
+_TYPE_NUMBERS = {COMMIT: 1, TREE: 2, BLOB: 3}
+_FAST = 1  # compression level; a later `git gc` packs everything again
 
 
 class NewObjects:
-    """Objects to be written: each exists once `store` has returned."""
+    """Objects to be written; they exist once `store` has returned."""
 
     def __init__(self, repo: Repository) -> None:
         self._repo, self._algorithm = repo, layout.hash_name(repo)
         self._found: dict[str, tuple[bytes, bytes]] = {}
 
     def add(self, kind: bytes, content: bytes) -> str:
-        """One more object; its id."""
-        head = b"%s %d\0" % (kind, len(content))
-        oid = hashlib.new(self._algorithm, head + content, usedforsecurity=False).hexdigest()
+        """Add an object and return its id."""
+        header = b"%s %d\0" % (kind, len(content))
+        oid = hashlib.new(self._algorithm, header + content, usedforsecurity=False).hexdigest()
         self._found[oid] = kind, content
         return oid
 
     def store(self) -> None:
-        """Write them all, durably. Raises GitError."""
+        """Write all objects durably. Raises GitError."""
         packed = self._compress()
-        pack, placed = self._pack(packed)
+        pack, offsets = self._pack(packed)
         if len(packed) < FEW:
             run(self._repo, *DURABLE, "unpack-objects", "-q", stdin=pack, deadline=SECONDS)
         else:
-            self._place(pack, self._index(placed, pack))
+            self._place(pack, self._index(offsets, pack))
 
     def _compress(self) -> dict[str, bytes]:
-        """Return each object as it is in a pack; half of them on another processor."""
+        """Return the packed form of each object by id; half of them are compressed in another thread."""
         import threading
 
         found: dict[str, bytes] = {}
         oids = list(self._found)
 
-        def compress(some: list[str]) -> None:
-            for oid in some:
+        def compress(share: list[str]) -> None:
+            for oid in share:
                 kind, content = self._found[oid]
-                found[oid] = _head(_NUMBERS[kind], len(content)) + zlib.compress(content, _QUICK)
+                found[oid] = _object_header(_TYPE_NUMBERS[kind], len(content)) + zlib.compress(content, _FAST)
 
         other = threading.Thread(target=compress, args=(oids[1::2],))
         other.start()
@@ -72,29 +72,29 @@ class NewObjects:
         return found
 
     def _pack(self, packed: Mapping[str, bytes]) -> tuple[bytes, list[tuple[bytes, int, int]]]:
-        """Return the pack, and of each object in it the id, the checksum and the place, sorted."""
+        """Return the pack, and the id, checksum and offset of each object in it, sorted."""
         parts, at = [b"PACK" + struct.pack(">II", 2, len(self._found))], 12
-        placed = []
+        offsets = []
         for oid in self._found:
-            placed.append((bytes.fromhex(oid), zlib.crc32(packed[oid]), at))
+            offsets.append((bytes.fromhex(oid), zlib.crc32(packed[oid]), at))
             parts.append(packed[oid])
             at += len(packed[oid])
-        return self._seal(b"".join(parts)), sorted(placed)
+        return self._seal(b"".join(parts)), sorted(offsets)
 
-    def _index(self, placed: Sequence[tuple[bytes, int, int]], pack: bytes) -> bytes:
-        """Return the index by which git finds the objects of the pack."""
-        oids, checksums, places = zip(*placed, strict=True)
-        # A place beyond 2 GiB would be written otherwise; what comes to that is refused long before (`incoming`).
+    def _index(self, objects: Sequence[tuple[bytes, int, int]], pack: bytes) -> bytes:
+        """Return the index of the pack."""
+        oids, checksums, offsets = zip(*objects, strict=True)
+        # Offsets from 2 GiB on have another format; so much data is refused long before (`incoming`).
         counts = [bisect_left(oids, bytes([first + 1])) for first in range(255)]
-        numbers = struct.pack(f">{2 * len(oids)}I", *checksums, *places)
-        head = b"\xfftOc" + struct.pack(">257I", 2, *counts, len(oids))
-        return self._seal(head + b"".join(oids) + numbers + pack[-len(oids[0]) :])
+        numbers = struct.pack(f">{2 * len(oids)}I", *checksums, *offsets)
+        header = b"\xfftOc" + struct.pack(">257I", 2, *counts, len(oids))
+        return self._seal(header + b"".join(oids) + numbers + pack[-len(oids[0]) :])
 
     def _seal(self, data: bytes) -> bytes:
         return data + hashlib.new(self._algorithm, data, usedforsecurity=False).digest()
 
     def _place(self, pack: bytes, index: bytes) -> None:
-        """Move both into place, the index last: git finds the pack by it."""
+        """Write the pack and then the index, by which git finds the pack. Raises GitError."""
         folder = os.path.join(self._repo.common_dir, "objects", "pack")
         width = hashlib.new(self._algorithm, usedforsecurity=False).digest_size
         name = os.path.join(folder, f"pack-{pack[-width:].hex()}")
@@ -112,11 +112,9 @@ class NewObjects:
 
 
 def _write(content: bytes, path: str) -> None:
-    """Write an immutable file, fsynced; whoever may read its folder may read it."""
+    """Write an immutable file, fsynced, with the read permissions of its folder. Raises OSError."""
     folder, name = os.path.split(path)
-    draft = os.path.join(
-        folder, f"tmp_{name}_{os.getpid()}"
-    )  # git clears away what a kill leaves of that name
+    draft = os.path.join(folder, f"tmp_{name}_{os.getpid()}")  # git removes leftovers with such names
     try:
         with open(draft, "wb") as file:
             file.write(content)
@@ -130,8 +128,8 @@ def _write(content: bytes, path: str) -> None:
         raise
 
 
-def _head(number: int, size: int) -> bytes:
-    """Type and size: four bits of the size in the first byte, seven in each further one, the lowest first."""
+def _object_header(number: int, size: int) -> bytes:
+    """Encode type and size: four bits of the size in the first byte, seven in each further one, lowest first."""
     first, rest = number << 4 | size & 15, size >> 4
     found = bytearray()
     while rest:

@@ -1,7 +1,7 @@
 """Sign Engram's commits if the person's own git configuration says so (`commit.gpgsign`), without any prompt.
 
-Git itself signs, with the person's program and key (`gpg.format`, `user.signingKey`). A key that needs a passphrase
-has to be in an agent; where that fails the commits stay unsigned, and `trouble` says why.
+Git itself signs, with the person's program and key (`gpg.format`, `user.signingKey`). A key with a passphrase has to be
+in an agent; if signing fails, the commits stay unsigned, and `trouble` says why.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _FORMATS = ("openpgp", "x509", "ssh")
 
 
 def is_wanted(repo: Repository) -> bool:
-    """Return whether the person wants commits to be signed; not where git cannot be asked."""
+    """Return whether the person's git signs commits; False if the configuration cannot be read."""
     try:
         return configuration.value(repo, "commit.gpgsign").lower() in _TRUE
     except GitError:
@@ -38,51 +38,51 @@ def is_wanted(repo: Repository) -> bool:
 def sign_commits(
     repo: Repository, drafts: Sequence[Draft], parent: str | None, tip: str, committer: str, state_folder: str
 ) -> str:
-    """Return the last of the commits that were made of `drafts` upon `parent` up to `tip`, all signed; `tip` if that fails."""
+    """Sign the commits from `parent` to `tip`, made of `drafts`, and return the last one; `tip` if that fails."""
     try:
-        words = _settings(repo, state_folder)
-        without = ("--not", parent) if parent else ()
-        asked = ("rev-list", "--topo-order", "--reverse", "--format=%T", tip, *without)
-        listed = run(repo, *asked).stdout.decode().splitlines()
+        words = _signing_options(repo, state_folder)
+        exclude = ("--not", parent) if parent else ()
+        query = ("rev-list", "--topo-order", "--reverse", "--format=%T", tip, *exclude)
+        listed = run(repo, *query).stdout.decode().splitlines()
         trees = [line for line in listed if not line.startswith("commit ")]
         last = parent
         for draft, tree in zip(drafts, trees, strict=True):
-            last = _commit(repo, words, draft, tree, last, committer)
+            last = _commit_signed(repo, words, draft, tree, last, committer)
     except GitError as error:
-        _note(state_folder, _reason(error))
+        _record(state_folder, _reason(error))
         return tip
-    _note(state_folder, "")
+    _record(state_folder, "")
     return last or tip
 
 
 def trouble(state_folder: str) -> str:
-    """Return why the last commits could not be signed; "" where they could or were not to be."""
+    """Return why the last commits could not be signed; "" if they were, or did not have to be."""
     try:
-        with open(_file(state_folder), encoding="utf-8", errors="replace") as file:
+        with open(_reason_file(state_folder), encoding="utf-8", errors="replace") as file:
             return file.read()
     except OSError:
         return ""
 
 
-def _commit(
+def _commit_signed(
     repo: Repository, settings: Sequence[str], draft: Draft, tree: str, parent: str | None, committer: str
 ) -> str:
-    who: dict[str, str] = {}
+    identity: dict[str, str] = {}
     for role, person in (("AUTHOR", draft.author), ("COMMITTER", committer)):
         name, _, email = person.partition(" <")
-        who |= {
+        identity |= {
             f"GIT_{role}_NAME": name,
             f"GIT_{role}_EMAIL": email.rstrip(">"),
             f"GIT_{role}_DATE": f"@{draft.moment} +0000",
         }
     words = (*DURABLE, *settings, "commit-tree", "-S", *(("-p", parent) if parent else ()), tree)
     message = draft.message.encode("utf-8", "replace")
-    # In git's own folder: a program given by a relative path is not one of the work tree, which others fill.
-    return run(repo.git_dir, *words, stdin=message, env=who, deadline=SECONDS).stdout.decode().strip()
+    # In git's own folder, so that a relative path of a program does not lead into the work tree, which others can change.
+    return run(repo.git_dir, *words, stdin=message, env=identity, deadline=SECONDS).stdout.decode().strip()
 
 
-def _settings(repo: Repository, state_folder: str) -> list[str]:
-    """Return the options for git besides the person's configuration. Raises GitError where there is no usable program."""
+def _signing_options(repo: Repository, state_folder: str) -> list[str]:
+    """Return the options for git besides the person's configuration. Raises GitError if there is no usable program."""
     kind = configuration.value(repo, "gpg.format") or "openpgp"
     program = signatures.program(repo, kind) if kind in _FORMATS else None
     if program is None:
@@ -90,11 +90,11 @@ def _settings(repo: Repository, state_folder: str) -> list[str]:
     encoding = ("-c", "i18n.commitEncoding=UTF-8")
     if kind == "ssh":  # it asks nothing without a terminal, and the runner gives it none
         return [*encoding]
-    return [*encoding, "-c", f"gpg.{kind}.program={_never_asking(program, state_folder)}"]
+    return [*encoding, "-c", f"gpg.{kind}.program={_write_batch_wrapper(program, state_folder)}"]
 
 
-def _never_asking(program: str, state_folder: str) -> str:
-    """Return a script that runs gpg or gpgsm so that it fails where it would ask for a passphrase."""
+def _write_batch_wrapper(program: str, state_folder: str) -> str:
+    """Write a script that runs gpg or gpgsm so that it fails instead of prompting, and return its path. Raises GitError."""
     from shlex import quote
 
     path = os.path.join(state_folder, "sign-without-asking")
@@ -124,14 +124,14 @@ def _reason(error: GitError) -> str:
     return (messages or lines or [error.message])[0][:200]
 
 
-def _note(state_folder: str, why: str) -> None:
+def _record(state_folder: str, reason: str) -> None:
     with contextlib.suppress(OSError):
-        if not why:
-            os.unlink(_file(state_folder))
+        if not reason:
+            os.unlink(_reason_file(state_folder))
             return
-        with open(_file(state_folder), "w", encoding="utf-8") as file:
-            file.write(why)
+        with open(_reason_file(state_folder), "w", encoding="utf-8") as file:
+            file.write(reason)
 
 
-def _file(state_folder: str) -> str:
+def _reason_file(state_folder: str) -> str:
     return os.path.join(state_folder, "unsigned")

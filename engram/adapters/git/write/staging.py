@@ -1,11 +1,10 @@
 """Keep git's index in step with commits that were made without it.
 
-A commit made by `git fast-import` leaves the index behind: to git it then looks as if the new files had
-been deleted, and a person's `git commit -a` would delete them. So the new index is put in place first and
-the branch moves afterwards, both while git's own index lock is held. The order matters: `git commit` reads
-HEAD, then the index, and takes the lock only then, so that whoever sees the new HEAD must see the new index;
-whoever saw the old HEAD is refused by git when the branch has moved. A marker file in the state folder names
-the paths while that is under way: after a kill, `sync_index` brings just those paths in step.
+`git fast-import` does not update the index: git would then show new files as deleted, and `git commit -a` would delete
+them. So the new index is written first and the branch moves afterwards, both under git's own index lock. The order
+matters: `git commit` reads HEAD, then the index, and takes the lock only then. If it sees the new HEAD, it must also see
+the new index; if it saw the old HEAD, git refuses to commit after the branch has moved. A marker file in the state folder
+lists the paths meanwhile: after a kill, `sync_index` updates the index for those paths.
 """
 
 from __future__ import annotations
@@ -28,10 +27,10 @@ PATIENCE = 3.0  # seconds
 
 
 def sync_index(repo: Repository, state_folder: str, *, patience: float = PATIENCE) -> int:
-    """Finish what a killed process left: set the marked paths in the index to what HEAD holds.
+    """Finish what a killed process left: set the marked paths in the index to HEAD's entries.
 
-    Returns how many paths were marked; 0 costs one file lookup. Other paths, staged or not, stay as they
-    are. During a merge or rebase nothing is done and the marker waits. Raises `GitError` when git is busy.
+    Returns the number of marked paths; 0 costs one file lookup. Other paths, staged or not, stay unchanged. During a
+    merge or rebase nothing is done and the marker stays. Raises `GitError` if git is busy.
     """
     paths = pending(repo, state_folder)
     if not paths or layout.busy(repo) not in (None, "detached"):
@@ -43,26 +42,26 @@ def sync_index(repo: Repository, state_folder: str, *, patience: float = PATIENC
 
 
 def match_head(repo: Repository, paths: Iterable[str]) -> None:
-    """Set the paths in the index to what HEAD holds. Call it holding the index lock."""
+    """Set the paths in the index to HEAD's entries. The caller holds the index lock."""
     wanted = tuple(paths)
     entries = objects.entries(repo, layout.read_head(repo).oid, wanted)
     replace_entries(repo, {path: entries.get(path) for path in wanted})
 
 
 def leave_out(repo: Repository, paths: Iterable[str]) -> None:
-    """Mark paths of the index as not in the work tree, so that their absence is no deletion. Raises GitError."""
+    """Set the skip-worktree bit of paths, so that missing files do not count as deleted. Raises GitError."""
     batch = os.fsencode("".join(f"{path}\0" for path in paths))
     if batch:
         run(repo, "update-index", "-z", "--skip-worktree", "--stdin", stdin=batch)
 
 
 def index_lock(repo: Repository) -> str:
-    """Return the file by whose existence git locks this work tree's index."""
+    """Return the path of the lock file of this work tree's index."""
     return os.path.join(repo.git_dir, "index.lock")
 
 
 def replace_entries(repo: Repository, wanted: Mapping[str, Entry | None]) -> None:
-    """Swap in an index that holds the wanted entries (None: no entry). Call it holding the index lock."""
+    """Replace the index by one with the wanted entries (None: no entry). The caller holds the index lock."""
     copy = os.path.join(repo.git_dir, "index.engram")
     try:
         _prepare(repo, copy, wanted)
@@ -72,11 +71,11 @@ def replace_entries(repo: Repository, wanted: Mapping[str, Entry | None]) -> Non
 
 
 def _prepare(repo: Repository, copy: str, wanted: Mapping[str, Entry | None]) -> None:
-    _discard(copy)  # what a killed process left
-    _duplicate(os.path.join(repo.git_dir, "index"), copy)
-    nothing = "0" * (64 if layout.hash_name(repo) == "sha256" else 40)
+    _discard(copy)  # left by a killed process
+    _copy(os.path.join(repo.git_dir, "index"), copy)
+    no_oid = "0" * (64 if layout.hash_name(repo) == "sha256" else 40)
     lines = (
-        f"{entry.mode} {entry.oid} 0\t{path}" if entry else f"0 {nothing} 0\t{path}"
+        f"{entry.mode} {entry.oid} 0\t{path}" if entry else f"0 {no_oid} 0\t{path}"
         for path, entry in wanted.items()
     )
     batch = os.fsencode("".join(line + "\0" for line in lines))
@@ -85,7 +84,7 @@ def _prepare(repo: Repository, copy: str, wanted: Mapping[str, Entry | None]) ->
 
 def _publish(repo: Repository, copy: str) -> None:
     if not os.path.exists(copy):
-        return  # git makes no index file for a repository that never held one and has nothing to put in
+        return  # git makes no index file if there was none and there are no entries
     index = os.path.join(repo.git_dir, "index")
     try:
         os.replace(copy, index)
@@ -100,7 +99,7 @@ def _discard(copy: str) -> None:
 
 
 def pending(repo: Repository, state_folder: str) -> tuple[str, ...]:
-    """Return the paths whose index entries may be behind HEAD."""
+    """Return the marked paths, whose index entries may be behind HEAD."""
     try:
         with open(_marker(repo, state_folder), "rb") as file:
             return tuple(path for path in os.fsdecode(file.read()).split("\0") if path)
@@ -113,7 +112,7 @@ def pending(repo: Repository, state_folder: str) -> tuple[str, ...]:
 
 
 def remember(repo: Repository, state_folder: str, paths: Iterable[str]) -> None:
-    """Mark paths as about to change in HEAD, in addition to those marked already; survives a power cut."""
+    """Mark further paths as about to change in HEAD, durably. Raises StoreError."""
     marker = _marker(repo, state_folder)
     merged = dict.fromkeys((*pending(repo, state_folder), *paths))
     try:
@@ -137,16 +136,16 @@ def forget(repo: Repository, state_folder: str) -> None:
 
 
 def _marker(repo: Repository, state_folder: str) -> str:
-    # The state folder is shared by all work trees of a repository, the index is not.
+    # All work trees of a repository share the state folder, but not the index.
     return os.path.join(state_folder, f"index-behind-{repo.worktree_name}")
 
 
-def _duplicate(source: str, target: str) -> None:
+def _copy(source: str, target: str) -> None:
     try:
         with open(source, "rb") as old:
             content = old.read()
     except FileNotFoundError:
-        return  # nothing was ever staged: git makes a new index
+        return  # nothing was staged yet: git makes a new index
     try:
         with open(target, "wb") as new:
             new.write(content)

@@ -1,4 +1,4 @@
-"""The byte stream that `git fast-import` reads (format: git-fast-import(1))."""
+"""Encode the input of `git fast-import` (format: git-fast-import(1))."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Edit(NamedTuple):
-    """One file of a commit: what the tree holds at `path` afterwards (None: nothing) and its content."""
+    """A change of one file by a commit: the new entry at `path` (None: deleted) and its content."""
 
     path: str
     entry: Entry | None
@@ -21,7 +21,7 @@ class Edit(NamedTuple):
 
 
 class Draft(NamedTuple):
-    """A commit ready to be written; `author` is `name <email>`, `moment` in unix seconds (UTC)."""
+    """A commit to be written; `author` is `name <email>`, `moment` is in Unix seconds (UTC)."""
 
     message: str
     author: str
@@ -30,39 +30,41 @@ class Draft(NamedTuple):
 
 
 def encode(drafts: Sequence[Draft], ref: str, parent: str | None, committer: str) -> bytes:
-    """Return the stream that puts `drafts` one upon another on `ref`, the first upon `parent`.
+    """Return the stream that commits `drafts` to `ref` in order, the first with the parent `parent`.
 
-    It makes git print the last commit's id, and ends in `done`: a stream cut short by a kill changes nothing.
+    It makes git print the last commit's id, and ends in `done`: a stream that a kill cut short changes nothing.
     """
-    return b"".join(_parts(drafts, ref, parent, committer))
+    return b"".join(_encode_parts(drafts, ref, parent, committer))
 
 
-def _parts(drafts: Sequence[Draft], ref: str, parent: str | None, committer: str) -> Iterator[bytes]:
+def _encode_parts(drafts: Sequence[Draft], ref: str, parent: str | None, committer: str) -> Iterator[bytes]:
     yield b"feature done\n"
     for number, draft in enumerate(drafts, 1):
         yield b"commit " + os.fsencode(ref) + b"\nmark :%d\n" % number
-        yield _line("author", draft.author, draft.moment) + _line("committer", committer, draft.moment)
-        yield _data(draft.message.encode("utf-8", "replace"))
+        yield _encode_person("author", draft.author, draft.moment) + _encode_person(
+            "committer", committer, draft.moment
+        )
+        yield _encode_data(draft.message.encode("utf-8", "replace"))
         if number == 1 and parent:
             yield b"from " + parent.encode() + b"\n"
         for edit in draft.edits:
-            yield from _edit(edit)
+            yield from _encode_edit(edit)
     yield b"get-mark :%d\ndone\n" % len(drafts)
 
 
-def _edit(edit: Edit) -> Iterator[bytes]:
+def _encode_edit(edit: Edit) -> Iterator[bytes]:
     if edit.entry is None:
         yield b"D " + _quote(edit.path) + b"\n"
         return
     yield b"M " + edit.entry.mode.encode() + b" inline " + _quote(edit.path) + b"\n"
-    yield _data(edit.content)
+    yield _encode_data(edit.content)
 
 
-def _line(role: str, person: str, moment: int) -> bytes:
+def _encode_person(role: str, person: str, moment: int) -> bytes:
     return f"{role} {person} {moment} +0000\n".encode("utf-8", "replace")
 
 
-def _data(content: bytes) -> bytes:
+def _encode_data(content: bytes) -> bytes:
     return b"data %d\n%s\n" % (len(content), content)
 
 

@@ -1,6 +1,6 @@
-"""Change some files in a commit's tree: only the folders on the way to them are read and written.
+"""Change some files in a commit's tree, reading and writing only the folders that contain them.
 
-`git fast-import` can do it too, but builds a table of all names in those folders: half a second for 1,000 of them.
+`git fast-import` can do that, too, but builds a table of all names in those folders: half a second for 1,000 of them.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ if TYPE_CHECKING:
     from engram.adapters.git.write.pack import NewObjects
     from engram.domain.errors import GitError
 
-    # The new state of the names in a folder: a file, nothing, or the edits of a folder in it.
+    # The new state of the names in a folder: a file, None for none, or the edits of a sub-folder.
     Edits = dict[bytes, "Entry | Edits | None"]
-    Folder = dict[bytes, tuple[bytes, bytes]]  # by name: mode and id, as git writes them in it
+    Folder = dict[bytes, tuple[bytes, bytes]]  # by name: mode and id, as in git's tree objects
 
 _FOLDER = b"40000"
 
 
 class Folders(NamedTuple):
-    """Folders of a commit, by path."""
+    """The contents of some folders of a commit, by path."""
 
     commit: str
     by_path: dict[bytes, Folder]
 
 
 def read_folders(repo: Repository, commit: str, paths: Iterable[str], ids: Mapping[str, str]) -> Folders:
-    """Read the folders on the way to these files of `commit`, for `edit_tree` upon it. Raises GitError.
+    """Read the folders of `commit` that contain these files, for `edit_tree`. Raises GitError.
 
-    For a folder whose id is known, by path, git need not go through those above it.
+    `ids` are known ids of folders, by path, which save git from walking down to them.
     """
-    wanted = _paths(_nest(dict.fromkeys(paths)), b"")
-    return Folders(commit, _read(repo, commit, [b"", *wanted], ids))
+    wanted = _folder_paths(_nest(dict.fromkeys(paths)), b"")
+    return Folders(commit, _read_trees(repo, commit, [b"", *wanted], ids))
 
 
 def edit_tree(
@@ -51,19 +51,19 @@ def edit_tree(
     objects: NewObjects,
     known: Folders | None = None,
 ) -> str:
-    """Return the id of the tree of `commit` with these files changed (None: deleted); add its new parts to `objects`.
+    """Return the id of the tree of `commit` with these files changed (None: deleted); add new trees to `objects`.
 
-    A file replaces a folder at the same path, and the other way round. `known` are folders that need not be read again.
+    A file replaces a folder at the same path, and vice versa. `known` are folders that need not be read again.
     Raises GitError.
     """
     nested = _nest(edits)
-    folders = _Folders(repo, commit, nested, objects, known)
-    return folders.change(b"", nested) or objects.add(TREE, b"")
+    editor = _TreeEditor(repo, commit, nested, objects, known)
+    return editor.change(b"", nested) or objects.add(TREE, b"")
 
 
 def _nest(edits: Mapping[str, Entry | None]) -> Edits:
     top: Edits = {}
-    # Deletions first: whatever takes the place of something comes after it.
+    # Deletions first, so that a file can take the place of a folder, and vice versa.
     for path, entry in sorted(edits.items(), key=lambda item: (item[1] is not None, item[0])):
         *folders, name = os.fsencode(path).split(b"/")
         inner = top
@@ -77,8 +77,8 @@ def _nest(edits: Mapping[str, Entry | None]) -> Edits:
     return top
 
 
-class _Folders:
-    """The folders of a commit that are to be changed."""
+class _TreeEditor:
+    """The folders of a commit that will change."""
 
     def __init__(
         self, repo: Repository, commit: str, edits: Edits, objects: NewObjects, known: Folders | None
@@ -86,16 +86,16 @@ class _Folders:
         self._objects = objects
         self._repo, self._commit = repo, commit
         self._found = dict(known.by_path) if known is not None and known.commit == commit else {}
-        wanted = [path for path in (b"", *_paths(edits, b"")) if path not in self._found]
+        wanted = [path for path in (b"", *_folder_paths(edits, b"")) if path not in self._found]
         if wanted:
-            self._found |= _read(repo, commit, wanted)
+            self._found |= _read_trees(repo, commit, wanted)
         if b"" not in self._found:
             raise _damage_error(repo, commit)
 
     def change(self, path: bytes, edits: Edits) -> str | None:
-        """Return the id of what this folder becomes; None where nothing is left in it."""
+        """Return the id of the changed folder; None if it is empty."""
         entries = dict(self._found.get(path, {}))
-        was = {name: entries[name][0] for name in edits if name in entries}
+        old_modes = {name: entries[name][0] for name in edits if name in entries}
         for name, edit in edits.items():
             if isinstance(edit, dict):
                 inner, is_folder = _join(path, name), entries.get(name, (b"",))[0] == _FOLDER
@@ -113,7 +113,9 @@ class _Folders:
         if not entries:
             return None
         names = list(entries)
-        if any(_moves(was.get(name), entries[name][0]) for name in edits if name in entries):
+        if any(
+            _sorts_differently(old_modes.get(name), entries[name][0]) for name in edits if name in entries
+        ):
             # Git sorts folders as if their names ended in a slash.
             names.sort(key=lambda name: name + b"/" if entries[name][0] == _FOLDER else name)
         return self._objects.add(
@@ -121,30 +123,30 @@ class _Folders:
         )
 
 
-def _moves(before: bytes | None, after: bytes) -> bool:
-    """Return whether something with these modes is sorted differently in its folder than before."""
+def _sorts_differently(before: bytes | None, after: bytes) -> bool:
+    """Return whether an entry that changed to this mode needs another place in its folder."""
     return before != after and (before is None or _FOLDER in (before, after))
 
 
-def _paths(edits: Edits, path: bytes) -> Iterable[bytes]:
+def _folder_paths(edits: Edits, path: bytes) -> Iterable[bytes]:
     for name, edit in edits.items():
         if isinstance(edit, dict):
             inner = _join(path, name)
             yield inner
-            yield from _paths(edit, inner)
+            yield from _folder_paths(edit, inner)
 
 
-def _read(
+def _read_trees(
     repo: Repository, commit: str, paths: list[bytes], ids: Mapping[str, str] = MappingProxyType({})
 ) -> dict[bytes, Folder]:
-    """Return the folders at the paths; what is not there or no folder is left out. Raises GitError where one is damaged."""
+    """Return the folders at those paths that are folders. Raises GitError if one is damaged."""
     known = {os.fsencode(path): oid.encode() for path, oid in ids.items()}
-    asked = [known.get(path) or _name(repo, commit, path) for path in paths]
-    matched = re.compile(rb"([0-7]+) ([^\0]+)\0(.{%d})" % (len(commit) // 2), re.DOTALL).findall
+    names = [known.get(path) or _object_name(repo, commit, path) for path in paths]
+    findall = re.compile(rb"([0-7]+) ([^\0]+)\0(.{%d})" % (len(commit) // 2), re.DOTALL).findall
     return {
-        path: {name: (mode, oid) for mode, name, oid in matched(one.content)}
-        for path, one in zip(paths, read(repo, asked), strict=True)
-        if one and one.kind == TREE
+        path: {name: (mode, oid) for mode, name, oid in findall(tree.content)}
+        for path, tree in zip(paths, read(repo, names), strict=True)
+        if tree and tree.kind == TREE
     }
 
 
@@ -156,8 +158,8 @@ def _damage_error(repo: Repository, commit: str) -> GitError:
     return failures.damage(repo.worktree, f"a folder of {commit[:10]} cannot be read", "bad tree object")
 
 
-def _name(repo: Repository, commit: str, path: bytes) -> bytes:
-    """Return a name for a folder: its id if the path has a line break, for which `git cat-file` cannot be asked."""
+def _object_name(repo: Repository, commit: str, path: bytes) -> bytes:
+    """Return git's name for a folder: its id if the path has a line break, which `git cat-file` does not accept."""
     if b"\n" not in path:
         return commit.encode() + b":" + path
     words = ("rev-parse", "--verify", "--quiet", f"{commit}:{os.fsdecode(path)}")
