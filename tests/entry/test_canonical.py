@@ -23,7 +23,7 @@ quick = settings(deadline=None, suppress_health_check=list(HealthCheck))
 
 @settings(quick, max_examples=examples(2, 5) * quick.max_examples)
 @given(st.one_of(blocks, lore().map(lambda found: block_of(found))))
-def test_the_reader_of_our_own_form_agrees_with_pyyaml_on_all_it_accepts(block: str) -> None:
+def test_the_canonical_parser_agrees_with_pyyaml_on_all_it_accepts(block: str) -> None:
     fast = canonical.canonical_entries(block)
     if fast is not None:
         assert fast == keys.parse(block)
@@ -85,7 +85,7 @@ def block_of(found: Lore) -> str:
         'a: [b, c]\nd: ["x y", a:b, it\'s]\n',
     ],
 )
-def test_our_own_form_needs_no_yaml_library(block: str) -> None:
+def test_canonical_keys_need_no_yaml_library(block: str) -> None:
     entries = canonical.canonical_entries(block)
     assert entries is not None
     assert entries == keys.parse(block)
@@ -137,5 +137,5 @@ def test_our_own_form_needs_no_yaml_library(block: str) -> None:
         ),
     ],
 )
-def test_any_other_form_is_left_to_the_yaml_library(block: str) -> None:
+def test_any_other_form_is_left_to_pyyaml(block: str) -> None:
     assert canonical.canonical_entries(block) is None

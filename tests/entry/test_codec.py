@@ -86,7 +86,7 @@ All workers woke at once. 🐘
 
 
 class TestWriting:
-    def test_every_field_has_its_place_and_form(self) -> None:
+    def test_every_field_is_written_in_its_place_and_form(self) -> None:
         assert codec.write_new(FULL, CATEGORIES).decode() == FULL_FILE
 
     def test_the_full_file_reads_back(self) -> None:
@@ -97,7 +97,7 @@ class TestWriting:
         expected = f"---\n{fields}---\n\nRetries need jitter.\n"
         assert codec.write_new(PLAIN, CATEGORIES).decode() == expected
 
-    def test_sources_are_left_out_when_they_only_repeat_the_source(self) -> None:
+    def test_sources_that_only_repeat_the_source_are_left_out(self) -> None:
         raw = codec.write_new(PLAIN._replace(source_id=SOURCE, sources=(SOURCE,)), CATEGORIES)
         assert b"sources:" not in raw
         assert read(raw).lore.sources == ()
@@ -134,7 +134,7 @@ class TestWriting:
         assert b"confidence: 0.70\nvotes: {A: {up: 80, down: 80, n: 1}}\nvalidation_count: 1\n" in raw
 
     @pytest.mark.parametrize("account", ["idle.2024-02", "7Q2M4N8P.01HK1JDXAWSF66P3NB06KHF9R1", "12.2024-02"])
-    def test_entries_that_faded_or_took_others_in_are_read_the_short_way(self, account: str) -> None:
+    def test_entries_that_faded_or_absorbed_others_are_canonical(self, account: str) -> None:
         lore = PLAIN._replace(votes={account: Vote(0, 10, 0), "K7QM2X9T": Vote(80, 0, 1)})
         raw = codec.write_new(lore, CATEGORIES)
         assert (
@@ -162,13 +162,13 @@ class TestWriting:
             {"tags": tuple(f"tag {number} {'x' * 150}" for number in range(150))},
         ],
     )
-    def test_what_could_not_be_read_back_is_not_written(self, change: dict[str, object]) -> None:
+    def test_an_entry_that_could_not_be_read_back_is_not_written(self, change: dict[str, object]) -> None:
         with pytest.raises(ValidationError):
             codec.write_new(PLAIN._replace(**change), CATEGORIES)
         with pytest.raises(ValidationError):
             codec.rewrite(read(FULL_FILE), FULL._replace(**change), CATEGORIES)
 
-    def test_conflicts_may_be_larger_than_the_frontmatter_else_may(self) -> None:
+    def test_conflicts_do_not_count_towards_the_size_of_the_frontmatter(self) -> None:
         text = "界" * 3990 + "\nend\n"
         lore = PLAIN._replace(conflicts=tuple(Conflict("content", text, SOURCE, str(at)) for at in range(5)))
         raw = codec.write_new(lore, CATEGORIES)
@@ -245,7 +245,7 @@ class TestReading:
             "---\nNo end\n",
         ],
     )
-    def test_horizontal_rules_are_no_frontmatter(self, text: str) -> None:
+    def test_horizontal_rules_are_not_frontmatter(self, text: str) -> None:
         file = read(text)
         assert (file.lore.content, file.adopted) == (text.strip(), False)
 
@@ -254,17 +254,17 @@ class TestReading:
         assert len(found) == 2
         assert read("a", "lore/1.md").lore.id == "000000000013FZJDT6JM1WC58A"
 
-    def test_a_note_of_another_tool_keeps_what_is_ours(self) -> None:
+    def test_a_note_of_another_tool_is_read_with_the_fields_that_are_ours(self) -> None:
         file = read("---\ntitle: T\ndate: 2020-02-03\ntags:\n  - a\n---\nText.\n")
         assert not file.adopted
         assert (file.lore.tags, file.lore.category) == (("a",), "FACT")
         assert file.lore.created_at == file.lore.updated_at == datetime(2020, 2, 3, tzinfo=UTC)
 
-    def test_an_unreadable_foreign_date_is_only_foreign(self) -> None:
+    def test_an_unreadable_foreign_date_is_ignored(self) -> None:
         assert read("---\ndate: last week\ncreated: 2020-02-03\n---\nText.\n").lore.created_at.year == 2020
 
 
-def test_reading_what_the_codec_wrote_needs_no_yaml_library(tmp_path: Path) -> None:
+def test_reading_a_canonical_file_needs_no_yaml_library(tmp_path: Path) -> None:
     usual = FULL._replace(prior=700, entities=("Ærø 🐘", "no"), when=FULL.when[:2], conflicts=())
     (tmp_path / "x.md").write_bytes(codec.write_new(usual, CATEGORIES))
     code = (
@@ -308,8 +308,8 @@ def test_a_moment_that_a_file_has_twice_counts_once() -> None:
     )
 
 
-def test_what_was_parsed_in_an_operation_is_not_parsed_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(codec, "_MOST_PARSED", 1)
+def test_a_file_is_parsed_once_in_an_operation(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(codec, "_MAX_PARSED", 1)
     raw, further, parsed = FULL_FILE.encode(), codec.write_new(PLAIN, CATEGORIES), codec.ParsedFiles()
     for one, lore in ((raw, FULL), (further, PLAIN)):
         parsed.add(one, CATEGORIES, lore)
@@ -323,5 +323,5 @@ def test_what_was_parsed_in_an_operation_is_not_parsed_again(monkeypatch: pytest
     ("line", "found"),
     [("aliases: [One, ' ', '  Two ', One]", ("One", "Two")), ("alias: One, Two", ("One", "Two"))],
 )
-def test_other_names_of_a_note_are_a_list_or_a_text_with_commas(line: str, found: tuple[str, ...]) -> None:
+def test_aliases_of_a_note_are_a_list_or_a_text_with_commas(line: str, found: tuple[str, ...]) -> None:
     assert read(with_fields(line)).aliases == found

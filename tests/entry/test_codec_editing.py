@@ -34,10 +34,10 @@ class TestEditing:
         text = with_fields("type: semantic\nstatus: Active\ntags: a, b\npinned: no")
         assert edited(text, agent="me") == text.replace("pinned: no\n", "pinned: no\nagent: me\n")
 
-    def test_a_key_that_returns_to_its_default_goes(self) -> None:
+    def test_a_key_that_returns_to_its_default_is_removed(self) -> None:
         assert edited(with_fields("pinned: true # why\nagent: me"), pinned=False) == with_fields("agent: me")
 
-    def test_a_text_that_gains_blank_edges_alone_is_no_change(self) -> None:
+    def test_blank_edges_alone_are_not_a_change(self) -> None:
         file = read(with_fields("tags: [a]"))
         assert codec.rewrite(file, file.lore._replace(content="\nText.\n\n"), CATEGORIES) == file.raw
 
@@ -55,14 +55,14 @@ class TestEditing:
         )
         assert result == with_fields(expected)
 
-    def test_figures_of_format_1_that_a_file_leaves_out_come_with_a_vote_alone(self) -> None:
+    def test_derived_values_of_format_1_are_added_only_with_a_vote(self) -> None:
         voted = with_fields("votes: {A: {up: 80, down: 0, n: 1}}")
         assert edited(voted, agent="me") == voted.replace("}}\n", "}}\nagent: me\n")
         assert edited(voted, votes={"A": Vote(160, 0, 2)}) == with_fields(
             "confidence: 0.86\nvotes: {A: {up: 160, down: 0, n: 2}}\nvalidation_count: 2"
         )
 
-    def test_crlf_bom_and_a_missing_last_line_end_stay(self) -> None:
+    def test_crlf_bom_and_a_missing_final_line_end_are_kept(self) -> None:
         text = "\ufeff" + with_fields("tags: [a]", "One\n\ntwo").replace("\n", "\r\n").removesuffix("\r\n")
         assert edited(text, context=("x\ny",)) == text.replace("tags", "context: |-\r\n  x\r\n  y\r\ntags")
         assert edited(text, content="New\ntext") == text.replace("One\r\n\r\ntwo", "New\r\ntext")

@@ -26,7 +26,7 @@ def read(raw: bytes) -> codec.LoreFile:
 
 @quick
 @given(lore())
-def test_an_entry_written_is_the_entry_read(given_lore: Lore) -> None:
+def test_a_written_entry_is_read_back_unchanged(given_lore: Lore) -> None:
     file = read(codec.write_new(given_lore, CATEGORIES))
     assert file.lore == given_lore
     assert file.adopted
@@ -126,7 +126,7 @@ def test_any_bytes_are_an_entry_or_a_lore_file_error(raw: bytes) -> None:
 @example("alpha:\n  - a\n  - ?\nbeta: a\n")
 @quick
 @given(blocks)
-def test_the_fallback_ends_in_entries_or_a_problem(block: str) -> None:
+def test_the_yaml_parser_returns_entries_or_raises_a_problem(block: str) -> None:
     try:
         entries = keys.parse(block) or []
     except Problem:

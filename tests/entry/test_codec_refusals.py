@@ -64,7 +64,7 @@ class TestRefusals:
     @pytest.mark.parametrize(
         "value", ["42", "01jd6tq8xw9yv3n5k7p2m4r6st", "[a]", "7ZZZZZZZZZZZZZZZZZZZZZZZZZ"]
     )
-    def test_an_id_that_is_no_ulid_is_refused(self, value: str) -> None:
+    def test_an_invalid_id_is_refused(self, value: str) -> None:
         error = refused(f"---\nid: {value}\n---\nText.\n")
         assert (error.line, error.reason[:14]) == (2, "id must be a U")
 
@@ -111,7 +111,7 @@ class TestRefusals:
             ("\u200b.md", "", "The content has no visible characters."),
         ],
     )
-    def test_a_note_of_an_entry_that_cannot_be_read_and_one_that_shows_nothing_are_not_lore(
+    def test_a_note_with_an_unreadable_id_or_without_visible_text_is_refused(
         self, path: str, text: str, reason: str
     ) -> None:
         with pytest.raises(LoreFileError) as caught:
@@ -124,21 +124,21 @@ class TestRefusals:
             codec.write_new(PLAIN._replace(content=content), CATEGORIES)
         assert caught.value.field == "content"
 
-    def test_a_frontmatter_as_engram_writes_it_has_the_limit_of_any_other(self) -> None:
+    def test_a_canonical_frontmatter_has_the_same_size_limit(self) -> None:
         tags = tuple(f"{number:03}{'x' * 80}" for number in range(200))
         assert "at most 16,384 are read" in refused(with_fields(f"tags: [{', '.join(tags)}]")).message
         with pytest.raises(ValidationError, match=r"^The frontmatter has 17,\d{3} bytes; at most 16,384 are"):
             codec.write_new(PLAIN._replace(tags=tags), CATEGORIES)
 
-    def test_a_text_may_have_four_thousand_characters_whatever_else_is_in_the_file(self) -> None:
+    def test_a_content_may_have_four_thousand_characters_whatever_else_is_in_the_file(self) -> None:
         for fields in ("tags: [a]", "note: mine"):
             assert len(read(with_fields(fields, "x" * 4000)).lore.content) == 4000
 
-    def test_a_heading_underlined_with_equals_signs_is_no_conflict(self) -> None:
+    def test_a_heading_underlined_with_equals_signs_is_not_a_conflict(self) -> None:
         assert read("Title\n=======\n\nText.\n").lore.content.startswith("Title")
 
     @pytest.mark.parametrize("path", CORPUS, ids=lambda path: path.stem)
-    def test_the_corpus_is_read_or_refused_and_never_more(self, path: Path) -> None:
+    def test_every_file_of_the_corpus_is_read_or_refused(self, path: Path) -> None:
         raw = path.read_bytes()
         if path.stem in READABLE:
             file = read(raw)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engram.adapters.files.frontmatter import frontmatter, keys
-from engram.adapters.files.frontmatter.frontmatter import Entry, Problem, scalar
+from engram.adapters.files.frontmatter.frontmatter import KeyEntry, Problem, scalar
 
 
 @pytest.mark.parametrize(
@@ -54,12 +54,12 @@ empty:   # nothing
 
 def test_each_key_covers_its_lines_and_no_more() -> None:
     assert keys.parse(BLOCK) == [
-        Entry("id", "x", 1, 2, " # note"),
-        Entry("tags", ["a", "b"], 3, 7),
-        Entry("context", "one\n two\n", 9, 12),
-        Entry("kept", "three\n\n", 13, 16),
-        Entry("flow", ["a", {"b": "c"}], 16, 18),
-        Entry("empty", "", 18, 19, "   # nothing"),
+        KeyEntry("id", "x", 1, 2, " # note"),
+        KeyEntry("tags", ["a", "b"], 3, 7),
+        KeyEntry("context", "one\n two\n", 9, 12),
+        KeyEntry("kept", "three\n\n", 13, 16),
+        KeyEntry("flow", ["a", {"b": "c"}], 16, 18),
+        KeyEntry("empty", "", 18, 19, "   # nothing"),
     ]
 
 

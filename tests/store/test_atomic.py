@@ -10,7 +10,7 @@ from storekit import opened
 from engram.adapters.files.durable import atomic
 
 
-def test_temporaries_of_killed_writers_go_with_the_next_look_and_those_of_living_ones_stay(
+def test_temporaries_of_killed_writers_are_deleted_by_the_next_scan_and_others_stay(
     tmp_path: Path,
 ) -> None:
     root = tmp_path / "store"
@@ -24,7 +24,7 @@ def test_temporaries_of_killed_writers_go_with_the_next_look_and_those_of_living
         assert not left.exists()
 
 
-def test_a_temporary_of_a_killed_process_of_the_same_number_is_in_nobodys_way(tmp_path: Path) -> None:
+def test_a_temporary_of_a_killed_process_with_the_same_id_is_replaced(tmp_path: Path) -> None:
     file = tmp_path / "source"
     atomic.prepare(str(file), b"half", f"source-{os.getpid()}")
     atomic.write(str(file), b"whole", "source")

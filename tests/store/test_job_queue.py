@@ -8,7 +8,7 @@ from pathlib import Path
 from engram.adapters.files.durable.job_queue import JobQueue
 
 
-def test_queued_jobs_survive_kills_and_nobody_gets_one_twice(tmp_path: Path) -> None:
+def test_queued_jobs_survive_kills_and_are_done_once(tmp_path: Path) -> None:
     kept = JobQueue(str(tmp_path / "kept"))
     for name in "abc":
         kept.put(name, {"text": f"{name} ä\n"})

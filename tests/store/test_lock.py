@@ -12,7 +12,7 @@ from engram.adapters.files.durable.lock import FileLock
 from engram.domain.errors import StoreError
 
 
-def test_one_object_at_a_time_holds_a_lock_until_it_gives_it_back(tmp_path: Path) -> None:
+def test_one_object_at_a_time_holds_a_lock_until_it_releases_it(tmp_path: Path) -> None:
     one, other = (FileLock(str(tmp_path / "lock"), timeout=0) for _ in range(2))
     assert one.try_acquire()
     assert (one.held, other.try_acquire(), other.held) == (True, False, False)
@@ -47,7 +47,9 @@ def test_a_process_that_dies_frees_its_lock(tmp_path: Path) -> None:
         assert lock.held
 
 
-def test_a_folder_in_the_place_of_a_lock_is_moved_aside_and_a_missing_folder_is_told(tmp_path: Path) -> None:
+def test_a_folder_at_the_path_of_a_lock_is_moved_aside_and_a_missing_parent_is_an_error(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "lock").mkdir()
     with FileLock(str(tmp_path / "lock")) as lock:
         assert lock.held

@@ -146,7 +146,7 @@ def test_without_a_journal_the_folder_is_synced_after_the_move(
     assert not list(folder.state.glob("journal*"))
 
 
-def test_many_files_are_all_on_the_disk_before_the_journal_and_the_first_move(
+def test_many_files_are_all_fsynced_before_the_journal_and_the_first_move(
     folder: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     steps = Steps(monkeypatch, folder.root, folder.state)
@@ -157,7 +157,7 @@ def test_many_files_are_all_on_the_disk_before_the_journal_and_the_first_move(
     assert [what for what, _ in names[MANY + 1 :]] == ["move"] * MANY
 
 
-def test_the_journal_gives_back_each_operation_as_it_was(folder: Folder) -> None:
+def test_the_journal_returns_each_operation_unchanged(folder: Folder) -> None:
     folder.file("lore/b.md", OLD)
     folder.file("lore/c.md", OLD)
     operations = [
@@ -202,7 +202,7 @@ def test_a_journal_is_taken_as_a_batch_and_waits_until_git_has_it(folder: Folder
 
 
 @pytest.mark.parametrize("taken_first", [True, False])
-def test_an_operation_whose_journal_is_taken_during_a_look_is_seen_once(
+def test_an_operation_is_read_once_if_the_journal_is_taken_meanwhile(
     folder: Folder, monkeypatch: pytest.MonkeyPatch, *, taken_first: bool
 ) -> None:
     journal = folder.files.journal
@@ -219,14 +219,14 @@ def test_an_operation_whose_journal_is_taken_during_a_look_is_seen_once(
     assert [change.path for one in journal.waiting() for change in one.changes] == ["a.md"]
 
 
-def test_a_journal_with_lines_is_not_empty_while_a_batch_waits_too(folder: Folder) -> None:
+def test_a_journal_with_lines_and_a_waiting_batch_is_not_empty(folder: Folder) -> None:
     folder.files.apply([operation(write("a.md"))])
     folder.files.journal.take("1")
     (folder.state / "journal.jsonl").touch()
     assert not folder.files.journal.is_empty()
 
 
-def test_the_journal_of_a_folder_that_is_gone_is_empty(folder: Folder) -> None:
+def test_the_journal_of_a_missing_folder_is_empty(folder: Folder) -> None:
     folder.state.rmdir()
     assert folder.files.journal.is_empty()
     assert folder.files.journal.waiting() == []
@@ -256,7 +256,7 @@ def after_kill(request: pytest.FixtureRequest, folder: Folder) -> Folder:
     return folder
 
 
-def test_recovery_finishes_the_moves_and_deletions_that_a_killed_process_announced(
+def test_recovery_finishes_the_moves_and_deletions_in_a_killed_processs_journal(
     after_kill: Folder,
 ) -> None:
     assert after_kill.files.recover() == 2
@@ -291,7 +291,7 @@ def test_recovery_does_not_bring_back_what_a_person_deleted_after_the_kill(after
     assert sorted(path.name for path in after_kill.root.rglob("*")) == ["a.md", "deep", "lore"]
 
 
-def test_recovery_keeps_a_file_that_a_person_made_where_a_new_one_was_announced(folder: Folder) -> None:
+def test_recovery_keeps_a_file_that_a_person_made_at_the_path_of_a_new_one(folder: Folder) -> None:
     killed(lambda: folder.files.apply([operation(write("a.md"))]), "replace")
     folder.file("a.md", EDITED)
     assert folder.files.recover() == 0
@@ -307,7 +307,7 @@ def test_a_deletion_killed_before_its_temporary_was_cleared_is_recovered(folder:
     assert list(folder.root.iterdir()) == []
 
 
-def test_recovery_waits_for_a_folder_that_can_be_written_unless_it_must_not(
+def test_recovery_waits_until_the_folder_is_writable_unless_it_must_not(
     after_kill: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "replace", refuse(lambda *_: True))
@@ -334,9 +334,7 @@ def test_an_operation_that_finds_no_room_in_the_journal_leaves_it_as_it_was(fold
 
 
 @pytest.mark.parametrize("held", [b"", b"x"])
-def test_of_an_operation_that_is_refused_nothing_stays_in_a_journal_without_any(
-    folder: Folder, held: bytes
-) -> None:
+def test_a_refused_operation_leaves_an_empty_journal_empty(folder: Folder, held: bytes) -> None:
     (folder.state / "journal.jsonl").write_bytes(held)
     with disk_full_after(60), pytest.raises(StoreError):
         folder.files.apply([operation(write("a.md"))])
@@ -344,7 +342,7 @@ def test_of_an_operation_that_is_refused_nothing_stays_in_a_journal_without_any(
 
 
 @pytest.mark.parametrize("step", ["fstat", "fsync", "ftruncate"])
-def test_a_disk_that_fails_at_a_step_of_the_journal_is_one_error_and_loses_no_operation(
+def test_a_disk_error_at_any_step_of_the_journal_is_one_error_and_loses_no_operation(
     folder: Folder, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     """As on a network drive that goes away."""
@@ -372,7 +370,7 @@ def test_a_disk_that_fails_at_a_step_of_the_journal_is_one_error_and_loses_no_op
     assert [path.name for path in folder.root.iterdir()] == ["a.md"]
 
 
-def test_a_journal_that_cannot_be_opened_refuses_the_operation_and_its_reading(folder: Folder) -> None:
+def test_a_journal_that_cannot_be_opened_can_be_neither_appended_to_nor_read(folder: Folder) -> None:
     (folder.state / "journal.jsonl").mkdir()
     with pytest.raises(StoreError, match=r"journal\.jsonl could not be written"):
         folder.files.apply([operation(write("a.md"))])
@@ -381,7 +379,7 @@ def test_a_journal_that_cannot_be_opened_refuses_the_operation_and_its_reading(f
         folder.files.journal.waiting()
 
 
-def test_a_line_that_a_killed_writer_left_open_does_not_swallow_the_next(folder: Folder) -> None:
+def test_an_unfinished_line_of_a_killed_writer_does_not_swallow_the_next_one(folder: Folder) -> None:
     first, second = operation(write("a.md"), op="01A"), operation(write("b.md"), op="01B")
     folder.files.apply([first])
     with open(folder.state / "journal.jsonl", "ab") as file:
@@ -413,7 +411,7 @@ LINE = {"op": "X", "moment": 1, "subject": "s", "trailers": [["k", "v"]], "chang
     ],
     ids=json.dumps,
 )
-def test_a_damaged_line_is_passed_over_and_those_around_it_are_read(folder: Folder, line: object) -> None:
+def test_a_damaged_line_is_skipped_and_those_around_it_are_read(folder: Folder, line: object) -> None:
     first, second = operation(write("a.md"), op="01A"), operation(write("b.md"), op="01B")
     folder.files.apply([first])
     with open(folder.state / "journal.jsonl", "ab") as file:
@@ -435,7 +433,7 @@ def refuse(condition: Callable[..., bool]) -> Callable[..., None]:
 
 
 @pytest.mark.parametrize("refused", ["b.md", "c.md", "d.md", "e.md"])
-def test_of_several_operations_those_before_a_refused_move_stay_and_those_after_never_were(
+def test_operations_before_a_refused_move_stay_and_those_after_it_are_withdrawn(
     folder: Folder, monkeypatch: pytest.MonkeyPatch, refused: str
 ) -> None:
     """As on Windows, where a file that somebody reads cannot be replaced."""
@@ -449,7 +447,7 @@ def test_of_several_operations_those_before_a_refused_move_stay_and_those_after_
     assert sorted(path.stem for path in folder.root.iterdir()) == list("abcde"[:stays])
 
 
-def test_an_operation_of_which_one_move_was_refused_stays_announced_and_is_finished_later(
+def test_an_operation_with_one_refused_move_stays_in_the_journal_and_is_finished_later(
     folder: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     both = operation(write("a.md"), write("b.md"))
@@ -494,7 +492,7 @@ def test_a_store_whose_own_folder_is_a_link_is_written_to(folder: Folder, tmp_pa
     assert linked.read("a.md") == folder.file("lore/b.md").read_bytes() == NEW
 
 
-def test_a_file_that_is_not_there_is_none_and_one_that_cannot_be_read_only_where_that_is_asked(
+def test_a_missing_file_reads_as_none_and_an_unreadable_one_only_on_request(
     folder: Folder,
 ) -> None:
     folder.file("a.md", OLD)
@@ -532,13 +530,13 @@ def test_temporaries_of_killed_writers_are_swept_away_unless_a_writer_is_at_work
     assert folder.files.lock().try_acquire()
 
 
-def test_sweeping_finishes_an_announced_move_instead_of_deleting_its_temporary(folder: Folder) -> None:
+def test_sweeping_finishes_a_move_in_the_journal_instead_of_deleting_its_temporary(folder: Folder) -> None:
     killed(lambda: folder.files.apply([operation(write("a.md"))]), "replace")
     folder.files.sweep(folder.temporaries())
     assert [path.name for path in folder.root.iterdir()] == ["a.md"]
 
 
-def test_nothing_to_do_does_not_even_take_the_lock(folder: Folder) -> None:
+def test_applying_no_operations_does_not_take_the_lock(folder: Folder) -> None:
     folder.files.apply([])
     assert folder.files.recover() == 0
     assert list(folder.state.iterdir()) == []

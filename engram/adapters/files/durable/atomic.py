@@ -1,4 +1,4 @@
-"""The one writer of files: beside the target, fsynced, compared, then moved into place.
+"""Atomic writes: a temporary file beside the target is fsynced, then moved into place if the target is unchanged.
 
 `os.replace` within one folder is atomic, so a reader sees the old bytes or the new ones, never a part.
 """
@@ -19,15 +19,17 @@ READABLE = 0o644
 PREFIX = "."
 SUFFIX = ".engram-tmp"
 DIGEST_BYTES = 16
-# A link is refused; a pipe that somebody put there is not waited for.
-_READ = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+# Symbolic links are refused, and a pipe does not block the reader.
+_READ_FLAGS = (
+    os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+)
 _BLOCK = 1 << 16
-_SYNCED_AT_ONCE = 8  # files
+_SYNC_THREADS = 8
 
 
 def digest(raw: bytes) -> str:
     """Return a short blake2b of a file's bytes (32 hexadecimal digits)."""
-    from hashlib import blake2b  # 4 ms of start-up that a query has no use for
+    from hashlib import blake2b  # 4 ms of start-up, and queries need no digest
 
     return blake2b(raw, digest_size=DIGEST_BYTES).hexdigest()
 
@@ -35,7 +37,7 @@ def digest(raw: bytes) -> str:
 def read(path: str) -> bytes:
     """Return the bytes of a regular file. Raises NotFoundError, StoreError."""
     try:
-        handle = os.open(path, _READ)
+        handle = os.open(path, _READ_FLAGS)
     except FileNotFoundError:
         raise NotFoundError(f"{path} is gone.", "It may have been deleted or renamed just now.") from None
     except OSError as error:
@@ -55,7 +57,7 @@ def read(path: str) -> bytes:
 
 
 def current_digest(path: str) -> str | None:
-    """Return the digest of what stands at `path` now, or None where nothing does."""
+    """Return the digest of the file at `path`, None if there is none. Raises StoreError."""
     try:
         return digest(read(path))
     except NotFoundError:
@@ -63,7 +65,7 @@ def current_digest(path: str) -> str | None:
 
 
 def holds(path: str, expected: str | None) -> bool:
-    """Return whether `path` has the digest `expected` (None: whether nothing is there); no for a link or an unreadable file."""
+    """Return whether the file at `path` has this digest (None: there is no file); False for a link or an unreadable file."""
     try:
         return current_digest(path) == expected
     except StoreError:
@@ -71,10 +73,10 @@ def holds(path: str, expected: str | None) -> bool:
 
 
 def prepare(path: str, content: bytes, token: str, mode: int = READABLE, *, synced: bool = True) -> str:
-    """Write `content` to a temporary file in the folder of `path`, fsynced; returns the temporary's path.
+    """Write `content` to a temporary file in the folder of `path`, fsync it and return its path.
 
-    `mode` is the file's mode, as far as the process' umask allows it, and without one its folder: what lies in a private
-    folder is private. Who says not to have it `synced` calls `sync_files`.
+    `mode` is limited by the umask and, by default, by the folder's mode, so that files in a private folder are private.
+    With `synced=False`, call `sync_files` afterwards.
 
     Raises StoreError (disk full, no permission), leaving nothing behind.
     """
@@ -82,12 +84,12 @@ def prepare(path: str, content: bytes, token: str, mode: int = READABLE, *, sync
     try:
         folder = os.path.dirname(path)
         try:
-            about = os.stat(folder)
+            folder_mode = os.stat(folder).st_mode
         except FileNotFoundError:
             os.makedirs(folder, exist_ok=True)
-            about = os.stat(folder)
+            folder_mode = os.stat(folder).st_mode
         if mode == READABLE:
-            mode &= about.st_mode
+            mode &= folder_mode
         handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)
         try:
             _write_all(handle, content)
@@ -102,14 +104,14 @@ def prepare(path: str, content: bytes, token: str, mode: int = READABLE, *, sync
 
 
 def append(path: str, lines: bytes) -> int:
-    """Append lines durably, all or none, to a file that nobody else may read; returns where they begin. Raises OSError.
+    """Append lines durably, all or none, to a private file; return the offset at which they begin. Raises OSError.
 
-    A line that a killed writer left open is ended before.
+    If a killed writer left the last line unfinished, a line end is written first.
     """
     handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o600)
     try:
         size = os.fstat(handle).st_size
-        ending = _line_break(handle, size)
+        ending = _missing_newline(handle, size)
         try:
             _write_all(handle, ending + lines)
             os.fsync(handle)
@@ -123,14 +125,14 @@ def append(path: str, lines: bytes) -> int:
 
 
 def _write_all(handle: int, data: bytes) -> None:
-    """Write all the bytes, however many a call takes. Raises OSError."""
+    """Write all bytes, in as many calls as it takes. Raises OSError."""
     view = memoryview(data)
     while view:
         view = view[os.write(handle, view) :]
 
 
-def _line_break(handle: int, size: int) -> bytes:
-    """Return a newline if a killed writer left the last line of a file of so many bytes open. Raises OSError."""
+def _missing_newline(handle: int, size: int) -> bytes:
+    """Return a newline if the last line of a file of `size` bytes has none. Raises OSError."""
     if size == 0:
         return b""
     os.lseek(handle, size - 1, os.SEEK_SET)
@@ -138,13 +140,13 @@ def _line_break(handle: int, size: int) -> bytes:
 
 
 def sync_files(paths: Sequence[str]) -> None:
-    """Fsync many files, some at a time: a disk writes them together in a fraction of the time. Raises StoreError."""
+    """Fsync many files in parallel, which takes a fraction of the time. Raises StoreError."""
     import threading
 
     failed: list[StoreError] = []
 
-    def sync(some: Sequence[str]) -> None:
-        for path in some:
+    def sync(share: Sequence[str]) -> None:
+        for path in share:
             try:
                 handle = os.open(path, os.O_RDWR | getattr(os, "O_BINARY", 0))
                 try:
@@ -154,9 +156,7 @@ def sync_files(paths: Sequence[str]) -> None:
             except OSError as error:
                 failed.append(unwritable(path, error))
 
-    threads = [
-        threading.Thread(target=sync, args=(paths[part::_SYNCED_AT_ONCE],)) for part in range(_SYNCED_AT_ONCE)
-    ]
+    threads = [threading.Thread(target=sync, args=(paths[n::_SYNC_THREADS],)) for n in range(_SYNC_THREADS)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -166,12 +166,12 @@ def sync_files(paths: Sequence[str]) -> None:
 
 
 def check_unchanged(path: str, before: str | None) -> None:
-    """Raise ConflictError unless `path` still has the digest `before` (None: unless it still does not exist)."""
+    """Raise ConflictError unless the file at `path` still has the digest `before` (None: still does not exist)."""
     if before is None and not os.path.lexists(path):
         return
-    now = current_digest(path)
-    if now != before:
-        what = "was deleted" if now is None else "was changed" if before else "appeared"
+    current = current_digest(path)
+    if current != before:
+        what = "was deleted" if current is None else "was changed" if before else "appeared"
         raise ConflictError(
             f"{path} {what} by someone else while it was being written.",
             "Nothing was overwritten; check the file and try again.",
@@ -187,18 +187,18 @@ def put(temporary: str, path: str) -> None:
 
 
 def discard(path: str) -> None:
-    """Delete a file if it is there."""
+    """Delete a file if it exists. Raises OSError."""
     try:
         os.unlink(path)
     except (FileNotFoundError, NotADirectoryError):
         return
     except OSError:
-        if os.path.lexists(path):  # a read-only file system refuses before it looks whether there is anything
+        if os.path.lexists(path):  # a read-only file system refuses even if there is no file
             raise
 
 
 def remove(path: str) -> None:
-    """Delete a file if it is there. Raises StoreError."""
+    """Delete a file if it exists. Raises StoreError."""
     try:
         discard(path)
     except OSError as error:
@@ -220,9 +220,9 @@ def sync_folder(folder: str) -> None:
 
 
 def write(path: str, content: bytes, token: str, mode: int = READABLE) -> None:
-    """Replace or create `path` durably, whatever stood there, with this mode. Raises StoreError."""
+    """Create or replace `path` durably, without comparing, with this mode. Raises StoreError."""
     token = f"{token}-{os.getpid()}"
-    discard(_temporary_path(path, token))  # left by a killed process that had the same number
+    discard(_temporary_path(path, token))  # left by a killed process with the same id
     put(prepare(path, content, token, mode), path)
     sync_folder(os.path.dirname(path))
 
@@ -233,7 +233,7 @@ def _temporary_path(path: str, token: str) -> str:
 
 
 def unwritable(path: str, error: OSError) -> StoreError:
-    """Return the error for a failed write, in words."""
+    """Return the StoreError for a failed write."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return StoreError(
             f"The disk is full: {path} was not written.", "Free some space and try again; nothing was lost."
@@ -246,7 +246,7 @@ def unwritable(path: str, error: OSError) -> StoreError:
 
 
 def unreadable(path: str, error: OSError) -> StoreError:
-    """Return the error for a failed read, in words."""
+    """Return the StoreError for a failed read."""
     if error.errno == errno.ELOOP:
         return StoreError(
             f"{path} is a symbolic link.",

@@ -1,6 +1,6 @@
-"""A durable queue of small jobs for a process with more time, as JSON lines of one file: one append and fsync for each.
+"""A durable queue of small jobs for a background process: a file of JSON lines, one append and one fsync for each job.
 
-The worker moves the lines to a second file first, so that writers never wait for it.
+The worker first moves the lines to a second file, so that writers never wait for it.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 
 
 class JobQueue:
-    """The jobs in one folder, the oldest first."""
+    """The jobs in one folder, oldest first."""
 
     def __init__(self, folder: str) -> None:
-        """Open nothing yet; `folder` is made when the first job comes."""
+        """Open nothing; the first `put` makes `folder`."""
         self.folder = folder
         self._waiting = os.path.join(folder, "waiting.jsonl")
         self._taken = os.path.join(folder, "taken.jsonl")
         self._done: set[str] = set()
 
     def put(self, name: str, job: Mapping[str, object]) -> None:
-        """Append a job durably, under a name of its own. Raises StoreError."""
+        """Append a job durably, under a unique name. Raises StoreError."""
         line = json.dumps({**job, "name": name}, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
         try:
             os.makedirs(self.folder, exist_ok=True)
@@ -41,12 +41,14 @@ class JobQueue:
             raise atomic.unwritable(self._waiting, error) from None
 
     def count(self, back: int = 1) -> tuple[int, str]:
-        """Count the waiting lines without parsing them; also return the name of the job `back` from the end ("": none).
+        """Count the waiting lines without parsing them; also return the name of the `back`-th last job ("" if there is none).
 
         Raises StoreError.
         """
         starts = [
-            (raw, start) for raw in map(_lines_of, (self._taken, self._waiting)) for start in _starts(raw)
+            (raw, start)
+            for raw in map(_read_lines, (self._taken, self._waiting))
+            for start in _line_starts(raw)
         ]
         if not 0 < back <= len(starts):
             return len(starts), ""
@@ -54,24 +56,24 @@ class JobQueue:
         return len(starts), _name_of(raw[start : raw.index(b"\n", start)])
 
     def is_empty(self) -> bool:
-        """Return whether no job waits."""
+        """Return whether no job is waiting."""
         return not (any(os.path.exists(path) for path in (self._waiting, self._taken)) or self._old_files())
 
     def work_off(
         self, do: Callable[[dict[str, object]], int], may_go_on: Callable[[], bool] | None = None
     ) -> int:
-        """Do the jobs and return the sum of what `do` returned; 0 while another process works on them.
+        """Do the jobs and return the sum of the results of `do`; 0 while another process works on them.
 
-        A job is removed once it is done; a process killed before that finds it again. Raises StoreError, and as `do`.
+        A job is removed once it is done, so one that was interrupted is done again. Raises StoreError, and whatever `do` raises.
         """
         if self.is_empty():
             return 0
         total = 0
-        with FileLock(os.path.join(self.folder, "lock")).tried() as held:
-            if not held:
+        with FileLock(os.path.join(self.folder, "lock")).tried() as acquired:
+            if not acquired:
                 return 0
             try:
-                for name, job in self._jobs():
+                for name, job in self._take_jobs():
                     if may_go_on is not None and not may_go_on():
                         break
                     total += do(job)
@@ -80,11 +82,11 @@ class JobQueue:
                 self._remove_done()
         return total
 
-    def _jobs(self) -> Iterator[tuple[str, dict[str, object]]]:
+    def _take_jobs(self) -> Iterator[tuple[str, dict[str, object]]]:
         """Yield each job with its name."""
         with self._write_lock():
             old = self._old_files()
-            lines = b"".join([_lines_of(self._taken), *map(_line_of_file, old), _lines_of(self._waiting)])
+            lines = b"".join([_read_lines(self._taken), *map(_convert_file, old), _read_lines(self._waiting)])
             if lines:
                 atomic.write(self._taken, lines, "jobs")
             for path in (*old, self._waiting):
@@ -95,18 +97,19 @@ class JobQueue:
                 yield name, job
 
     def _remove_done(self) -> None:
-        left = [line for line in _lines_of(self._taken).splitlines(True) if _name_of(line) not in self._done]
-        if any(map(_name_of, left)):
-            atomic.write(self._taken, b"".join(left), "jobs")
+        lines = _read_lines(self._taken).splitlines(True)
+        remaining = [line for line in lines if _name_of(line) not in self._done]
+        if any(map(_name_of, remaining)):
+            atomic.write(self._taken, b"".join(remaining), "jobs")
         else:
             atomic.remove(self._taken)
 
     def _write_lock(self) -> FileLock:
-        """Return the lock of whoever adds lines or moves them."""
+        """Return the lock for adding or moving lines."""
         return FileLock(os.path.join(self.folder, "write.lock"))
 
     def _old_files(self) -> list[str]:
-        """Jobs that earlier versions kept as one file each, named by time."""
+        """Return the files of earlier versions, which kept each job in a file named by time."""
         try:
             names = sorted(os.listdir(self.folder))
         except OSError:
@@ -116,8 +119,8 @@ class JobQueue:
         ]
 
 
-def _line_of_file(path: str) -> bytes:
-    """Turn the file of one job into a line; nothing where it cannot be read."""
+def _convert_file(path: str) -> bytes:
+    """Turn the file of one job into a line; b"" if it cannot be read."""
     try:
         job = json.loads(atomic.read(path))
     except (EngramError, ValueError):
@@ -127,8 +130,8 @@ def _line_of_file(path: str) -> bytes:
     return json.dumps({**job, "name": os.path.basename(path).removesuffix(".json")}).encode() + b"\n"
 
 
-def _lines_of(path: str) -> bytes:
-    """Read the lines of a file, the last with a line end; nothing where there is no file."""
+def _read_lines(path: str) -> bytes:
+    """Read the lines of a file, all with line ends; b"" if there is no file."""
     try:
         found = atomic.read(path)
     except NotFoundError:
@@ -136,8 +139,8 @@ def _lines_of(path: str) -> bytes:
     return found if found.endswith(b"\n") or not found else found + b"\n"
 
 
-def _starts(raw: bytes) -> Iterator[int]:
-    """Yield where each line starts, without copying what may be megabytes."""
+def _line_starts(raw: bytes) -> Iterator[int]:
+    """Yield the offset of each line, without copying any: there may be megabytes."""
     start = 0
     while end := raw.find(b"\n", start) + 1:
         yield start

@@ -1,4 +1,4 @@
-"""The folder of a clone's own ledgers: files that only grow, whose every line is on disk before it counts."""
+"""The folder of a clone's own ledgers: append-only files, each line of which is fsynced before it counts."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 _LOCK_SECONDS = 10.0
-_TAIL = 4096  # bytes, more than the longest line that Engram writes
+_TAIL = 4096  # bytes, more than the longest line has
 
 
 class Stamp(NamedTuple):
-    """The size (bytes) and inode of a ledger, which tell whether it only grew since."""
+    """The size (bytes) and inode of a ledger, which tell whether it has only grown since."""
 
     size: int
     inode: int
 
 
 class LedgerFolder:
-    """The ledgers in a store's state folder, by their paths relative to `folder` (`/` between the parts)."""
+    """The ledgers in a store's state folder. Paths are relative to `folder`, with `/`."""
 
     def __init__(self, state: str) -> None:
-        """Nothing is made before the first line. `state` is absolute."""
+        """Make nothing; the first line makes the folder. `state` is absolute."""
         self.folder = os.path.join(state, "judgements")
 
     def stamps(self, folders: Sequence[str], files: Sequence[str] = ()) -> dict[str, Stamp]:
-        """Return the ledgers directly in these folders, and these other files, as far as they are there."""
+        """Return the stamps of the ledgers directly in these folders and of these files, if they exist."""
         found: dict[str, Stamp] = {}
         for path in files:
             with contextlib.suppress(OSError):
@@ -41,23 +41,23 @@ class LedgerFolder:
                 found[path] = Stamp(facts.st_size, facts.st_ino)
         for folder in folders:
             with contextlib.suppress(OSError), os.scandir(os.path.join(self.folder, folder)) as entries:
-                for one in entries:
-                    if one.name.endswith(".jsonl"):
-                        facts = one.stat(follow_symlinks=False)
-                        found[f"{folder}/{one.name}"] = Stamp(facts.st_size, facts.st_ino)
+                for entry in entries:
+                    if entry.name.endswith(".jsonl"):
+                        facts = entry.stat(follow_symlinks=False)
+                        found[f"{folder}/{entry.name}"] = Stamp(facts.st_size, facts.st_ino)
         return found
 
     def writers(self) -> list[str]:
-        """Return the ids of the clones that wrote here, oldest first: one, unless this clone once lost its id."""
+        """Return the ids of the clones that wrote here, oldest first: only one, unless this clone once lost its id."""
         found = []
-        for at, _, names in os.walk(self.folder):
-            name = os.path.basename(at)
-            if ulid.is_valid(name) and any(one.endswith(".jsonl") for one in names):
+        for folder, _, files in os.walk(self.folder):
+            name = os.path.basename(folder)
+            if ulid.is_valid(name) and any(file.endswith(".jsonl") for file in files):
                 found.append(name)
         return sorted(found)
 
     def read(self, path: str, start: int = 0) -> bytes:
-        """Return the bytes of a ledger from `start` on; b"" where there is none. Raises StoreError."""
+        """Return the bytes of a ledger from `start` on; b"" if there is none. Raises StoreError."""
         try:
             with open(os.path.join(self.folder, path), "rb") as file:
                 file.seek(start)
@@ -68,12 +68,11 @@ class LedgerFolder:
             raise _write_error(self.folder, error) from None
 
     def last_line(self, path: str, size: int) -> bytes:
-        """Return the last whole line of a ledger of so many bytes, b"" where there is none."""
-        lines = self.read(path, max(0, size - _TAIL)).rstrip(b"\n").rsplit(b"\n", 1)
-        return lines[-1]
+        """Return the last line of a ledger of `size` bytes; b"" if there is none. Raises StoreError."""
+        return self.read(path, max(0, size - _TAIL)).rstrip(b"\n").rsplit(b"\n", 1)[-1]
 
     def copy_to(self, other: LedgerFolder) -> None:
-        """Give another folder every line of this one; those that it has stay. Raises StoreError."""
+        """Add every line of this folder to `other`, which keeps its own. Raises StoreError."""
         from engram.domain.judgements.ledger import unite
 
         if not os.path.isdir(self.folder):
@@ -91,9 +90,9 @@ class LedgerFolder:
             raise _write_error(other.folder, error) from None
 
     def append(self, make: Callable[[], dict[str, bytes]]) -> None:
-        """Append lines to ledgers, which are on disk when this returns. Raises StoreError, and then nothing counts.
+        """Append lines to ledgers and fsync them. Raises StoreError, and then none of them counts.
 
-        `make` is called while no other process writes, and returns the lines for each path.
+        `make` is called under the lock and returns the lines for each path.
         """
         try:
             with self._lock():
@@ -103,7 +102,7 @@ class LedgerFolder:
             raise _write_error(self.folder, error) from None
 
     def change(self, path: str, make: Callable[[bytes], bytes]) -> None:
-        """Replace a file that is no ledger by what `make` makes of its bytes. Raises StoreError."""
+        """Replace the bytes of a file that is not a ledger by `make(bytes)`. Raises StoreError."""
         try:
             with self._lock():
                 atomic.write(os.path.join(self.folder, path), make(self.read(path)), "judgements")
@@ -117,22 +116,22 @@ class LedgerFolder:
     def _paths(self) -> list[str]:
         """Return the paths of all ledgers."""
         found = []
-        for at, _, names in os.walk(self.folder):
-            paths = (os.path.relpath(os.path.join(at, name), self.folder) for name in names)
+        for folder, _, names in os.walk(self.folder):
+            paths = (os.path.relpath(os.path.join(folder, name), self.folder) for name in names)
             found += [path.replace(os.sep, "/") for path in paths if path.endswith(".jsonl")]
         return sorted(found)
 
     def _append(self, path: str, lines: bytes) -> None:
         name = os.path.join(self.folder, path)
-        new = not os.path.exists(name)
-        if new:
+        is_new = not os.path.exists(name)
+        if is_new:
             os.makedirs(os.path.dirname(name), exist_ok=True)
         atomic.append(name, lines)
-        if new:
+        if is_new:
             self._sync_folders(os.path.dirname(name))
 
     def _sync_folders(self, folder: str) -> None:
-        """Put the names of a new file and of its folders on disk, too."""
+        """Fsync a folder and its parents up to the ledgers' own, which makes a new file's name durable."""
         while len(folder) >= len(self.folder):
             atomic.sync_folder(folder)
             folder = os.path.dirname(folder)

@@ -1,6 +1,6 @@
-"""Kernel file locks: held by an open file, so a killed process frees its lock by dying.
+"""Kernel file locks: held by an open file, so the lock of a killed process is freed.
 
-Not the `filelock` package: it imports asyncio, 35 ms of the 120 that a whole `engram record` may take.
+Not the `filelock` package, which imports asyncio: 35 ms of the 120 that `engram record` may take.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ class FileLock:
         self._handle: int | None = None
 
     def try_acquire(self) -> bool:
-        """Take the lock if nobody holds it; says whether it was taken. Raises OSError where no file can be made."""
+        """Take the lock if it is free and return whether it was. Raises OSError if the file cannot be opened or locked."""
         try:
             handle = _open_file(self.path)
-        except IsADirectoryError:  # which nobody can hold
+        except IsADirectoryError:  # a folder cannot be locked
             os.replace(self.path, f"{self.path}.damaged")
             handle = _open_file(self.path)
         taken = False
@@ -55,23 +55,23 @@ class FileLock:
         return taken
 
     def acquire(self, timeout: float) -> bool:
-        """Wait up to `timeout` seconds for the lock; says whether it was taken."""
+        """Wait up to `timeout` seconds for the lock; return whether it was taken. Raises OSError."""
         deadline = time.monotonic() + timeout
         while not self.try_acquire():
             if time.monotonic() >= deadline:
                 return False
-            time.sleep(_POLL_SECONDS)  # flock has no deadline of its own
+            time.sleep(_POLL_SECONDS)  # flock has no timeout
         return True
 
     def release(self) -> None:
-        """Give the lock back; harmless when it is not held."""
+        """Release the lock; a no-op if it is not held."""
         if self._handle is not None:
             os.close(self._handle)
             self._handle = None
 
     @contextlib.contextmanager
     def tried(self, timeout: float = 0.0) -> Iterator[bool]:
-        """Hold the lock within this if it can be had in `timeout` seconds; gives whether it is held. Raises OSError."""
+        """Hold the lock for a `with` block if it is free within `timeout` seconds; yield whether it is held. Raises OSError."""
         try:
             yield self.acquire(timeout)
         finally:

@@ -1,7 +1,7 @@
-"""Applying operations to the lore folder: prepare, journal, move; all or nothing for each operation.
+"""Apply operations to the lore folder: prepare, journal, move; all or nothing for each operation.
 
-Acknowledged means: every file fsynced and in place, and (where a journal is kept) one fsynced journal
-line. Without a journal the folders are fsynced instead.
+An operation is acknowledged once all its files are fsynced and in place and its journal line is fsynced. Without a
+journal the folders are fsynced instead.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any, TypeGuard
 
-# The write journal: what was acknowledged and is not in git yet, one fsynced JSON line per operation.
+# The write journal: acknowledged operations that are not in git yet, one fsynced JSON line each.
 #
-# A line is written before its file is moved into place and names the prepared temporary; a temporary
-# that is still there is a move that never happened, and whoever opens the store finishes it (`recover`).
+# A line is written before its files are moved into place and names the prepared temporaries. If a temporary still
+# exists, the move did not happen, and the next process that opens the store finishes it (`recover`).
 # The committer takes whole batches by renaming the journal (`take`) and deletes a batch once git has it;
 # replay is idempotent because each commit carries its batch's name.
 
@@ -45,7 +45,7 @@ class Change(NamedTuple):
 class Operation(NamedTuple):
     """One acknowledged change of the store: what the commit will say and which files it touches.
 
-    `author` is `name <email>`, or what of it differs from git's configuration; "" for whom that names.
+    `author` is `name <email>`, or the part that differs from git's configuration; "" for the configured author.
     """
 
     op: str
@@ -60,42 +60,44 @@ class Journal:
     """The journal in one state folder. Appending and taking happen under the store's write lock."""
 
     def __init__(self, folder: str) -> None:
-        """`folder` is the store's private state folder (absolute); it exists."""
+        """`folder` is the store's private state folder, an absolute path that exists."""
         self.folder = folder
         self.path = os.path.join(folder, _NAME)
 
     def append(self, operations: Sequence[Operation], temporaries: Sequence[Sequence[str]]) -> list[int]:
-        """Add operations with one fsync; returns where in the journal each begins.
+        """Append operations with one fsync; return the offset of each in the journal.
 
-        On failure the journal is as it was. Raises StoreError.
+        Raises StoreError, and then the journal is unchanged.
         """
-        lines = [_line(operation, paths) for operation, paths in zip(operations, temporaries, strict=True)]
+        lines = [
+            _encode_record(operation, paths) for operation, paths in zip(operations, temporaries, strict=True)
+        ]
         try:
-            begin = atomic.append(self.path, b"".join(lines))
+            start = atomic.append(self.path, b"".join(lines))
         except OSError as error:
             raise atomic.unwritable(self.path, error) from None
-        return list(accumulate(map(len, lines[:-1]), initial=begin))
+        return list(accumulate(map(len, lines[:-1]), initial=start))
 
     def cut(self, position: int) -> None:
-        """Take back the operations from `position` on, which were just added. Raises OSError."""
+        """Remove the operations from offset `position` on, which were just appended. Raises OSError."""
         os.truncate(self.path, position)
 
     def size(self) -> int:
-        """Return the bytes of the current journal."""
+        """Return the size of the current journal in bytes."""
         try:
             return os.stat(self.path).st_size
         except FileNotFoundError:
             return 0
 
     def is_empty(self) -> bool:
-        """Return whether nothing waits for git."""
+        """Return whether everything acknowledged is in git."""
         try:
             return os.stat(self.path).st_size == 0 and not self.batches()
         except FileNotFoundError:
             return not self.batches()
 
     def batches(self) -> list[str]:
-        """Paths of taken batches that are not done, oldest first."""
+        """Return the paths of batches that were taken and are not done, oldest first."""
         try:
             names = [name for name in os.listdir(self.folder) if name.startswith(_BATCH)]
         except FileNotFoundError:
@@ -103,7 +105,7 @@ class Journal:
         return [os.path.join(self.folder, name) for name in sorted(names)]
 
     def take(self, token: str) -> str | None:
-        """Turn the current journal into a batch and return its path; None where it is empty."""
+        """Turn the current journal into a batch and return its path; None if it is empty."""
         try:
             if os.stat(self.path).st_size == 0:
                 return None
@@ -114,8 +116,8 @@ class Journal:
         return batch
 
     def waiting(self) -> list[Operation]:
-        """Everything acknowledged that git does not have yet, oldest first."""
-        # The current journal first: what becomes a batch meanwhile is then in both, and not in neither.
+        """Return the acknowledged operations that git does not have yet, oldest first."""
+        # Read the current journal first: if it becomes a batch meanwhile, its operations are read twice, not missed.
         latest = read_batch(self.path)
         batches = [read_batch(path) for path in self.batches()]
         if any(batch[: len(latest)] == latest for batch in batches):
@@ -123,20 +125,20 @@ class Journal:
         return [*chain.from_iterable(batches), *latest]
 
     def recover(self, root: str) -> int:
-        """Finish moves that a crash interrupted; returns how many files were put in place."""
+        """Finish moves that a crash interrupted; return the number of files changed."""
         finished = 0
         for path in [*self.batches(), self.path]:
-            for record in _records(path):
+            for record in _read_records(path):
                 finished += sum(_finish(root, change) for change in record["changes"])
         return finished
 
 
 def read_batch(path: str) -> list[Operation]:
-    """Return the operations of one journal file; a torn last line (never acknowledged) is passed over."""
-    return [_operation(record) for record in _records(path)]
+    """Return the operations of one journal file; a torn last line, which was never acknowledged, is skipped."""
+    return [_decode_record(record) for record in _read_records(path)]
 
 
-def _records(path: str) -> list[dict[str, Any]]:
+def _read_records(path: str) -> list[dict[str, Any]]:
     try:
         with open(path, "rb") as file:
             lines = file.read().split(b"\n")
@@ -158,9 +160,9 @@ def _records(path: str) -> list[dict[str, Any]]:
 
 
 def _is_operation(record: Any) -> TypeGuard[dict[str, Any]]:
-    """Return whether a line says all that an operation says; a damaged one must not keep the store from opening."""
+    """Return whether a record has all fields of an operation; a damaged line must not keep the store from opening."""
     try:
-        _operation(record)
+        _decode_record(record)
         return all(
             isinstance(change["path"], str) and isinstance(change["temporary"], str)
             for change in record["changes"]
@@ -169,7 +171,7 @@ def _is_operation(record: Any) -> TypeGuard[dict[str, Any]]:
         return False
 
 
-def _line(operation: Operation, temporaries: Sequence[str]) -> bytes:
+def _encode_record(operation: Operation, temporaries: Sequence[str]) -> bytes:
     changes = [
         {
             "path": change.path,
@@ -183,7 +185,7 @@ def _line(operation: Operation, temporaries: Sequence[str]) -> bytes:
     return json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
 
-def _operation(record: dict[str, Any]) -> Operation:
+def _decode_record(record: dict[str, Any]) -> Operation:
     changes = tuple(
         Change(item["path"], None if item["content"] is None else item["content"].encode(), item["before"])
         for item in record["changes"]
@@ -200,7 +202,7 @@ def _operation(record: dict[str, Any]) -> Operation:
 
 
 def _finish(root: str, change: dict[str, str | None]) -> bool:
-    """Complete one change whose temporary is still there: the move (or deletion) it announces never happened."""
+    """Complete one change whose temporary still exists; return whether the target was as expected and was changed."""
     path = os.path.join(root, *str(change["path"]).split("/"))
     temporary = os.path.join(os.path.dirname(path), str(change["temporary"]))
     if not os.path.exists(temporary):
@@ -215,25 +217,25 @@ def _finish(root: str, change: dict[str, str | None]) -> bool:
     return untouched
 
 
-MANY = 16  # files; from here on they are synced to the disk together
+MANY = 16  # files; from this number on they are fsynced in parallel
 
 
 class LoreFolder:
-    """Writes under one store's root, one operation at a time between all processes of the machine."""
+    """Writes under one store's root, serialised between all processes on the machine."""
 
     def __init__(self, root: str, state: str, *, journaled: bool) -> None:
-        """`root` and `state` are absolute; `journaled` says whether git gets each change from the journal."""
+        """`root` and `state` are absolute; `journaled`: changes reach git through the journal."""
         self.root = root
         self.journal = Journal(state)
         self.journaled = journaled
         self._lock_path = os.path.join(state, "write.lock")
 
     def lock(self) -> FileLock:
-        """Return the store's write lock, to be used with `with`."""
+        """Return the store's write lock, for a `with` statement."""
         return FileLock(self._lock_path)
 
     def absolute(self, path: str) -> str:
-        """Return the absolute path of a store path. Raises StoreError for one that leads out of the store."""
+        """Return the absolute path of a store path. Raises StoreError if it leads out of the store."""
         parts = path.split("/")
         if ".." in parts or "" in parts or (os.sep != "/" and os.path.isabs(path)):
             raise StoreError(f"'{path}' leads out of the store.", "Give a path below the store's folder.")
@@ -244,46 +246,45 @@ class LoreFolder:
         return atomic.read(self.absolute(path))
 
     def read_if_there(self, path: str) -> bytes | None:
-        """Return the same; None where there is no file. Raises StoreError."""
+        """Return the bytes of a store file; None if there is none. Raises StoreError."""
         try:
             return self.read(path)
         except NotFoundError:
             return None
 
     def read_if_possible(self, path: str) -> bytes | None:
-        """Return the same; None where there is no file, or none that can be read."""
+        """Return the bytes of a store file; None if it does not exist or cannot be read."""
         try:
             return self.read(path)
         except EngramError:
             return None
 
     def apply(self, operations: Sequence[Operation]) -> None:
-        """Carry out the operations in order; returns when they are durable.
+        """Carry out the operations in order and make them durable.
 
-        Raises ConflictError where a file is not what the operation was computed from, and StoreError where
-        the disk or the permissions refuse. Then nothing happened, unless the last step of an operation,
-        the move, was refused: then those before it did.
+        Raises ConflictError if a file is not the one that the operation was computed from, and StoreError if the disk is
+        full or permissions are missing. Then nothing was changed, unless a move into place failed: the operations
+        before that one stay done.
         """
         if not operations:
             return
         with self.lock():
             prepared = self._prepare(operations)
-            positions = self._announce(operations, prepared) if self.journaled else []
+            positions = self._append_to_journal(operations, prepared) if self.journaled else []
             for number, (operation, temporaries) in enumerate(zip(operations, prepared, strict=True)):
                 try:
                     self._move(operation, temporaries)
                 except StoreError:
-                    self._take_back(positions[number:], prepared[number:])
+                    self._withdraw(positions[number:], prepared[number:])
                     raise
             if not self.journaled:
                 for folder in {os.path.dirname(path) for temporaries in prepared for path in temporaries}:
                     atomic.sync_folder(folder)
 
     def recover(self, *, must: bool = False) -> int:
-        """Finish what a killed process left half done; returns how many files were put in place.
+        """Finish what a killed process left half done; return the number of files changed.
 
-        Where nothing can be written it is left for later, so that the store can still be read; with
-        `must` that raises StoreError.
+        If nothing can be written, leave it for later, so that the store can still be read; with `must`, raise StoreError.
         """
         if not self.journaled or self.journal.is_empty():
             return 0
@@ -296,24 +297,24 @@ class LoreFolder:
             return 0
 
     def sweep(self, temporaries: Sequence[str]) -> None:
-        """Delete temporaries (store paths) of killed writers; where a living one is at work, leave it for later.
+        """Delete temporaries (store paths) of killed writers, unless a writer is at work.
 
-        Living writers hold the lock from the first temporary to the last move.
+        Writers hold the lock from the first temporary to the last move.
         """
-        with contextlib.suppress(OSError, StoreError), self.lock().tried() as held:
-            if held:
+        with contextlib.suppress(OSError, StoreError), self.lock().tried() as acquired:
+            if acquired:
                 self.journal.recover(self.root)
                 _discard_all([[self.absolute(path) for path in temporaries]])
 
     def _prepare(self, operations: Sequence[Operation]) -> list[list[str]]:
         prepared: list[list[str]] = []
         many = sum(len(operation.changes) for operation in operations) >= MANY
-        real = {self.root}
+        real_folders = {self.root}
         try:
             for operation in operations:
                 prepared.append([])
                 for change in operation.changes:
-                    path, content = self._check_change(change, real), change.content or b""
+                    path, content = self._check_change(change, real_folders), change.content or b""
                     prepared[-1].append(atomic.prepare(path, content, operation.op, synced=not many))
             if many:
                 atomic.sync_files([path for temporaries in prepared for path in temporaries])
@@ -322,19 +323,21 @@ class LoreFolder:
             raise
         return prepared
 
-    def _check_change(self, change: Change, real: set[str]) -> str:
-        """Return the absolute path of a change that may be carried out; `real` gains the folders that are no links."""
+    def _check_change(self, change: Change, real_folders: set[str]) -> str:
+        """Return the absolute path of a change, checked; `real_folders` caches folders that are not links."""
         path = self.absolute(change.path)
         folder = os.path.dirname(path)
-        while folder not in real:
+        while folder not in real_folders:
             if os.path.islink(folder):
                 raise StoreError(f"{folder} is a symbolic link.", "Engram writes only to real folders.")
-            real.add(folder)
+            real_folders.add(folder)
             folder = os.path.dirname(folder)
         atomic.check_unchanged(path, change.before)
         return path
 
-    def _announce(self, operations: Sequence[Operation], prepared: Sequence[Sequence[str]]) -> list[int]:
+    def _append_to_journal(
+        self, operations: Sequence[Operation], prepared: Sequence[Sequence[str]]
+    ) -> list[int]:
         try:
             return self.journal.append(operations, prepared)
         except BaseException:
@@ -350,10 +353,10 @@ class LoreFolder:
             else:
                 atomic.put(temporary, path)
 
-    def _take_back(self, positions: Sequence[int], prepared: Sequence[Sequence[str]]) -> None:
-        """Undo the announcement of operations that could not be moved into place.
+    def _withdraw(self, positions: Sequence[int], prepared: Sequence[Sequence[str]]) -> None:
+        """Remove operations that could not be moved into place from the journal.
 
-        One of which some files were moved stays announced, and `recover` finishes it.
+        If some files of the first one were moved, all stay, and `recover` finishes them.
         """
         if all(os.path.lexists(temporary) for temporary in prepared[0]):
             with contextlib.suppress(OSError):

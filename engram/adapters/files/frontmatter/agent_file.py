@@ -1,9 +1,9 @@
-"""The codec of agents' files: bytes to a profile and back, and the smallest edit of a file that a person wrote."""
+"""The codec of agents' files: bytes to a profile and back, and the smallest edit of an existing file."""
 
 from __future__ import annotations
 
 from engram.adapters.files.frontmatter import edit, fields, frontmatter, keys
-from engram.adapters.files.frontmatter.codec import edited
+from engram.adapters.files.frontmatter.codec import apply_edit
 from engram.adapters.files.frontmatter.fields import ExpectedError
 from engram.adapters.files.frontmatter.frontmatter import Problem, scalar
 from engram.adapters.files.frontmatter.named_file import FileContents, Kind
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def read(raw: bytes, path: str) -> FileContents:
-    """Return the profile that an agent's file at `path` has. Raises LoreFileError with the line and what to do."""
+    """Read the profile in an agent's file at `path`. Raises LoreFileError, which names the line."""
     try:
         document, entries = keys.load(frontmatter.decode(raw))
         values = fields.parse_by(_READERS, entries)
@@ -39,29 +39,29 @@ def read(raw: bytes, path: str) -> FileContents:
 
 
 def rewrite(raw: bytes, path: str, wanted: FileContents) -> bytes:
-    """Return the file edited to say this: only the lines of what differs change. Raises LoreFileError, ValidationError."""
+    """Return the file with the values of `wanted`; only lines that differ change. Raises LoreFileError, ValidationError."""
     if wanted == read(raw, path):
         return raw
     document, entries = keys.load(frontmatter.decode(raw))
     profile = wanted.record
     values = {**profile._asdict(), **wanted._asdict()}
-    nothing: dict[str, Any] = {key: _NOTHING.get(key) for key in _READERS}
-    implied = {**nothing, "name": file_name(path)}
-    found = edit.Values(
-        fields.parse_by(_READERS, entries), {key: values[key] for key in _READERS}, implied, nothing
+    left_out: dict[str, Any] = {key: _EMPTY.get(key) for key in _READERS}
+    implied = {**left_out, "name": file_name(path)}
+    edit_values = edit.Values(
+        fields.parse_by(_READERS, entries), {key: values[key] for key in _READERS}, implied, left_out
     )
     text = None if profile.text == frontmatter.normalise(document.body) else profile.text
-    return edited(document, entries, found, edit.Form(tuple(_READERS), _lines), text)
+    return apply_edit(document, entries, edit_values, edit.Form(tuple(_READERS), _lines), text)
 
 
 def _lines(key: str, value: Any) -> list[str]:
     if key == "settings":
         pairs = [f"{scalar(name, flow=True)}: {scalar(text, flow=True)}" for name, text in value]
         return [f"{key}: {{{', '.join(pairs)}}}"]
-    return fields.lines(key, value, _LIKE[key])
+    return fields.lines(key, value, _FORMATS.get(key, ""))
 
 
-def _table(value: Value) -> tuple[tuple[str, str], ...]:
+def _parse_settings(value: Value) -> tuple[tuple[str, str], ...]:
     pairs = value.items() if isinstance(value, dict) else [("", None)] if value else []
     if not all(isinstance(text, str) for _, text in pairs):
         raise ExpectedError("a mapping {tone: short} of names to texts")
@@ -72,10 +72,10 @@ _READERS: dict[str, Callable[[Value], Any]] = {
     "name": fields.stripped_text,
     "capabilities": fields.READERS["tags"],
     "default_scope": fields.stripped_text,
-    "settings": _table,
+    "settings": _parse_settings,
     "updated_at": fields.READERS["last_validated"],
     "conflicts": fields.READERS["conflicts"],
 }
-_LIKE = {"name": "agent", "capabilities": "tags", "default_scope": "agent", "updated_at": "", "conflicts": ""}
-_NOTHING = {"name": "", "capabilities": (), "default_scope": "", "settings": (), "conflicts": ()}
+_FORMATS = {"name": "agent", "capabilities": "tags", "default_scope": "agent"}
+_EMPTY = {"name": "", "capabilities": (), "default_scope": "", "settings": (), "conflicts": ()}
 KIND = Kind(read, rewrite, {key: rank for rank, key in enumerate(_READERS)})

@@ -1,9 +1,9 @@
-"""The codec of lore files: bytes to an entry and back, and the smallest edit of a file someone else wrote."""
+"""The codec of lore files: bytes to an entry and back, and the smallest edit of an existing file."""
 
 from __future__ import annotations
 
 from engram.adapters.files.frontmatter import canonical, frontmatter
-from engram.adapters.files.frontmatter.frontmatter import Entry, Problem, normalise
+from engram.adapters.files.frontmatter.frontmatter import KeyEntry, Problem, normalise
 from engram.domain.entry import confidence, times, ulid
 from engram.domain.entry.categories import DEFAULT_CATEGORY, TYPES
 from engram.domain.entry.confidence import DEFAULT_PRIOR, stated_text, two_decimals
@@ -21,21 +21,18 @@ if TYPE_CHECKING:
     from engram.domain.entry.categories import Categories
 
 
-# Conversion between an entry and the values of its file: which are written, and which are defaults.
-
-
 def build_lore(
     values: dict[str, Any], content: str, lore_id: str, created: datetime | None, categories: Categories
 ) -> Lore:
-    """Build an entry from the values of a file (`said`, from `fields.parse`) and the defaults.
+    """Build an entry from the values of a file, from `fields.parse`, and defaults.
 
-    `created` is the time of creation if the file has none; None: that of the id. `content` is normalised.
+    `created` is the creation time if the file has none; None for that of the id. `content` is normalised.
     """
     get = values.get
     category = get("category", DEFAULT_CATEGORY)
     created = get("created_at") or created or ulid.moment(lore_id)
     source_id, sources = get("source_id", ""), get("sources", ())
-    # By position, in the order of the fields: names cost more than all the rest of this.
+    # By position, in the order of the fields: keyword arguments would cost more than the rest of this function.
     return Lore(
         lore_id,
         content,
@@ -67,7 +64,7 @@ def build_lore(
 
 
 def _prior(values: dict[str, Any]) -> int:
-    """Return the confidence that the author stated: of a file of format 1 the prior, adjusted where a person edited."""
+    """Return the confidence that the author stated; for format 1 the prior, adjusted to an edited confidence."""
     shown: str | None = values.get("confidence")
     votes = values.get("votes") or NO_VOTES
     if not votes and "prior" not in values:
@@ -82,12 +79,12 @@ def _prior(values: dict[str, Any]) -> int:
 
 
 def _parse_confidence(shown: str) -> int:
-    """Return the thousandths of what `stated_text` writes: two decimals or three."""
+    """Return a text of `stated_text`, with two decimals or three, in thousandths."""
     return int(shown.replace(".", "").ljust(4, "0"))
 
 
 def normalize(lore: Lore) -> Lore:
-    """Normalize an entry to what a file can hold: no blank edges, no empty context, no redundant `sources`."""
+    """Normalize an entry to the form that a file holds: no blank edges, no empty context, no redundant `sources`."""
     content = normalise(lore.content)
     context = tuple([text for text in lore.context if text]) if "" in lore.context else lore.context
     sources = () if lore.sources == (lore.source_id,) else lore.sources
@@ -97,9 +94,9 @@ def normalize(lore: Lore) -> Lore:
 
 
 def file_values(lore: Lore) -> dict[str, Any]:
-    """Return the values that the file of a normalized entry has to hold, in file form.
+    """Return the values in the file of a normalized entry, in file form.
 
-    With votes it is of format 1, which holds what they add up to as well.
+    With votes the file has format 1, which also holds their sums.
     """
     found = lore._asdict()
     for name in ("created_at", "updated_at", "last_validated", "expires_at"):
@@ -116,7 +113,7 @@ def file_values(lore: Lore) -> dict[str, Any]:
 
 
 def defaults(lore: Lore, categories: Categories) -> dict[str, Any]:
-    """Return the values that are left out of the file of this entry; None where a key is always written."""
+    """Return the values that are left out of this entry's file; None for keys that are always written."""
     return {
         **Lore._field_defaults,
         **dict.fromkeys(("id", "category", "created_at")),
@@ -127,31 +124,31 @@ def defaults(lore: Lore, categories: Categories) -> dict[str, Any]:
     }
 
 
-_NEVER = object()  # equal to no value: a key with it is always written
-_MOST_PARSED = 8000  # files, which are a few KB each
+_UNEQUAL = object()  # equal to no value: a key with it is always written
+_MAX_PARSED = 8000  # files of a few KB each
 
 
 class ParsedFiles:
-    """Entries parsed during one operation, by the bytes of their canonical files, so that none is parsed twice."""
+    """A cache of the entries parsed during one operation, by the bytes of their canonical files."""
 
     def __init__(self) -> None:
         self._found: dict[tuple[bytes, Categories], Lore] = {}
 
     def find(self, raw: bytes, categories: Categories) -> Lore | None:
-        """Return the entry of a file that was added; None for any other."""
+        """Return the entry of a file; None if it was not added."""
         return self._found.get((raw, categories))
 
     def add(self, raw: bytes, categories: Categories, lore: Lore) -> None:
-        """Keep the entry of a file, unless thousands are kept already."""
-        if len(self._found) < _MOST_PARSED:
+        """Add the entry of a file, unless the cache is full."""
+        if len(self._found) < _MAX_PARSED:
             self._found[raw, categories] = lore
 
 
 class LoreFile(NamedTuple):
     """An entry and the bytes of its file.
 
-    `adopted` is False where the file has no id yet: `lore.id` is then provisional. `aliases` are other names that it
-    gives itself, `own` its properties that have the name of a field and are none.
+    `adopted` is False if the file has no id yet: `lore.id` is then provisional. `aliases` are other names of the note,
+    `own` its own properties that have the name of a field.
     """
 
     lore: Lore
@@ -169,11 +166,11 @@ def read(
     parsed: ParsedFiles | None = None,
     first_seen: str = "",
 ) -> LoreFile:
-    """Read an entry's file. `path` is relative to the store, `modified` the time of the file.
+    """Read an entry's file. `path` is relative to the store, `modified` is the file's mtime.
 
-    A file without an id gets a provisional one from where it was `first_seen`, "" for its path.
+    A file without an id gets a provisional one from the path where it was `first_seen` ("": `path`).
 
-    Raises LoreFileError with the line and what to do; nothing else.
+    Raises LoreFileError, which names the line, and nothing else.
     """
     known = parsed.find(raw, categories) if parsed is not None else None
     file = LoreFile(known, raw, True) if known else _read(raw, path, categories, modified, first_seen)
@@ -194,13 +191,13 @@ def _read(raw: bytes, path: str, categories: Categories, modified: datetime, fir
 
 
 def most_bytes(categories: Categories) -> int:
-    """Return how large the file of an entry may be: a note of a store in place is its maker's, and may be long."""
+    """Return the maximum size of an entry's file: notes of a store in place may be long."""
     return MAX_NOTE if categories.in_place else frontmatter.MAX_FILE
 
 
 def read_own(raw: bytes, categories: Categories) -> Lore | None:
-    """Return the entry of a file as Engram writes it; None: `read` takes it, or says what is wrong with it."""
-    if categories.in_place:  # the name of a note's file counts, too
+    """Return the entry of a file in canonical form; None for any other, which `read` reads or refuses."""
+    if categories.in_place:  # a note's file name counts as well
         return None
     try:
         return read_canonical(frontmatter.decode(raw, most_bytes(categories)), categories)
@@ -209,9 +206,9 @@ def read_own(raw: bytes, categories: Categories) -> Lore | None:
 
 
 def read_canonical(text: str, categories: Categories) -> Lore | None:
-    """Return the entry of a file as Engram writes it, at a quarter of the cost; None: it takes the long way of `read`.
+    """Return the entry of a file in canonical form, at a quarter of the cost of `read_any`; None for any other.
 
-    It only ever accepts: every error, and every form it is not certain of, is left to the long way.
+    Errors, and forms that it is not sure of, are left to `read_any`.
     """
     end = text.find("\n---\n", 4) if text.startswith("---\n") else -1
     if not 0 < end < frontmatter.MAX_FRONTMATTER // 4:
@@ -229,14 +226,14 @@ def read_canonical(text: str, categories: Categories) -> Lore | None:
 def read_any(
     text: str, raw: bytes, path: str, categories: Categories, modified: datetime, first_seen: str = ""
 ) -> LoreFile:
-    """Read a file in any form, however a person left it. Raises Problem."""
+    """Read a file in any form. Raises Problem."""
     from engram.adapters.files.frontmatter import fields, keys
 
     if categories.in_place:
         return _read_note(text, raw, path, categories, modified, first_seen)
     document, entries = keys.load(text)
     values = fields.parse(entries, categories)
-    lore = _lore(document, values, fields.foreign_date(entries), first_seen or path, categories, modified)
+    lore = _build(document, values, fields.foreign_date(entries), first_seen or path, categories, modified)
     _check(lore, document, entries, categories, MAX_CONTENT)
     return LoreFile(lore, raw, adopted=bool(values.get("id")), aliases=aliases_of(entries))
 
@@ -244,46 +241,46 @@ def read_any(
 def _read_note(
     text: str, raw: bytes, path: str, categories: Categories, modified: datetime, first_seen: str
 ) -> LoreFile:
-    """Read a note of a store in place: what is no value of a field is its own, and it may be long. Raises Problem."""
+    """Read a note of a store in place, which may be long and have its own properties. Raises Problem."""
     from engram.adapters.files.frontmatter import fields, keys, own_properties
 
     try:
         document, entries = keys.load(text)
-    except Problem:  # templates have properties that are no YAML yet
+    except Problem:  # properties of templates need not be YAML
         document, entries = frontmatter.split(text), []
         if frontmatter.names_id(document.block):
             raise
-    entries, apart = own_properties.engrams(entries)
+    entries, prefixed = own_properties.resolve_prefixes(entries)
     created = fields.foreign_date(entries)
-    if not shows(document.body):  # an empty note is about what it is called
+    if not shows(document.body):  # the content of an empty note is its name
         document = document._replace(body=file_name(path))
 
-    def built(values: dict[str, Any]) -> Lore:
-        return _lore(document, values, created, first_seen or path, categories, modified)
+    def build(values: dict[str, Any]) -> Lore:
+        return _build(document, values, created, first_seen or path, categories, modified)
 
     values, own = own_properties.parse(
-        entries, categories, lambda said: check(built(said), categories, MAX_NOTE)
+        entries, categories, lambda found: check(build(found), categories, MAX_NOTE)
     )
-    lore = built(values)
+    lore = build(values)
     _check(lore, document, entries, categories, MAX_NOTE)
-    return LoreFile(lore, raw, bool(values.get("id")), aliases_of(entries), tuple({*own, *apart}))
+    return LoreFile(lore, raw, bool(values.get("id")), aliases_of(entries), tuple({*own, *prefixed}))
 
 
-def aliases_of(entries: list[Entry]) -> tuple[str, ...]:
-    """Return the other names of a note: `aliases` or `alias`, a list or one text with commas."""
+def aliases_of(entries: list[KeyEntry]) -> tuple[str, ...]:
+    """Return the aliases of a note: `aliases` or `alias`, a list or a comma-separated text."""
     from engram.adapters.files.frontmatter import fields
 
-    said = [entry.value for entry in entries if entry.key in ("aliases", "alias")]
+    values = [entry.value for entry in entries if entry.key in ("aliases", "alias")]
     return tuple(
-        dict.fromkeys(name.strip() for value in said for name in fields.words(value) if name.strip())
+        dict.fromkeys(name.strip() for value in values for name in fields.words(value) if name.strip())
     )
 
 
 def write_new(lore: Lore, categories: Categories) -> bytes:
-    """Return the canonical file of an entry. Raises ValidationError where no file can say it."""
+    """Return the canonical file of an entry. Raises ValidationError if no file can hold it."""
     from engram.adapters.files.frontmatter import fields
 
-    lore = _valid(lore, categories)
+    lore = _validate(lore, categories)
     wanted, left_out = file_values(lore), defaults(lore, categories)
     lines: list[str] = []
     for key in fields.KEYS:
@@ -293,31 +290,31 @@ def write_new(lore: Lore, categories: Categories) -> bytes:
 
 
 def rewrite(file: LoreFile, lore: Lore, categories: Categories) -> bytes:
-    """Return the file edited to say `lore`: only the lines of what differs change. Raises ValidationError."""
+    """Return the file edited to hold `lore`: only the lines of values that differ change. Raises ValidationError."""
     if lore == file.lore:
         return file.raw
-    lore = _valid(lore, categories, limit_after(file.lore.content))
+    lore = _validate(lore, categories, limit_after(file.lore.content))
     if lore == file.lore:
         return file.raw
     from engram.adapters.files.frontmatter import edit
 
-    document, entries, said, apart = _keys(file, categories)
+    document, entries, current, prefixed = _read_keys(file, categories)
     values = edit.Values(
-        said,
+        current,
         file_values(lore),
-        _implied_values(file, lore, categories) | dict.fromkeys(apart, _NEVER),
-        defaults(lore, categories) | dict.fromkeys(apart, _NEVER),
+        _implied_values(file, lore, categories) | dict.fromkeys(prefixed, _UNEQUAL),
+        defaults(lore, categories) | dict.fromkeys(prefixed, _UNEQUAL),
     )
     content = None if lore.content == file.lore.content else lore.content
-    return edited(document, entries, values, edit.form(apart), content, most_bytes(categories))
+    return apply_edit(document, entries, values, edit.form(prefixed), content, most_bytes(categories))
 
 
-def _keys(
+def _read_keys(
     file: LoreFile, categories: Categories
-) -> tuple[Document, list[Entry], dict[str, object], frozenset[str]]:
-    """Split a file and read its keys and fields, without a YAML library where the form is our own.
+) -> tuple[Document, list[KeyEntry], dict[str, object], frozenset[str]]:
+    """Return a file split into parts, its keys, the values of its fields, and the fields that are written with a prefix.
 
-    The last are the fields that are written with a prefix. Raises ValidationError for properties that are not YAML.
+    Canonical files need no YAML library. Raises ValidationError for properties that are not YAML.
     """
     text = frontmatter.decode(file.raw, most_bytes(categories))
     document = frontmatter.split(text)
@@ -327,7 +324,7 @@ def _keys(
         names = [line.partition(":")[0] for line in lines]
         return (
             document,
-            [Entry(key, "", number, number + 1) for number, key in enumerate(names)],
+            [KeyEntry(key, "", number, number + 1) for number, key in enumerate(names)],
             values,
             frozenset(),
         )
@@ -338,22 +335,22 @@ def _keys(
     except Problem as problem:
         message = f"Engram cannot add its fields to the properties of this note: line {problem.line}, {problem.message}."
         raise ValidationError("frontmatter", message, problem.hint) from None
-    entries, apart = own_properties.engrams(entries, file.own)
-    return document, entries, fields.parse(entries, categories), apart
+    entries, prefixed = own_properties.resolve_prefixes(entries, file.own)
+    return document, entries, fields.parse(entries, categories), prefixed
 
 
 def provisional_id(path: str) -> str:
-    """Return the id (of time 0) of a file without one, by the path at which it was first seen; equal on all machines."""
+    """Return an id with time 0 for a file without one, from the path where it was first seen: equal on all machines."""
     from hashlib import blake2b
 
     digest = blake2b(path.encode(errors="surrogatepass"), digest_size=10).digest()
     return ulid.encode(0, int.from_bytes(digest))
 
 
-def _lore(
+def _build(
     document: Document,
     values: dict[str, Any],
-    dated: datetime | None,
+    created: datetime | None,
     first_seen: str,
     categories: Categories,
     modified: datetime,
@@ -362,27 +359,30 @@ def _lore(
     lore_id = values.get("id")
     if lore_id:
         return build_lore(values, content, lore_id, None, categories)
-    created = dated or times.whole_seconds(modified)
-    return build_lore(values, content, provisional_id(first_seen), created, categories)
+    return build_lore(
+        values, content, provisional_id(first_seen), created or times.whole_seconds(modified), categories
+    )
 
 
-def _check(lore: Lore, document: Document, entries: list[Entry], categories: Categories, most: int) -> None:
-    """The rules of every entry, told with the line of the field that breaks one."""
+def _check(
+    lore: Lore, document: Document, entries: list[KeyEntry], categories: Categories, limit: int
+) -> None:
+    """Raise Problem, with the line of the field, if an entry breaks a rule."""
     if not lore.content:
         raise Problem(document.body_line, "there is no text", "Write what was learned below the fields.")
-    if len(lore.content) > most:
-        message = f"the text has {len(lore.content):,} characters; an entry has at most {most:,}"
+    if len(lore.content) > limit:
+        message = f"the text has {len(lore.content):,} characters; an entry has at most {limit:,}"
         raise Problem(document.body_line, message, "`engram import` splits a long note by its headings.")
     try:
-        check(lore, categories, most)
+        check(lore, categories, limit)
     except ValidationError as error:
         lines = [entry.line for entry in entries if entry.key == error.field]
         line = lines[0] if lines else document.body_line
         raise Problem(line, error.message, error.hint or "Correct the line.") from None
 
 
-def _valid(lore: Lore, categories: Categories, limit: int = MAX_CONTENT) -> Lore:
-    """Return the entry in canonical form, checked. Raises ValidationError."""
+def _validate(lore: Lore, categories: Categories, limit: int = MAX_CONTENT) -> Lore:
+    """Return the normalized entry, checked. Raises ValidationError."""
     lore = normalize(lore)
     check(lore, categories, limit)
     if frontmatter.conflict_marker(lore.content) >= 0:
@@ -392,29 +392,29 @@ def _valid(lore: Lore, categories: Categories, limit: int = MAX_CONTENT) -> Lore
 
 
 def _implied_values(file: LoreFile, lore: Lore, categories: Categories) -> dict[str, object]:
-    """Return what a reader of the edited file takes for a key that is not in it."""
+    """Return the values that missing keys of the edited file stand for."""
     implied: dict[str, object] = defaults(lore, categories)
     if lore.votes:
-        # What follows from the votes of format 1 is shown anew with them, but not added by an edit of something else.
-        voted = (lore.votes, lore.merged_from) != (file.lore.votes, file.lore.merged_from)
+        # In format 1, values derived from the votes are updated with them, but not added by an edit of other fields.
+        votes_changed = (lore.votes, lore.merged_from) != (file.lore.votes, file.lore.merged_from)
         before = file_values(file.lore)
         for key in ("confidence", "validation_count"):
-            implied[key] = None if voted else before[key]
+            implied[key] = None if votes_changed else before[key]
     if file.adopted:
         implied["category"] = DEFAULT_CATEGORY
         implied["created_at"] = times.whole_milliseconds(ulid.moment(lore.id))
     return implied
 
 
-def edited(
+def apply_edit(
     document: Document,
-    entries: list[Entry],
+    entries: list[KeyEntry],
     values: Values,
     form: Form,
     content: str | None,
     most: int = frontmatter.MAX_FILE,
 ) -> bytes:
-    """Return a file of at most `most` bytes, edited to say these values and this text (None: the one that it has).
+    """Return a file of at most `most` bytes, edited to hold these values and this content (None: unchanged).
 
     A file without frontmatter gets one if there are values to write. Raises ValidationError.
     """
@@ -430,7 +430,7 @@ def edited(
 
 
 def encode(block: str, before: str, after: str, most: int = frontmatter.MAX_FILE) -> bytes:
-    """Return the bytes of a file of at most `most`, refused where `read` would refuse them."""
+    """Return the bytes of a file. Raises ValidationError if `read` would refuse it or it has more than `most` bytes."""
     try:
         frontmatter.check_size(block)
         raw = (before + block + after).encode()

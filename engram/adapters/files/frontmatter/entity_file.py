@@ -1,11 +1,11 @@
-"""The codec of entity files: bytes to an entity and back, and the smallest edit of a file that a person wrote."""
+"""The codec of entity files: bytes to an entity and back, and the smallest edit of an existing file."""
 
 from __future__ import annotations
 
 from functools import partial
 
 from engram.adapters.files.frontmatter import edit, entity_fields, frontmatter, keys
-from engram.adapters.files.frontmatter.codec import edited
+from engram.adapters.files.frontmatter.codec import apply_edit
 from engram.adapters.files.frontmatter.frontmatter import Problem
 from engram.adapters.files.frontmatter.named_file import FileContents, Kind
 from engram.domain.errors import LoreFileError, ValidationError
@@ -17,25 +17,25 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from engram.adapters.files.frontmatter.frontmatter import Document, Entry
+    from engram.adapters.files.frontmatter.frontmatter import Document, KeyEntry
 
 
 def read(raw: bytes, path: str) -> FileContents:
-    """Read an entity's file at `path`. Raises LoreFileError with the line and what to do; nothing else."""
+    """Read an entity's file at `path`. Raises LoreFileError, which names the line, and nothing else."""
     return _parse(raw, path)[-1]
 
 
 def write_new(entity: Entity, updated_at: datetime | None) -> bytes:
-    """Return the canonical file of an entity. Raises ValidationError where no file can say it."""
+    """Return the canonical file of an entity. Raises ValidationError if no file can hold it."""
     return rewrite(b"", f"{entity.slug}.md", FileContents(entity, updated_at, ()))
 
 
 def rewrite(raw: bytes, path: str, wanted: FileContents, *, keeps_metadata: bool = False) -> bytes:
-    """Return the file edited to say this: only the lines of what differs change. Raises LoreFileError, ValidationError.
+    """Return the file edited to hold `wanted`: only the lines of values that differ change.
 
-    With `keeps_metadata` the file keeps its own, whatever `wanted` says of them.
+    With `keeps_metadata` the metadata in the file stay, whatever those of `wanted`. Raises LoreFileError, ValidationError.
     """
-    document, entries, said, file = _parse(raw, path)
+    document, entries, current, file = _parse(raw, path)
     before = file.record
     entity: Entity = wanted.record._replace(metadata=before.metadata) if keeps_metadata else wanted.record
     if raw and (entity, *wanted[1:]) == file:
@@ -47,7 +47,7 @@ def rewrite(raw: bytes, path: str, wanted: FileContents, *, keeps_metadata: bool
     names = entity_fields.keys_with(before, entity)
     own = {**entity._asdict(), **wanted._asdict()}
     values = {
-        **dict.fromkeys(names),  # None: metadata that are to go
+        **dict.fromkeys(names),  # None: metadata to remove
         **dict(entity.metadata),
         **{key: own[key] for key in entity_fields.KEYS},
     }
@@ -55,14 +55,14 @@ def rewrite(raw: bytes, path: str, wanted: FileContents, *, keeps_metadata: bool
     implied = {**left_out, "name": before.name, "type": DEFAULT_TYPE} if raw else left_out
     content = None if entity.content == before.content else entity.content
     form = edit.Form(names, entity_fields.lines)
-    return edited(document, entries, edit.Values(said, values, implied, left_out), form, content)
+    return apply_edit(document, entries, edit.Values(current, values, implied, left_out), form, content)
 
 
-def _parse(raw: bytes, path: str) -> tuple[Document, list[Entry], dict[str, Any], FileContents]:
+def _parse(raw: bytes, path: str) -> tuple[Document, list[KeyEntry], dict[str, Any], FileContents]:
     try:
         document, entries = keys.load(frontmatter.decode(raw))
         values = entity_fields.parse(entries)
-        entity = _entity(path, document, values)
+        entity = _build_entity(path, document, values)
         _check(entity, document, entries)
     except Problem as problem:
         raise LoreFileError(path, problem.line, problem.message, problem.hint) from None
@@ -70,7 +70,7 @@ def _parse(raw: bytes, path: str) -> tuple[Document, list[Entry], dict[str, Any]
     return document, entries, values, file
 
 
-def _entity(path: str, document: Document, values: dict[str, Any]) -> Entity:
+def _build_entity(path: str, document: Document, values: dict[str, Any]) -> Entity:
     stem = path.rpartition("/")[2].removesuffix(".md")
     own = {key: value for key, value in values.items() if key not in entity_fields.KEYS}
     return Entity(
@@ -84,8 +84,8 @@ def _entity(path: str, document: Document, values: dict[str, Any]) -> Entity:
     )
 
 
-def _check(entity: Entity, document: Document, entries: list[Entry]) -> None:
-    """The rules of every entity, told with the line of the field that breaks one."""
+def _check(entity: Entity, document: Document, entries: list[KeyEntry]) -> None:
+    """Raise Problem, with the line of the field, if an entity breaks a rule."""
     try:
         check(entity)
     except ValidationError as error:

@@ -1,7 +1,7 @@
-"""The keys of the frontmatter: YAML strings to the values of fields, with errors that say the line, and back to lines.
+"""The fields in a frontmatter: YAML strings to values, with errors that name the line, and values back to lines.
 
-The values are in *file form*, so that an edit can compare what a file says with what it should say:
-`confidence` is its two-decimal text, `prior` thousandths, times are datetimes in milliseconds, lists tuples.
+Values are in *file form*, so that an edit can compare those in a file with those wanted: `confidence` is its
+two-decimal text, `prior` thousandths, times are datetimes in milliseconds, lists are tuples.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from engram.adapters.files.frontmatter.frontmatter import Entry, Value
+    from engram.adapters.files.frontmatter.frontmatter import KeyEntry, Value
     from engram.domain.entry.categories import Categories
 
 _DECIMAL = re.compile(r"([-+]?)([0-9]{0,18})(?:\.([0-9]*))?", re.ASCII)
@@ -32,19 +32,19 @@ _NO = ("false", "no", "off")
 
 
 class ExpectedError(Exception):
-    """What a value should have been; a reader raises it."""
+    """A value is invalid; the message says what was expected."""
 
 
-def parse(entries: list[Entry], categories: Categories) -> dict[str, Any]:
-    """Return the known fields that a frontmatter names, in file form. Raises Problem with the line of the key."""
+def parse(entries: list[KeyEntry], categories: Categories) -> dict[str, Any]:
+    """Return the known fields of a frontmatter, in file form. Raises Problem with the line of the key."""
     values = parse_by(READERS, entries)
     if "category" in values:
-        values["category"] = _category(values["category"], entries, categories)
+        values["category"] = _parse_category(values["category"], entries, categories)
     return values
 
 
-def parse_by(readers: Mapping[str, Callable[[Value], Any]], entries: list[Entry]) -> dict[str, Any]:
-    """Return what the keys that have a reader say. Raises Problem with the line of the key."""
+def parse_by(readers: Mapping[str, Callable[[Value], Any]], entries: list[KeyEntry]) -> dict[str, Any]:
+    """Return the values of the keys that have a reader. Raises Problem with the line of the key."""
     values: dict[str, Any] = {}
     for entry in entries:
         reader = readers.get(entry.key)
@@ -58,20 +58,20 @@ def parse_by(readers: Mapping[str, Callable[[Value], Any]], entries: list[Entry]
     return values
 
 
-def foreign_date(entries: list[Entry]) -> datetime | None:
-    """Return when a note of another tool says it was written: its `date` or `created`, where that is a time."""
+def foreign_date(entries: list[KeyEntry]) -> datetime | None:
+    """Return the creation time in a note of another tool: its `date` or `created`, if that is a time."""
     for name in ("date", "created"):
         for entry in entries:
             if entry.key == name and isinstance(entry.value, str):
                 try:
-                    return _time(entry.value)
+                    return _parse_time(entry.value)
                 except ExpectedError:
                     continue
     return None
 
 
 def thousandths_of(text: str) -> int | None:
-    """Return a decimal number in thousandths, halves away from zero; None where `text` is no such number."""
+    """Return a decimal number in thousandths, rounded half away from zero; None if `text` is not one."""
     match = _DECIMAL.fullmatch(text)
     if not match or not (match[2] or match[3]):
         return None
@@ -92,7 +92,7 @@ def _describe_value(value: Value) -> str:
     return "a list" if isinstance(value, list) else "a mapping"
 
 
-def _category(text: str, entries: list[Entry], categories: Categories) -> str:
+def _parse_category(text: str, entries: list[KeyEntry], categories: Categories) -> str:
     try:
         return categories.parse(text)
     except ValidationError as error:
@@ -100,18 +100,18 @@ def _category(text: str, entries: list[Entry], categories: Categories) -> str:
         raise Problem(line, error.message, error.hint) from None
 
 
-def _text(value: Value) -> str:
+def _parse_text(value: Value) -> str:
     if not isinstance(value, str):
         raise ExpectedError("one text")
     return value
 
 
 def stripped_text(value: Value) -> str:
-    """Return a value that is one text, without white space around it. Raises ExpectedError."""
-    return _text(value).strip()
+    """Return a text without white space around it. Raises ExpectedError."""
+    return _parse_text(value).strip()
 
 
-def _id(value: Value) -> str:
+def _parse_id(value: Value) -> str:
     text = value if isinstance(value, str) else "?"
     if text and not ulid.is_valid(text):
         raise ExpectedError("a ULID: 26 capital letters and digits, of a time before the year 10000")
@@ -119,7 +119,7 @@ def _id(value: Value) -> str:
 
 
 def choice(allowed: tuple[str, ...]) -> Callable[[Value], str]:
-    """Return a reader of one of these words, in any case."""
+    """Return a reader that accepts one of these words, in any case."""
 
     def read(value: Value) -> str:
         text = value.strip().lower() if isinstance(value, str) else ""
@@ -130,42 +130,42 @@ def choice(allowed: tuple[str, ...]) -> Callable[[Value], str]:
     return read
 
 
-def _confidence(value: Value) -> str:
+def _parse_confidence(value: Value) -> str:
     found = thousandths_of(value) if isinstance(value, str) else None
     if found is None or not 0 <= found <= 1000:
         raise ExpectedError("a number from 0.00 to 1.00")
     return stated_text(found)
 
 
-def _prior(value: Value) -> int:
+def _parse_prior(value: Value) -> int:
     found = thousandths_of(value) if isinstance(value, str) else None
     if found is None:
         raise ExpectedError("a number like 0.70")
     return found
 
 
-def _votes(value: Value) -> dict[str, Vote]:
+def _parse_votes(value: Value) -> dict[str, Vote]:
     if isinstance(value, str) and value in _NOTHING:
         return {}
     if not isinstance(value, dict):
         raise ExpectedError("a mapping {CLONE: {up: 80, down: 0, n: 1}}")
-    return {clone: _vote(vote) for clone, vote in value.items()}
+    return {clone: _parse_vote(vote) for clone, vote in value.items()}
 
 
-def _vote(value: Value) -> Vote:
+def _parse_vote(value: Value) -> Vote:
     if not isinstance(value, dict):
         raise ExpectedError("a mapping whose values are {up: 80, down: 0, n: 1}")
-    return Vote(_count(value.get("up", "0")), _count(value.get("down", "0")), _count(value.get("n", "0")))
+    return Vote(*[_parse_count(value.get(name, "0")) for name in Vote._fields])
 
 
-def _count(value: Value) -> int:
+def _parse_count(value: Value) -> int:
     if not isinstance(value, str) or not (value.isascii() and value.isdigit()) or len(value) > 15:
         raise ExpectedError("made of whole numbers from 0")
     return int(value)
 
 
-def _validations(value: Value) -> int | None:
-    """Only shown: it follows from the votes. What is no number is simply out of date."""
+def _parse_validations(value: Value) -> int | None:
+    """Return the count, which is only displayed and follows from the votes; None if it is not a number."""
     return (
         int(value)
         if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 16
@@ -173,36 +173,36 @@ def _validations(value: Value) -> int | None:
     )
 
 
-def _time(value: Value) -> datetime:
+def _parse_time(value: Value) -> datetime:
     try:
-        return times.whole_milliseconds(times.parse(_text(value)))
+        return times.whole_milliseconds(times.parse(_parse_text(value)))
     except (ValueError, OverflowError):
         raise ExpectedError("a time like 2026-11-21T09:30:00Z") from None
 
 
-def _optional_time(value: Value) -> datetime | None:
-    return None if isinstance(value, str) and value in _NOTHING else _time(value)
+def _parse_optional_time(value: Value) -> datetime | None:
+    return None if isinstance(value, str) and value in _NOTHING else _parse_time(value)
 
 
-def _context(value: Value) -> tuple[str, ...]:
-    return _texts([value] if isinstance(value, str) else value)
+def _parse_context(value: Value) -> tuple[str, ...]:
+    return _parse_texts([value] if isinstance(value, str) else value)
 
 
-def _words(value: Value) -> tuple[str, ...]:
+def _parse_words(value: Value) -> tuple[str, ...]:
     if isinstance(value, str):
-        return () if value in _NOTHING else _texts([word.strip() for word in value.split(",")])
-    return _texts(value)
+        return () if value in _NOTHING else _parse_texts([word.strip() for word in value.split(",")])
+    return _parse_texts(value)
 
 
 def words(value: Value) -> tuple[str, ...]:
-    """Return the texts of a list, or of one text with commas; nothing of any other value."""
+    """Return the texts of a list or of a comma-separated text; () for any other value."""
     try:
-        return _words(value)
+        return _parse_words(value)
     except ExpectedError:
         return ()
 
 
-def _texts(value: Value) -> tuple[str, ...]:
+def _parse_texts(value: Value) -> tuple[str, ...]:
     if not isinstance(value, list):
         raise ExpectedError("a list of texts")
     texts: list[str] = []
@@ -214,8 +214,8 @@ def _texts(value: Value) -> tuple[str, ...]:
     return tuple(texts)
 
 
-def _moments(value: Value) -> tuple[str, ...]:
-    """Return moments as lines `kind: pattern`, of a list or mapping in any of the forms that people write."""
+def _parse_moments(value: Value) -> tuple[str, ...]:
+    """Return moments as lines `kind: pattern`, from a list or a mapping in any form that people write."""
     if isinstance(value, str) and value in _NOTHING:
         return ()
     lines: list[str] = []
@@ -234,25 +234,25 @@ def _moments(value: Value) -> tuple[str, ...]:
     return tuple(dict.fromkeys(str(moment) for moment in found))
 
 
-def _relations(value: Value) -> tuple[Relation, ...]:
-    return tuple(
-        [Relation(choice(RELATION_KINDS)(item.get("kind", "")), part(item, "id")) for item in mappings(value)]
-    )
+def _parse_relations(value: Value) -> tuple[Relation, ...]:
+    read_kind = choice(RELATION_KINDS)
+    return tuple([Relation(read_kind(item.get("kind", "")), text_in(item, "id")) for item in mappings(value)])
 
 
-def _conflicts(value: Value) -> tuple[Conflict, ...]:
-    return tuple([Conflict(*[part(item, name) for name in CONFLICT_KEYS]) for item in mappings(value)])
+def _parse_conflicts(value: Value) -> tuple[Conflict, ...]:
+    return tuple([Conflict(*[text_in(item, name) for name in CONFLICT_KEYS]) for item in mappings(value)])
 
 
 CONFLICT_KEYS = ("field", "value", "from", "at", "kept_from", "kept_at")
 
 
 def _parse_settlements(value: Value) -> tuple[Settlement, ...]:
-    return tuple([Settlement(*[part(item, name) for name in Settlement._fields]) for item in mappings(value)])
+    names = Settlement._fields
+    return tuple([Settlement(*[text_in(item, name) for name in names]) for item in mappings(value)])
 
 
 def mappings(value: Value) -> list[dict[str, Value]]:
-    """Return a list of mappings; one alone may stand without the list."""
+    """Return a list of mappings; a single mapping needs no list. Raises ExpectedError."""
     if isinstance(value, str) and value in _NOTHING:
         return []
     items = value if isinstance(value, list) else [value]
@@ -262,19 +262,19 @@ def mappings(value: Value) -> list[dict[str, Value]]:
     return found
 
 
-def part(item: dict[str, Value], name: str) -> str:
-    """Return a text in a mapping; "" where it is not there."""
+def text_in(item: dict[str, Value], name: str) -> str:
+    """Return a text in a mapping; "" if it is missing. Raises ExpectedError."""
     value = item.get(name, "")
     if not isinstance(value, str):
         raise ExpectedError(f"a list of mappings whose {name} is a text")
     return value
 
 
-def _importance(value: Value) -> float | None:
+def _parse_importance(value: Value) -> float | None:
     if isinstance(value, str) and value in _NOTHING:
         return None
     try:
-        found = float(_text(value))
+        found = float(_parse_text(value))
     except ValueError:
         found = -1.0
     if not 0 <= found <= 1:
@@ -282,18 +282,18 @@ def _importance(value: Value) -> float | None:
     return found
 
 
-def _flag(value: Value) -> bool:
+def _parse_flag(value: Value) -> bool:
     text = value.lower() if isinstance(value, str) else "?"
     if text not in _YES and text not in _NO and text not in _NOTHING:
         raise ExpectedError("true or false")
     return text in _YES
 
 
-# One field of an entry as the lines of its file: the canonical form, kept small in diffs.
+# The canonical lines of each field, chosen for small diffs.
 
 
 def lines(key: str, value: Any, like: str = "") -> list[str]:
-    """Return the lines of one key, without line ends; `value` in file form, that of the field `like` if it is another's."""
+    """Return the lines of a key, without line ends, for a `value` in file form; `like` names a field whose format to use."""
     found = _FIELDS[like or key][1](value)
     first, *rest = [found] if isinstance(found, str) else found
     return [f"{key}: {first}" if first else f"{key}:", *rest]
@@ -346,19 +346,19 @@ def _write_conflicts(value: tuple[Conflict, ...]) -> list[str]:
     return found
 
 
-def _write_settled(value: tuple[Settlement, ...]) -> list[str]:
+def _write_settlements(value: tuple[Settlement, ...]) -> list[str]:
     found = [""]
-    for one in value:
-        parts = [f"{name}: {scalar(text, flow=True)}" for name, text in one._asdict().items()]
+    for settlement in value:
+        parts = [f"{name}: {scalar(text, flow=True)}" for name, text in settlement._asdict().items()]
         found.append(f"  - {{{', '.join(parts)}}}")
     return found
 
 
 def block(prefix: str, text: str, margin: int) -> list[str]:
-    """Return a text after `prefix`: on one line, or as a literal block at column `margin` where it has several."""
+    """Return the lines of a text after `prefix`: one, or a literal block at column `margin` if it has several lines."""
     if not _fits_block(text):
         return [prefix + scalar(text)]
-    # A first line that begins blank would be taken for the margin: say the margin.
+    # Blanks at the start of the first line would be taken for indentation, so state it.
     header = "|" + ("2" if text[0].isspace() else "") + ("" if text[-1] == "\n" else "-")
     blanks = " " * margin
     body = text.removesuffix("\n").split("\n")
@@ -366,42 +366,42 @@ def block(prefix: str, text: str, margin: int) -> list[str]:
 
 
 def _fits_block(text: str) -> bool:
-    """Return whether a literal block says exactly this text: several lines, the last not blank, nothing unsafe."""
+    """Return whether a literal block can hold exactly this text: several lines, the last not blank, nothing unsafe."""
     if "\n" not in text or text.endswith("\n\n") or not is_readable(text):
         return False
     return bool(text.removesuffix("\n").rsplit("\n", 1)[-1].strip())
 
 
-# The fields in the order in which they are written: what reads the value of each, and what writes it, either as what
-# stands after the key or as lines, of which the first does.
+# The fields in canonical order, each with its reader and its writer, which returns the text after the key, or lines
+# of which the first goes there.
 _FIELDS: dict[str, tuple[Callable[[Value], Any], Callable[[Any], str | list[str]]]] = {
-    "id": (_id, scalar),
-    "category": (_text, scalar),
+    "id": (_parse_id, scalar),
+    "category": (_parse_text, scalar),
     "type": (choice(TYPES), scalar),
     "status": (choice(STATUSES), scalar),
-    "confidence": (_confidence, str),
-    "prior": (_prior, _write_prior),
-    "votes": (_votes, _write_votes),
-    "validation_count": (_validations, str),
-    "last_validated": (_optional_time, times.render),
-    "context": (_context, _write_context),
-    "tags": (_words, _write_words),
-    "files": (_words, _write_words),
-    "entities": (_words, _write_words),
-    "when": (_moments, _write_moments),
-    "relations": (_relations, _write_relations),
-    "merged_from": (_words, _write_words),
-    "importance": (_importance, str),
-    "pinned": (_flag, lambda value: "true" if value else "false"),
-    "expires_at": (_optional_time, times.render),
-    "agent": (_text, scalar),
-    "author": (_text, scalar),
-    "source_id": (_text, scalar),
-    "sources": (_words, _write_words),
-    "created_at": (_time, times.render),
-    "updated_at": (_time, times.render),
-    "conflicts": (_conflicts, _write_conflicts),
-    "settled": (_parse_settlements, _write_settled),
+    "confidence": (_parse_confidence, str),
+    "prior": (_parse_prior, _write_prior),
+    "votes": (_parse_votes, _write_votes),
+    "validation_count": (_parse_validations, str),
+    "last_validated": (_parse_optional_time, times.render),
+    "context": (_parse_context, _write_context),
+    "tags": (_parse_words, _write_words),
+    "files": (_parse_words, _write_words),
+    "entities": (_parse_words, _write_words),
+    "when": (_parse_moments, _write_moments),
+    "relations": (_parse_relations, _write_relations),
+    "merged_from": (_parse_words, _write_words),
+    "importance": (_parse_importance, str),
+    "pinned": (_parse_flag, lambda value: "true" if value else "false"),
+    "expires_at": (_parse_optional_time, times.render),
+    "agent": (_parse_text, scalar),
+    "author": (_parse_text, scalar),
+    "source_id": (_parse_text, scalar),
+    "sources": (_parse_words, _write_words),
+    "created_at": (_parse_time, times.render),
+    "updated_at": (_parse_time, times.render),
+    "conflicts": (_parse_conflicts, _write_conflicts),
+    "settled": (_parse_settlements, _write_settlements),
 }
 KEYS = tuple(_FIELDS)
 READERS = {key: read for key, (read, _) in _FIELDS.items()}

@@ -1,7 +1,7 @@
-"""The keys of any frontmatter: of our own form without a YAML library, else through PyYAML's events.
+"""Parse the keys of any frontmatter: Engram's own form without a YAML library, others from PyYAML's events.
 
 Events, not nodes: PyYAML's C composer recurses and crashes the process on 30,000 nested `[`, and aliases
-blow up later. Here depth is counted and anchors, aliases and tags are refused as they come.
+can expand without bound. Here depth is counted, and anchors, aliases and tags are refused.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from engram.adapters.files.frontmatter.frontmatter import (
     FIRST_LINE,
     UNSAFE,
     Document,
-    Entry,
+    KeyEntry,
     Problem,
     check_size,
     comment_of,
@@ -36,44 +36,44 @@ _KEY_LINE = r"(?m)^[\w\"'{-][^:\n]*:(?:\s|$)"
 _NOT_TEXT = re.compile("[\0\ud800-\udfff]")
 
 
-def load(text: str) -> tuple[Document, list[Entry]]:
-    """Split a file and read its frontmatter's keys. Raises Problem."""
+def load(text: str) -> tuple[Document, list[KeyEntry]]:
+    """Split a file and parse the keys of its frontmatter. Raises Problem."""
     document = split(text)
     if not document.opening:
         return document, []
     check_size(document.block)
     try:
-        entries = _entries(document.block)
+        entries = _parse_block(document.block)
     except Problem:
-        # Prose between two horizontal rules breaks YAML's rules, but has nothing like a key in it.
+        # Prose between two horizontal rules is not valid YAML, but has no line like a key.
         if re.search(_KEY_LINE, document.block):
             raise
         entries = None
-    return (document, entries) if entries is not None else (_only_body(document), [])
+    return (document, entries) if entries is not None else (_as_body(document), [])
 
 
-def _entries(block: str) -> list[Entry] | None:
+def _parse_block(block: str) -> list[KeyEntry] | None:
     text = block.replace("\r\n", "\n") if "\r" in block else block
     entries = canonical_entries(text)
     return entries if entries is not None else parse(text)
 
 
-def _only_body(document: Document) -> Document:
+def _as_body(document: Document) -> Document:
     body = document.opening + document.block + document.closing + document.body
     return Document(document.bom, "", "", "", body)
 
 
-def parse(text: str) -> list[Entry] | None:
-    """Return the top-level keys of a frontmatter; None where it is not a mapping but text or a list.
+def parse(text: str) -> list[KeyEntry] | None:
+    """Return the top-level keys of a frontmatter; None if it is text or a list, not a mapping.
 
-    `text` has lines that end in a line feed. Raises Problem.
+    The lines of `text` end in line feeds. Raises Problem.
     """
     import yaml
 
     _refuse_unsafe(text)
     loader: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
     try:
-        return _Tree(yaml.parse(text, Loader=loader), text.split("\n")).entries()
+        return _Builder(yaml.parse(text, Loader=loader), text.split("\n")).entries()
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = mark.line + FIRST_LINE if mark else FIRST_LINE
@@ -84,7 +84,7 @@ def parse(text: str) -> list[Entry] | None:
 
 
 def _refuse_unsafe(text: str) -> None:
-    """Refuse what YAML does not allow raw, or would take for a line break where an editor shows none."""
+    """Raise Problem for characters that YAML does not allow, or treats as line breaks although editors do not."""
     found = re.search(UNSAFE, text)
     if found:
         line = text.count("\n", 0, found.start()) + FIRST_LINE
@@ -93,8 +93,8 @@ def _refuse_unsafe(text: str) -> None:
         raise Problem(line, f"the frontmatter holds the invisible character {code}", hint)
 
 
-class _Tree:
-    """Builds entries from events, remembering where the last piece of a value ended."""
+class _Builder:
+    """Builds key entries from events, tracking where the last value ended."""
 
     def __init__(self, events: Iterator[Any], lines: list[str]) -> None:
         import yaml
@@ -105,8 +105,8 @@ class _Tree:
         self._end_line = 0
         self._end_column = 0
 
-    def entries(self) -> list[Entry] | None:
-        """Return the whole frontmatter."""
+    def entries(self) -> list[KeyEntry] | None:
+        """Return the keys of the frontmatter; None if it is not a mapping. Raises Problem."""
         self._next()
         start = self._next()
         if isinstance(start, self._yaml.StreamEndEvent):
@@ -114,16 +114,16 @@ class _Tree:
         root = self._next()
         if not isinstance(root, self._yaml.MappingStartEvent):
             self._value(root, 0)
-            self._end()
+            self._check_end()
             return None
         if root.flow_style:
             raise Problem(_line(root), "the frontmatter is one {…} mapping", _PLAIN_HINT)
         entries = self._mapping_entries(root.start_mark.column)
-        self._end()
+        self._check_end()
         return entries
 
-    def _mapping_entries(self, column: int) -> list[Entry]:
-        entries: list[Entry] = []
+    def _mapping_entries(self, column: int) -> list[KeyEntry]:
+        entries: list[KeyEntry] = []
         seen: dict[str, int] = {}
         while not isinstance(event := self._next(), self._yaml.MappingEndEvent):
             if not isinstance(event, self._yaml.ScalarEvent) or event.start_mark.column != column:
@@ -133,11 +133,11 @@ class _Tree:
                 message = f"the key '{key}' appears twice (first on line {seen[key] + FIRST_LINE})"
                 raise Problem(start + FIRST_LINE, message, "Keep one of the two lines.")
             seen[key] = start
-            # An empty item (`- ?`) is said to stand where the next key does.
+            # An empty item (`- ?`) is reported at the position of the next key.
             if entries and entries[-1].end > start:
                 entries[-1] = entries[-1]._replace(end=start)
             value = self._value(self._next(), 0)
-            entries.append(Entry(key, value, start, self._end_line, self._comment(start)))
+            entries.append(KeyEntry(key, value, start, self._end_line, self._comment(start)))
         return entries
 
     def _comment(self, start: int) -> str:
@@ -164,19 +164,19 @@ class _Tree:
         return items
 
     def _mapping(self, depth: int) -> dict[str, Value]:
-        found: dict[str, Value] = {}
+        mapping: dict[str, Value] = {}
         while not isinstance(event := self._next(), self._yaml.MappingEndEvent):
             if not isinstance(event, self._yaml.ScalarEvent):
                 raise Problem(_line(event), "a key inside a value is not a plain word", _PLAIN_HINT)
             key = self._scalar(event)
-            if key in found:
+            if key in mapping:
                 raise Problem(_line(event), f"the key '{key}' appears twice", "Keep one of the two.")
-            found[key] = self._value(self._next(), depth)
+            mapping[key] = self._value(self._next(), depth)
         self._close_value(event)
-        return found
+        return mapping
 
     def _close_value(self, event: Any) -> None:
-        """Only a closing bracket ends a value; a block collection's end is where the next thing starts."""
+        """Record the end of a flow collection. That of a block collection is where the next token starts."""
         if event.end_mark.column > event.start_mark.column:
             self._end_line, self._end_column = event.end_mark.line + 1, event.end_mark.column
 
@@ -194,7 +194,7 @@ class _Tree:
         return text
 
     def _block_end(self, event: Any) -> int:
-        """Return the line after a block scalar: without empty lines after it, unless `+` makes them part of it."""
+        """Return the line after a block scalar, which includes trailing empty lines only with `+`."""
         start, end = event.start_mark, int(event.end_mark.line)
         header = self._lines[start.line][start.column :].split(" ", 1)[0]
         while "+" not in header and end > start.line + 1 and not self._lines[end - 1]:
@@ -209,8 +209,8 @@ class _Tree:
             raise Problem(_line(event), f"the frontmatter has a tag ({event.tag})", _PLAIN_HINT)
         return event
 
-    def _end(self) -> None:
-        """Nothing may follow the one document, which has no marks of its own."""
+    def _check_end(self) -> None:
+        """Raise Problem for a document end marker or a second document."""
         end = self._next()
         if end.explicit or not isinstance(self._next(), self._yaml.StreamEndEvent):
             raise Problem(_line(end), "the frontmatter ends in the middle (`...`)", "Remove that line.")

@@ -1,4 +1,4 @@
-"""What files of entities and agents share: they are identified by name and merged by field."""
+"""Types for files of entities and agents, which are identified by name and merged by field."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ if TYPE_CHECKING:
 
 
 class FileContents(NamedTuple):
-    """The contents of a file: an entity or a profile, when it last changed, versions that lost a merge."""
+    """The contents of a file: an entity or a profile, the time of its last change, and versions that lost a merge."""
 
     record: Any
     updated_at: datetime | None
     conflicts: tuple[Conflict, ...]
 
     def changed(self, record: Any, now: datetime) -> FileContents:
-        """Return another record as it is written now, with a later date than the file has."""
+        """Return these contents with another record and the date `now`, or a later one if the file's is not older."""
         stamp = times.after(now, self.updated_at) if self.updated_at else times.whole_seconds(now)
         return self._replace(record=record, updated_at=stamp)
 
 
 class Kind(NamedTuple):
-    """A kind of such files: how to read and rewrite one, and the order of its keys.
+    """A kind of files: how to read and rewrite one, and the order of its keys.
 
     `read(raw, path)` raises LoreFileError; `rewrite(raw, path, wanted)` also ValidationError. Unknown keys
-    of the file are kept, whatever `wanted` says of them.
+    in the file are kept, whatever those of `wanted`.
     """
 
     read: Callable[[bytes, str], FileContents]

@@ -1,4 +1,4 @@
-"""Where a promoted entry came from: one line of its frontmatter, which is not a field and is ignored by every reader.
+"""The origin of a promoted entry: a line of its frontmatter that is not a field and that readers of entries ignore.
 
 origin: {scope: project, store: billing, remote: "https://example.org/lore.git", id: 01KJ…, digest: 6f1d…}
 """
@@ -10,13 +10,13 @@ from engram.domain.typed import NamedTuple
 NAME = "origin"
 KEY = f"{NAME}: "
 _QUOTES = str.maketrans({'"': "'", "\\": "/"})
-_LONGEST = 300
+_MAX_CHARS = 300
 
 
 class Origin(NamedTuple):
-    """The scope and store that an entry was copied from, its remote ("" for none) without credentials, its id there.
+    """The scope and store that an entry was copied from, the remote without credentials ("" for none), its id there.
 
-    `digest` is of what was copied, so that one can tell whether it was changed since.
+    `digest` is that of the copied entry, to tell whether it has changed since.
     """
 
     scope: str
@@ -27,7 +27,7 @@ class Origin(NamedTuple):
 
     @property
     def place(self) -> str:
-        """For people: `billing (project), https://example.org/lore.git`."""
+        """The place for display: `billing (project), https://example.org/lore.git`."""
         return f"{self.store} ({self.scope})" + (f", {self.remote}" if self.remote else "")
 
 
@@ -38,9 +38,9 @@ def line(origin: Origin) -> str:
 
 
 def with_origin(raw: bytes, origin: Origin) -> bytes:
-    """Return the lore file with this origin, in the place of the one it has, else as the last line of its frontmatter.
+    """Return the entry's file with this origin, which replaces another or is appended to the frontmatter.
 
-    Raises ValueError where the file has no frontmatter, or is not UTF-8.
+    Raises ValueError if the file has no frontmatter or is not UTF-8.
     """
     lines, end = _split(raw)
     ending = "\r" if lines[0].endswith("\r") else ""
@@ -53,14 +53,14 @@ def with_origin(raw: bytes, origin: Origin) -> bytes:
 
 
 def without_origin(raw: bytes) -> bytes:
-    """Return the lore file without its origin. Raises ValueError as `with_origin`."""
+    """Return the entry's file without its origin. Raises ValueError as `with_origin` does."""
     lines, end = _split(raw)
-    kept = [text for number, text in enumerate(lines) if number >= end or not text.startswith(KEY)]
-    return "\n".join(kept).encode()
+    remaining = [text for number, text in enumerate(lines) if number >= end or not text.startswith(KEY)]
+    return "\n".join(remaining).encode()
 
 
 def _split(raw: bytes) -> tuple[list[str], int]:
-    """Return the lines of a file, and the number of the one that closes its frontmatter."""
+    """Return the lines of a file and the index of the one that closes its frontmatter."""
     lines = raw.decode().split("\n")
     if lines[0].removeprefix("\ufeff").rstrip() != "---":
         raise ValueError("no frontmatter")
@@ -68,21 +68,21 @@ def _split(raw: bytes) -> tuple[list[str], int]:
 
 
 def origin_of(raw: bytes) -> Origin | None:
-    """Return the origin of an entry file; None where it has none, or one that Engram did not write."""
+    """Return the origin in an entry's file; None if it has none, or one that Engram did not write."""
     head = raw.partition(b"\n---")[0].decode("utf-8", "replace")
-    for one in head.splitlines():
-        if one.startswith(KEY):
-            return _parse_line(one.removeprefix(KEY).strip())
+    for text in head.splitlines():
+        if text.startswith(KEY):
+            return _parse_line(text.removeprefix(KEY).strip())
     return None
 
 
 def _parse_line(text: str) -> Origin | None:
     parts = text.removeprefix("{").removesuffix("}").split('", ')
-    said = dict(part.partition(": ")[::2] for part in parts)
-    values = {name: said.get(name, '""').strip('"') for name in Origin._fields}
+    pairs = dict(part.partition(": ")[::2] for part in parts)
+    values = {name: pairs.get(name, '""').strip('"') for name in Origin._fields}
     return Origin(**values) if values["id"] else None
 
 
 def _quotable(value: str) -> str:
-    """Return what stands between double quotes as it is, on one line."""
-    return "".join([c for c in value[:_LONGEST].translate(_QUOTES) if c.isprintable()])
+    """Return the text with nothing that would need an escape in double quotes, on one line."""
+    return "".join([c for c in value[:_MAX_CHARS].translate(_QUOTES) if c.isprintable()])

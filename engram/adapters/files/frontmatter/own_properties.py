@@ -1,7 +1,7 @@
-"""Properties that are a note's own though an entry has a field of that name: `status: done`, `id: 20240131`.
+"""A note's own properties that have the name of a field: `status: done`, `id: 20240131`.
 
-They stay as they are. A value that the field cannot have is the note's own; Engram then writes the field as
-`engram_<key>`, and where there is such a key, the plain one is never Engram's.
+They stay unchanged. A property is the note's own if its value is invalid for the field; Engram then writes the field as
+`engram_<key>`. If there is such a key, the plain one is always the note's own.
 """
 
 from __future__ import annotations
@@ -15,36 +15,38 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
     from typing import Any
 
-    from engram.adapters.files.frontmatter.frontmatter import Entry
+    from engram.adapters.files.frontmatter.frontmatter import KeyEntry
     from engram.domain.entry.categories import Categories
 
 PREFIX = "engram_"
-_OWN = "own "  # before the key of a property that is the note's; no key of a file can be called so
+_OWN = "own "  # prefix in memory for keys that are the note's own
 
 
-def engrams(entries: Sequence[Entry], own: Collection[str] = ()) -> tuple[list[Entry], frozenset[str]]:
+def resolve_prefixes(
+    entries: Sequence[KeyEntry], own: Collection[str] = ()
+) -> tuple[list[KeyEntry], frozenset[str]]:
     """Return the keys under the names of their fields, and the fields that are written with the prefix.
 
-    `own` are keys whose values are the note's, besides those that a prefixed key says are.
+    `own` are keys that are the note's own, besides those of which a prefixed key exists.
     """
-    prefixed = {entry.key.removeprefix(PREFIX) for entry in entries if entry.key.startswith(PREFIX)}
-    apart = frozenset(prefixed.intersection(fields.READERS)) | frozenset(own)
-    if not apart:
-        return list(entries), apart
+    names = {entry.key.removeprefix(PREFIX) for entry in entries if entry.key.startswith(PREFIX)}
+    prefixed = frozenset(names.intersection(fields.READERS)) | frozenset(own)
+    if not prefixed:
+        return list(entries), prefixed
     found = []
     for entry in entries:
         plain = entry.key.removeprefix(PREFIX)
-        if entry.key in apart:
+        if entry.key in prefixed:
             found.append(entry._replace(key=_OWN + entry.key))
         else:
-            found.append(entry._replace(key=plain) if plain in apart else entry)
-    return found, apart
+            found.append(entry._replace(key=plain) if plain in prefixed else entry)
+    return found, prefixed
 
 
 def parse(
-    entries: Sequence[Entry], categories: Categories, check: Callable[[dict[str, Any]], object]
+    entries: Sequence[KeyEntry], categories: Categories, check: Callable[[dict[str, Any]], object]
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return the fields that a note says, and which of its keys are its own. Never raises.
+    """Return the fields in a note, and the keys that are its own. Never raises.
 
     `check` raises ValidationError for values that no entry can have.
     """
@@ -59,7 +61,7 @@ def parse(
         try:
             check(values)
         except ValidationError as error:
-            if error.field not in values:  # of what is no property: its text
+            if error.field not in values:  # not about a property but about the text
                 return values, own
             del values[error.field]
             own.append(error.field)
@@ -67,9 +69,9 @@ def parse(
             return values, own
 
 
-def lines(apart: Collection[str], key: str, value: Any) -> list[str]:
-    """Return the lines of a field; one that is written with the prefix also says its default."""
-    if key not in apart:
+def lines(prefixed: Collection[str], key: str, value: Any) -> list[str]:
+    """Return the lines of a field; a prefixed one is written even if it has its default value."""
+    if key not in prefixed:
         return fields.lines(key, value)
     if value is None or value == {}:
         return [f"{PREFIX}{key}: ~"]

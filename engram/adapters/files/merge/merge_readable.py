@@ -1,7 +1,7 @@
 """Merge two readable versions of one entry into the bytes of its file.
 
-The frame has what surrounds the values, the domain merges the values, and the codec writes them into the frame. The result
-is read again, and used only if it parses to exactly the merged entry.
+The frame has everything around the values, the domain merges the values, and the codec writes them into the frame. The
+result is used only if it parses to exactly the merged entry.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
     from engram.domain.entry.categories import Categories
     from engram.domain.entry.lore import Conflict, Lore
 
-# The creation time of a file that has none: any other time is earlier.
+# The creation time of a file without one: any other time is earlier.
 _NEVER_CREATED = datetime.max.replace(microsecond=0, tzinfo=UTC)
-# Fields that a file without an id may lack: a reader fills them in, and a merge does not write them.
+# Fields that a file without an id may lack: reading fills them in, and a merge does not write them.
 _OPTIONAL = ("id", "category", "created_at", "updated_at", "confidence", "validation_count")
 
 
 class Job(NamedTuple):
     """The parameters of a merge: the path of the file, the store's categories, the time of the merge.
 
-    `parsed` has entries that need not be parsed again, and takes what the merge parses.
+    `parsed` is a cache of parsed entries.
     """
 
     path: str
@@ -43,7 +43,7 @@ class Job(NamedTuple):
 
 
 class Side(NamedTuple):
-    """A version of a file: what it says, its text in parts, its bytes; `adopted` is False for an entry without an id."""
+    """A version of a file: its values, its text in parts, its bytes; `adopted` is False for an entry without an id."""
 
     version: Version
     outline: Outline
@@ -71,9 +71,9 @@ class Kept(NamedTuple):
 class Merged(NamedTuple):
     """The result of merging two versions of a file.
 
-    `content` is None where the file is deleted. `fields` names what the sides differed in (`deleted` and `file`
-    where it is the whole file). `conflicts` are new; they are in `content`, unless that cannot be read. `contested`
-    says that the result depends on who wrote the versions, and when.
+    `content` is None if the file is deleted. `fields` names the fields in which the sides differed (`deleted` or `file`
+    for the whole file). `conflicts` are new; they are in `content`, unless that cannot be read. `contested` says
+    that the result depends on who wrote the versions, and when.
     """
 
     content: bytes | None
@@ -84,12 +84,12 @@ class Merged(NamedTuple):
 
     @property
     def clean(self) -> bool:
-        """Whether nothing is left for a person."""
+        """Whether a person has nothing to resolve."""
         return not self.conflicts and not self.kept
 
 
 def read_side(raw: bytes, job: Job, edit: Edit = UNKNOWN) -> Side | None:
-    """Read a version; None where it is no entry."""
+    """Read a version; None if it is not an entry."""
     try:
         file = _read(raw, job)
         outline = merge_frame.outline(raw.decode())
@@ -106,7 +106,7 @@ def _read(raw: bytes, job: Job) -> LoreFile:
 
 
 def pair_up(base: Side | None, ours: Side, theirs: Side, now: datetime) -> Pair | None:
-    """Return the two sides in order; None where they are two different entries."""
+    """Return the two sides in order; None if they are different entries."""
     lore_id = _shared_id(base, ours, theirs)
     if lore_id is None:
         return None
@@ -121,12 +121,12 @@ def pair_up(base: Side | None, ours: Side, theirs: Side, now: datetime) -> Pair 
 
 
 def merge_pair(pair: Pair, job: Job) -> Merged | None:
-    """Return the merged file; None where no file can hold the values of both sides."""
+    """Return the merged file; None if no file can hold the values of both sides."""
     winner, loser = pair.versions
     base = pair.base.version.record if pair.base else None
     before = pair.base.outline if pair.base else None
     for frame, tight in merge_frame.frames(before, pair.winner.outline, pair.loser.outline):
-        # Two people who promoted the same entry need not decide whose record of its origin stays.
+        # If two people promoted the same entry, it does not matter whose record of its origin stays.
         lost = [loss(name, value, loser.written, winner.edit) for name, value in frame.lost if name != ORIGIN]
         merged = entry_merge.merge(base, winner, loser, job.categories, job.now, lost, tight)
         content = _write(frame, normalize(merged.version.record), pair.adopted, job)
@@ -137,7 +137,7 @@ def merge_pair(pair: Pair, job: Job) -> Merged | None:
 
 
 def with_conflict(side: Side, entry: Conflict, job: Job) -> bytes | None:
-    """Return the file with one more entry in `conflicts`; None where it does not fit in."""
+    """Return the file with another conflict in `conflicts`; None if it does not fit."""
     lore: Lore = side.version.record
     entries = merge_conflicts(lore.conflicts, lore.conflicts, lore.conflicts, [entry])
     return _write(side.outline.frame, lore._replace(conflicts=entries), side.adopted, job)
@@ -151,20 +151,20 @@ def _id_conflict(pair: Pair) -> tuple[str, ...]:
 def _shared_id(base: Side | None, ours: Side, theirs: Side) -> str | None:
     every = [side.version.record.id for side in (ours, theirs)]
     ids = {side.version.record.id for side in (ours, theirs) if side.adopted} or {min(every)}
-    # Two clones gave a person's file its id at once: the older id stays.
-    named_twice = base is not None and not base.adopted
-    return min(ids) if len(ids) == 1 or named_twice else None
+    # Two clones gave a person's file an id independently: the older id stays.
+    adopted_twice = base is not None and not base.adopted
+    return min(ids) if len(ids) == 1 or adopted_twice else None
 
 
 def digest(raw: bytes) -> bytes:
-    """Return the digest that orders two versions edited at the same time."""
+    """Return the digest that decides the order of versions edited at the same time."""
     from hashlib import blake2b
 
     return blake2b(raw, digest_size=16).digest()
 
 
 def _write(frame: Frame, lore: Lore, adopted: bool, job: Job) -> bytes | None:
-    """Return the frame with the values of this entry; None where that does not parse to exactly this entry."""
+    """Return the frame with the values of this entry; None unless it parses to exactly this entry."""
     try:
         write = codec.rewrite if adopted else _rewrite_without_id
         content = write(_read(frame.text.encode(), job), lore, job.categories)
@@ -173,8 +173,8 @@ def _write(frame: Frame, lore: Lore, adopted: bool, job: Job) -> bytes | None:
     written = read_side(content, job)
     if written is None or written.outline.foreign != frame.foreign or written.adopted != adopted:
         return None
-    same = lore if adopted else lore._replace(id=written.version.record.id)
-    return content if written.version.record == same else None
+    wanted = lore if adopted else lore._replace(id=written.version.record.id)
+    return content if written.version.record == wanted else None
 
 
 def _rewrite_without_id(file: LoreFile, lore: Lore, categories: Categories) -> bytes:
@@ -187,4 +187,4 @@ def _rewrite_without_id(file: LoreFile, lore: Lore, categories: Categories) -> b
     implied = {**left_out, **{key: before[key] for key in _OPTIONAL}}
     values = edit.Values(parse(entries, categories), file_values(lore), implied, left_out)
     content = None if lore.content == file.lore.content else lore.content
-    return codec.edited(document, entries, values, edit.form(()), content)
+    return codec.apply_edit(document, entries, values, edit.form(()), content)
