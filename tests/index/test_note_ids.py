@@ -7,7 +7,7 @@ from pathlib import Path
 from engram.adapters.files.note_ids import FOLDER, NoteIds
 
 
-def test_a_renamed_note_is_known_by_where_it_was_first_seen_until_it_is_forgotten(tmp_path: Path) -> None:
+def test_the_first_path_of_a_renamed_note_is_recorded_until_it_is_forgotten(tmp_path: Path) -> None:
     ids = NoteIds(str(tmp_path))
     ids.record("new/Ä b.md", "old.md", "t")
     ids.record("other.md", "first.md", "t")
@@ -18,7 +18,9 @@ def test_a_renamed_note_is_known_by_where_it_was_first_seen_until_it_is_forgotte
     assert ids.all() == {"new/Ä b.md": "old.md"}
 
 
-def test_a_note_that_was_never_renamed_has_no_file_and_one_that_is_back_says_so(tmp_path: Path) -> None:
+def test_a_note_that_was_never_renamed_has_no_record_and_one_renamed_back_has_its_own_path(
+    tmp_path: Path,
+) -> None:
     ids = NoteIds(str(tmp_path))
     ids.record("a.md", "a.md", "t")
     assert not (tmp_path / FOLDER).exists()
@@ -27,7 +29,7 @@ def test_a_note_that_was_never_renamed_has_no_file_and_one_that_is_back_says_so(
     assert ids.first_seen("a.md") == "a.md"
 
 
-def test_a_damaged_file_and_one_of_another_path_say_nothing(tmp_path: Path) -> None:
+def test_damaged_records_and_those_of_another_path_are_ignored(tmp_path: Path) -> None:
     ids = NoteIds(str(tmp_path))
     ids.record("a.md", "b.md", "t")
     (file,) = [one for one in (tmp_path / FOLDER).rglob("*") if one.is_file()]

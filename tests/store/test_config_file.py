@@ -51,14 +51,14 @@ LINES = st.lists(
 
 
 @given(LINES)
-def test_the_short_way_to_read_settings_gives_what_toml_gives_or_nothing(lines: list[str]) -> None:
+def test_the_simple_parser_of_settings_agrees_with_toml_or_gives_none(lines: list[str]) -> None:
     raw = "\n".join(lines).encode()
     plain_way = config_file._parse_simple(raw)
     if plain_way is not None:
         assert plain_way == tomllib.loads(raw.decode())
 
 
-def test_the_quick_reader_and_the_full_one_agree(tmp_path: Path) -> None:
+def test_the_simple_parser_and_tomllib_agree(tmp_path: Path) -> None:
     quick = '# note\n[store]\nplacement = "in-tree"\nfolder = "lore"\n'
     for text in (
         quick,
@@ -95,7 +95,9 @@ _LINES = st.one_of(
 
 
 @given(st.lists(_LINES, max_size=5), st.sampled_from(["\n", "\r\n"]))
-def test_a_file_read_without_tomllib_says_what_tomllib_reads(lines: list[str], newline: str) -> None:
+def test_a_file_parsed_without_tomllib_has_the_values_that_tomllib_reads(
+    lines: list[str], newline: str
+) -> None:
     raw = newline.join(lines).encode()
     found = config_file._parse_simple(raw)
     if found is not None:

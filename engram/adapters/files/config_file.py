@@ -1,4 +1,4 @@
-"""Reading and changing the two configuration files: the store's `.engram.toml` and the user's `config.toml`."""
+"""Read and change the two configuration files: the store's `.engram.toml` and the user's `config.toml`."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ if TYPE_CHECKING:
 
 _MAX_BYTES = 64 * 1024
 _MAX_FOLDER = 200
-_MAX_DOTS = 30  # outside quotes, on one line: tomllib takes ten seconds for a key of 30,000 parts
-_PLAIN_DEPTH = 2  # tables in tables
-_JSON_STARTS = tuple('"[tf-0123456789')
-_NOT_TOML = ("\\", "{", "null", "NaN", "Infinity", "\t")
+_MAX_DOTS = 30  # on a line, outside quotes: tomllib takes ten seconds for a key of 30,000 parts
+_MAX_SIMPLE_DEPTH = 2  # of nested tables
+_JSON_PREFIXES = tuple('"[tf-0123456789')
+_JSON_ONLY = ("\\", "{", "null", "NaN", "Infinity", "\t")
 _QUOTED = r""""(?:[^"\\\n]|\\.)*"|'[^'\n]*'|#.*"""
 
 
 def load(root: str | None) -> Settings:
     """Return the settings in force for a store at `root` (None: the user's alone). Raises ConfigError.
 
-    A store's file travels with the repository, so keys that could reach outside the store are
-    ignored there: they count only in the user's own file.
+    A store's file comes with the repository, so keys that could reach outside the store are ignored there and count
+    only in the user's own file.
     """
     shared = {} if root is None else parse(store_file(root), os.path.join(root, places.CONFIG_NAME))
     return combine(root, shared)
 
 
 def combine(root: str | None, shared: dict[str, object]) -> Settings:
-    """Return the settings in force where the store's file says `shared`. Raises ConfigError."""
+    """Return the settings in force if the store's file has the values `shared`. Raises ConfigError."""
     values = {
         name: value for name, value in shared.items() if settings.key_named(name).counts_in_a_store(value)
     }
@@ -48,7 +48,7 @@ def combine(root: str | None, shared: dict[str, object]) -> Settings:
 
 
 def store_file(root: str) -> bytes:
-    """Return the bytes of a store's file; nothing where there is none. Raises ConfigError, for a link too."""
+    """Return the bytes of a store's file; b"" if there is none. Raises ConfigError, also for a link."""
     path = os.path.join(root, places.CONFIG_NAME)
     if os.path.islink(path):
         raise ConfigError(
@@ -59,7 +59,7 @@ def store_file(root: str) -> bytes:
 
 
 def _refuse_linked_folder(root: str, folder: str) -> None:
-    """A link in the place of the lore folder would have Engram read and write outside the store."""
+    """Raise ConfigError if the lore folder is a link: Engram would read and write outside the store."""
     at = root
     for part in folder.split("/"):
         at = os.path.join(at, part)
@@ -71,27 +71,27 @@ def _refuse_linked_folder(root: str, folder: str) -> None:
 
 
 def read(path: str) -> dict[str, object]:
-    """Return the checked values of one file by key name; empty where there is no file. Raises ConfigError."""
+    """Return the checked values of a file by key name; {} if there is no file. Raises ConfigError."""
     return parse(_read_file(path), path)
 
 
 def parse(raw: bytes, path: str) -> dict[str, object]:
     """Return the checked values of a file's bytes by key name; `path` names it. Raises ConfigError."""
     return settings.replace_aliases(
-        {name: _check_value(name, value, path) for name, value in _flat(raw, path).items()}
+        {name: _check_value(name, value, path) for name, value in _flatten(raw, path).items()}
     )
 
 
 def parse_kindly(raw: bytes, path: str) -> tuple[dict[str, object], dict[str, ConfigError]]:
-    """Return the values that are good, and what is wrong with the others. Raises ConfigError where nothing can be read."""
+    """Return the valid values, and the errors of the others. Raises ConfigError if the file cannot be parsed."""
     values: dict[str, object] = {}
-    wrong: dict[str, ConfigError] = {}
-    for name, value in _flat(raw, path).items():
+    errors: dict[str, ConfigError] = {}
+    for name, value in _flatten(raw, path).items():
         try:
             values[name] = _check_value(name, value, path)
         except ConfigError as error:
-            wrong[name] = error
-    return settings.replace_aliases(values), wrong
+            errors[name] = error
+    return settings.replace_aliases(values), errors
 
 
 def _read_file(path: str) -> bytes:
@@ -105,7 +105,7 @@ def _read_file(path: str) -> bytes:
         ) from None
 
 
-def _flat(raw: bytes, path: str) -> dict[str, object]:
+def _flatten(raw: bytes, path: str) -> dict[str, object]:
     if len(raw) > _MAX_BYTES:
         raise ConfigError(f"{path} is larger than 64 KiB.", "Check that it is a configuration file.")
     try:
@@ -115,8 +115,8 @@ def _flat(raw: bytes, path: str) -> dict[str, object]:
 
 
 def _read_start(path: str) -> bytes:
-    """Return the first bytes of a regular file, without waiting for anybody to write into a pipe."""
-    # Not O_NOFOLLOW: people link their own configuration from where they keep it.
+    """Return the first bytes of a regular file, without blocking on a pipe."""
+    # Not O_NOFOLLOW: people link their own configuration from elsewhere.
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
@@ -129,7 +129,7 @@ def _read_start(path: str) -> bytes:
 
 
 def _check_value(name: str, value: object, path: str) -> object:
-    """Return the value, checked for its key and for what no file or path can hold. Raises ConfigError."""
+    """Return the value, checked by the rules of its key and of paths. Raises ConfigError."""
     value = settings.check(name, value, path)
     if name == "store.folder":
         folder = str(value)
@@ -161,44 +161,44 @@ def _parse(raw: bytes, path: str) -> dict[str, object]:
         if any(line.count(".") > _MAX_DOTS for line in re.sub(_QUOTED, "", text).split("\n")):
             raise ConfigError(f"{path} is nested too deeply.", "`engram config` lists the keys.")
         return tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # tomllib lets int() refuse numbers of 5,000 digits
+    except (ValueError, RecursionError) as error:  # ValueError also from int(), for numbers of 5,000 digits
         raise ConfigError(
             f"{path} is not valid TOML: {error}.", "Correct that line; `engram config` lists the keys."
         ) from None
 
 
 def _parse_simple(raw: bytes) -> dict[str, object] | None:
-    """Read a file of `[table]` and `key = value` lines whose values are the same in JSON and TOML; None: any other.
+    """Parse a file of `[table]` and `key = value` lines with values that are the same in JSON and TOML; None for any other.
 
-    Importing tomllib takes 4 to 7 ms of CPU time, which every command would pay where a person has a file of their own.
+    Importing tomllib costs 4 to 7 ms of CPU time, which every command would pay for users with a configuration file.
     """
     text = raw.decode("latin-1").replace("\r\n", "\n")
     if not text.isascii() or not text.replace("\n", "").replace("\t", "").isprintable():
         return None
-    table: dict[str, object] = {}
-    found = table
+    document: dict[str, object] = {}
+    table = document
     headers: set[str] = set()
     for line in map(str.strip, text.split("\n")):
         if not line or line[0] == "#":
             continue
-        name, equals, written = (part.strip() for part in line.partition("="))
+        name, equals, text_value = (part.strip() for part in line.partition("="))
         if not equals and line[0] == "[" and line[-1] == "]" and line not in headers:
             headers.add(line)
-            inner = _table(table, line[1:-1].split("."))
+            inner = _find_table(document, line[1:-1].split("."))
             if inner is None:
                 return None
-            found = inner
+            table = inner
             continue
-        value = _json_value(written)
-        if not name.replace("_", "").isalpha() or name in found or value is None:
+        value = _parse_value(text_value)
+        if not name.replace("_", "").isalpha() or name in table or value is None:
             return None
-        found[name] = value
-    return table
+        table[name] = value
+    return document
 
 
-def _table(table: dict[str, object], names: list[str]) -> dict[str, object] | None:
-    """Return the table of a header; None where it is not certain that TOML allows it."""
-    if len(names) > _PLAIN_DEPTH or not all(name.replace("-", "").isalnum() for name in names):
+def _find_table(table: dict[str, object], names: list[str]) -> dict[str, object] | None:
+    """Return the table of a header, made if missing; None if TOML may not allow it."""
+    if len(names) > _MAX_SIMPLE_DEPTH or not all(name.replace("-", "").isalnum() for name in names):
         return None
     for name in names:
         inner = table.setdefault(name, {})
@@ -208,9 +208,9 @@ def _table(table: dict[str, object], names: list[str]) -> dict[str, object] | No
     return table
 
 
-def _json_value(text: str) -> object:
-    """Read a text without escapes, a number, true, false or a list of them; None for anything else."""
-    if text[:1] not in _JSON_STARTS or any(other in text for other in _NOT_TOML):
+def _parse_value(text: str) -> object:
+    """Parse a text without escapes, a number, true, false or a list of them; None for anything else."""
+    if text[:1] not in _JSON_PREFIXES or any(token in text for token in _JSON_ONLY):
         return None
     try:
         return json.loads(text)
@@ -219,15 +219,15 @@ def _json_value(text: str) -> object:
 
 
 def change(path: str, name: str, value: object) -> None:
-    """Set one key (None: remove it), keeping everything else in the file as it is. Raises ConfigError, StoreError."""
+    """Set one key (None: remove it) and leave the rest of the file unchanged. Raises ConfigError, StoreError."""
     change_all(path, {name: value})
 
 
 def change_all(path: str, values: Mapping[str, object]) -> None:
-    """Set several keys at once, as `change` does; a scope's table goes with its last key."""
+    """Set several keys at once, as `change` does; a scope's table is removed with its last key."""
     read(path)
     if os.path.basename(path) != places.CONFIG_NAME:
-        path = os.path.realpath(path)  # a person's own file may be linked from elsewhere, and stays so
+        path = os.path.realpath(path)  # keep a link to a person's own file
     raw = atomic.read(path) if os.path.exists(path) else b""
     content = set_values(raw, values, path)
     secret = any(settings.key_named(name).secret for name in parse(content, path))
@@ -235,7 +235,7 @@ def change_all(path: str, values: Mapping[str, object]) -> None:
 
 
 def set_values(raw: bytes, values: Mapping[str, object], path: str) -> bytes:
-    """Return a configuration file's bytes with these keys set (None: removed). Raises ConfigError that names `path`."""
+    """Return a configuration file's bytes with these keys set (None: removed). Raises ConfigError, which names `path`."""
     import tomlkit
     from tomlkit.exceptions import TOMLKitError
 
@@ -251,7 +251,7 @@ def set_values(raw: bytes, values: Mapping[str, object], path: str) -> bytes:
         if value is None:
             _remove(document, tables, key)
         else:
-            _section(document, tables, path)[key] = _check_value(name, value, path)
+            _ensure_table(document, tables, path)[key] = _check_value(name, value, path)
     try:
         return tomlkit.dumps(document).encode()
     except UnicodeEncodeError:
@@ -259,8 +259,10 @@ def set_values(raw: bytes, values: Mapping[str, object], path: str) -> bytes:
         raise ConfigError(message, "Send valid UTF-8 text.") from None
 
 
-def _section(document: MutableMapping[str, Any], tables: list[str], path: str) -> MutableMapping[str, Any]:
-    """Return the table of that name, made where there is none. Raises ConfigError."""
+def _ensure_table(
+    document: MutableMapping[str, Any], tables: list[str], path: str
+) -> MutableMapping[str, Any]:
+    """Return the table with these names, made if missing. Raises ConfigError."""
     import tomlkit
 
     section = document
@@ -274,20 +276,20 @@ def _section(document: MutableMapping[str, Any], tables: list[str], path: str) -
 
 
 def _remove(document: MutableMapping[str, Any], tables: list[str], key: str) -> None:
-    """Take a key away; an empty table of a scope would be a scope of which nothing is known, so it goes too."""
-    around: list[MutableMapping[str, Any]] = [document]
+    """Remove a key, and a scope's table that is then empty: it would declare an unknown scope."""
+    chain: list[MutableMapping[str, Any]] = [document]
     for name in tables:
-        inner = around[-1].get(name)
+        inner = chain[-1].get(name)
         if not isinstance(inner, dict):
             return
-        around.append(inner)
-    around[-1].pop(key, None)
-    if len(tables) > 1 and not around[-1]:
-        around[-2].pop(tables[-1])
+        chain.append(inner)
+    chain[-1].pop(key, None)
+    if len(tables) > 1 and not chain[-1]:
+        chain[-2].pop(tables[-1])
 
 
 def create(path: str, lines: str) -> None:
-    """Write a new configuration file. Raises StoreError where one exists."""
+    """Write a new configuration file. Raises StoreError if one exists."""
     if os.path.exists(path):
         raise StoreError(f"{path} exists already.", "This folder is a store; nothing was changed.")
     atomic.write(path, lines.encode(), "config")

@@ -13,6 +13,6 @@ def is_token(text: str) -> bool:
 
 
 def is_damaged(path: str) -> bool:
-    """Return whether this file has something else than a token. Raises OSError."""
+    """Return whether a file does not contain a valid token. Raises OSError."""
     with open(path, encoding="utf-8", errors="replace") as file:
         return not is_token(file.read(MOST_READ).strip())

@@ -1,6 +1,6 @@
-"""Which files of a whole store are none of its entries: what `.gitignore` and `.engramignore` name.
+"""Ignore rules of a store that is a whole folder: `.gitignore` and `.engramignore`.
 
-Read here and not asked of git: it costs no process, and a folder outside git has such files, too.
+Read here rather than by git, which would cost a process, and since folders outside git have such files, too.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _MAX_BYTES = 256 * 1024
 
 
 class _Rule(NamedTuple):
-    """One line: what it matches of a path relative to the folder of its file, and what that means."""
+    """A line of an ignore file; `pattern` matches paths relative to the folder of the file."""
 
     pattern: re.Pattern[str]
     ignored: bool
@@ -24,17 +24,17 @@ class _Rule(NamedTuple):
 
 
 class IgnoreRules:
-    """The rules below one folder, read as they are needed. Paths are relative to `root`, with `/`."""
+    """The rules below one folder, read on demand. Paths are relative to `root`, with `/`."""
 
     def __init__(self, root: str, top: str = "") -> None:
-        """Rules count from `top` on, the work tree that `root` is in."""
+        """Apply the rules from `top` (default: `root`) on down, the work tree that contains `root`."""
         self._top = os.path.realpath(top or root)
         below = os.path.relpath(os.path.realpath(root), self._top).replace(os.sep, "/")
         self._prefix = "" if below == "." else f"{below}/"
         self._rules: dict[str, tuple[_Rule, ...]] = {}
 
     def ignores(self, path: str, *, is_folder: bool = False) -> bool:
-        """Return whether the last rule that matches a path, or none of its folders, leaves it out."""
+        """Return whether the last rule that matches a path ignores it; its folders have to be tested separately."""
         full = self._prefix + path
         found = False
         at = -1
@@ -52,22 +52,22 @@ class IgnoreRules:
                 return found
 
     def stamp(self) -> str:
-        """Return a text that changes with the rules at the top and at the root."""
+        """Return a text that changes when the rules at the top or at the root do."""
         folders = dict.fromkeys([self._top, os.path.join(self._top, self._prefix)])
         files = [os.path.join(folder, name) for folder in folders for name in NAMES]
         return "|".join(map(_stamp, [*files, os.path.join(self._top, _EXCLUDE)]))
 
     def _rules_in(self, folder: str) -> tuple[_Rule, ...]:
-        known = self._rules.get(folder)
-        if known is None:
+        rules = self._rules.get(folder)
+        if rules is None:
             names = NAMES if folder else (_EXCLUDE, *NAMES)
-            lines = [line for name in names for line in _lines(os.path.join(self._top, folder, name))]
-            known = tuple(rule for line in lines if (rule := _rule(line)) is not None)
-            self._rules[folder] = known
-        return known
+            lines = [line for name in names for line in _read_lines(os.path.join(self._top, folder, name))]
+            rules = tuple(rule for line in lines if (rule := _parse_rule(line)) is not None)
+            self._rules[folder] = rules
+        return rules
 
 
-def _lines(file: str) -> list[str]:
+def _read_lines(file: str) -> list[str]:
     if os.path.islink(file):
         return []
     try:
@@ -85,8 +85,8 @@ def _stamp(file: str) -> str:
     return f"{found.st_mtime_ns} {found.st_size}"
 
 
-def _rule(line: str) -> _Rule | None:
-    """Return the rule of a line; None for blank lines, comments and what is no pattern."""
+def _parse_rule(line: str) -> _Rule | None:
+    """Parse a line; None for blank lines, comments and invalid patterns."""
     text = line if line.endswith("\\ ") else line.rstrip()
     if not text or text.startswith("#"):
         return None
@@ -98,30 +98,30 @@ def _rule(line: str) -> _Rule | None:
         return None
     anchored = "/" in text
     try:
-        pattern = re.compile(("" if anchored else "(?:.*/)?") + _expression(text.removeprefix("/")))
+        pattern = re.compile(("" if anchored else "(?:.*/)?") + _translate(text.removeprefix("/")))
     except re.error:
         return None
     return _Rule(pattern, ignored, only_folders)
 
 
-def _expression(glob: str) -> str:
-    """Return the regular expression of a pattern of git's."""
-    found, at = "", 0
+def _translate(glob: str) -> str:
+    """Translate a pattern of git's into a regular expression."""
+    expression, at = "", 0
     while at < len(glob):
-        letter = glob[at]
+        char = glob[at]
         if glob.startswith("**/", at) and (at == 0 or glob[at - 1] == "/"):
-            found, at = found + "(?:.*/)?", at + 3
+            expression, at = expression + "(?:.*/)?", at + 3
         elif glob[at:] == "**" and (at == 0 or glob[at - 1] == "/"):
-            found, at = found + ".+", at + 2
-        elif letter == "*":
-            found, at = found + "[^/]*", at + 1
-        elif letter == "?":
-            found, at = found + "[^/]", at + 1
-        elif letter == "[" and (end := glob.find("]", at + 2)) > 0:
+            expression, at = expression + ".+", at + 2
+        elif char == "*":
+            expression, at = expression + "[^/]*", at + 1
+        elif char == "?":
+            expression, at = expression + "[^/]", at + 1
+        elif char == "[" and (end := glob.find("]", at + 2)) > 0:
             inside = glob[at + 1 : end].replace("\\", "\\\\")
-            found, at = found + f"[{'^' + inside[1:] if inside[0] in '!^' else inside}]", end + 1
-        elif letter == "\\" and at + 1 < len(glob):
-            found, at = found + re.escape(glob[at + 1]), at + 2
+            expression, at = expression + f"[{'^' + inside[1:] if inside[0] in '!^' else inside}]", end + 1
+        elif char == "\\" and at + 1 < len(glob):
+            expression, at = expression + re.escape(glob[at + 1]), at + 2
         else:
-            found, at = found + re.escape(letter), at + 1
-    return found
+            expression, at = expression + re.escape(char), at + 1
+    return expression

@@ -1,7 +1,7 @@
-"""The first paths of notes without an id that were renamed since, which keep their ids the same.
+"""Records of the first paths of renamed notes without an id, which keep their provisional ids stable.
 
 One small file for each renamed note, named by a digest of its path: two clones that rename different notes add different
-files, and two that rename one alike add the same, so that git merges them without a driver or a conflict, wherever it runs.
+files, and two that rename a note alike add the same, so git merges them anywhere, without a driver or a conflict.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ class NoteIds:
     """The records of the store at `root`. Paths are relative to it, with `/`."""
 
     def __init__(self, root: str) -> None:
-        """Nothing is read before it is asked for."""
+        """Read nothing yet."""
         self._root = root
 
     def first_seen(self, path: str) -> str:
-        """Return where the note at a path was first seen; "" where that is its path."""
-        first, now = _read(self._file(path))
+        """Return the path where a note was first seen; "" if there is no record."""
+        first, now = _read(self._record_file(path))
         return first if now == path else ""
 
     def all(self) -> dict[str, str]:
-        """Return where all renamed notes were first seen, by their paths."""
+        """Return the first paths of all renamed notes, by their present paths."""
         found = {}
         for folder, _, names in os.walk(os.path.join(self._root, FOLDER)):
             for name in names:
@@ -40,8 +40,8 @@ class NoteIds:
         return found
 
     def record(self, path: str, first: str, unique: str) -> None:
-        """Note that the note at a path was first seen at another; `unique` names the temporary file. Raises StoreError."""
-        file = self._file(path)
+        """Record the first path of a note; `unique` names the temporary file. Raises StoreError."""
+        file = self._record_file(path)
         if path == first and not os.path.lexists(file):
             return
         try:
@@ -51,17 +51,17 @@ class NoteIds:
             raise atomic.unwritable(file, error) from None
 
     def forget(self, path: str) -> None:
-        """Drop the record of a path that has no note any more."""
+        """Delete the record of a path that no longer has a note."""
         with contextlib.suppress(OSError):
-            os.unlink(self._file(path))
+            os.unlink(self._record_file(path))
 
-    def _file(self, path: str) -> str:
+    def _record_file(self, path: str) -> str:
         name = blake2b(path.encode(errors="surrogatepass"), digest_size=10).hexdigest()
         return os.path.join(self._root, FOLDER, name[:2], name[2:])
 
 
 def _read(file: str) -> tuple[str, str]:
-    """Return where a note was first seen, and where it is now; twice "" where there is no record."""
+    """Return the first and the present path in a record; ("", "") if it cannot be read."""
     try:
         with open(file, encoding="utf-8") as opened:
             first, now = (opened.readline().rstrip("\n") for _ in range(2))

@@ -1,6 +1,6 @@
-"""Where things are on this machine: the user's configuration, data and state folders, and the parts of a store.
+"""Paths on this machine: the user's configuration, data and cache folders, and the store around a folder.
 
-The only room that knows such paths. Not the `platformdirs` package: 12 ms of start-up for three joins.
+The only module that knows them. Not the `platformdirs` package, which costs 12 ms of start-up for three joins.
 """
 
 from __future__ import annotations
@@ -18,35 +18,37 @@ _APP = "engram"
 
 
 def user_config_file() -> str:
-    """Return the user's own configuration file (it may not exist)."""
-    return os.path.join(_base("XDG_CONFIG_HOME", "APPDATA", ".config"), _APP, "config.toml")
+    """Return the path of the user's own configuration file, which need not exist."""
+    return os.path.join(_base_folder("XDG_CONFIG_HOME", "APPDATA", ".config"), _APP, "config.toml")
 
 
 def user_store() -> str:
-    """Return the root of the user's own store, used where there is no project store."""
-    return os.path.join(_base("XDG_DATA_HOME", "LOCALAPPDATA", ".local/share"), _APP, "store")
+    """Return the root of the user's own store, used if there is no project store."""
+    return os.path.join(_base_folder("XDG_DATA_HOME", "LOCALAPPDATA", ".local/share"), _APP, "store")
 
 
 def cache_folder() -> str:
-    """Return where what can be made anew is kept for the user."""
-    return os.path.join(_base("XDG_CACHE_HOME", "LOCALAPPDATA", ".cache"), _APP)
+    """Return the user's cache folder."""
+    return os.path.join(_base_folder("XDG_CACHE_HOME", "LOCALAPPDATA", ".cache"), _APP)
 
 
 def connections_file() -> str:
-    """Return where it is written down which files of agents `engram connect` changed, and how they were before."""
-    return os.path.join(_base("XDG_DATA_HOME", "LOCALAPPDATA", ".local/share"), _APP, "connections.json")
+    """Return the path of the record of agents' files that `engram connect` changed, with their previous contents."""
+    return os.path.join(
+        _base_folder("XDG_DATA_HOME", "LOCALAPPDATA", ".local/share"), _APP, "connections.json"
+    )
 
 
 def team_store(name: str, path: str = "") -> str:
-    """Return where the clone of a team's store is: `path` where one is configured, else in the user's data folder."""
-    base = os.path.join(_base("XDG_DATA_HOME", "LOCALAPPDATA", ".local/share"), _APP, "teams")
+    """Return the folder of the clone of a team's store: `path` if configured, else one in the user's data folder."""
+    base = os.path.join(_base_folder("XDG_DATA_HOME", "LOCALAPPDATA", ".local/share"), _APP, "teams")
     return os.path.join(base, os.path.expanduser(path) or name)
 
 
 def enclosing_store(start: str, beside: Callable[[str], str | None] | None = None) -> str | None:
-    """Return the nearest folder at or above `start` that has a `.engram.toml`.
+    """Return the nearest folder at or above `start` that has a `.engram.toml`; None if there is none.
 
-    `beside` is asked about each folder that has none: what it answers is the root of the store for that folder.
+    `beside` is called for each folder without one and may return the root of the store for it.
     """
     folder = os.path.abspath(start)
     while True:
@@ -61,7 +63,7 @@ def enclosing_store(start: str, beside: Callable[[str], str | None] | None = Non
         folder = parent
 
 
-def _base(variable: str, windows_variable: str, below_home: str) -> str:
+def _base_folder(variable: str, windows_variable: str, below_home: str) -> str:
     chosen = os.environ.get(variable)
     if chosen and os.path.isabs(chosen):
         return chosen

@@ -1,7 +1,7 @@
-"""Walking the lore folder: which files there are, with what a change shows (mtime, size, inode).
+"""Scan the lore folder: its files, each with a stamp (mtime, size, inode) that shows changes.
 
-Not followed and not opened here: symbolic links (reported), hidden names, and the folders that hold
-other things than lore; in a whole store also what its ignore files name.
+Symbolic links are reported, not followed. Hidden names, folders that hold no entries, and in a whole store also ignored
+files are skipped.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from engram.adapters.files.ignore import IgnoreRules
 
-    Settled = Mapping[str, tuple[str, int, int, int]]  # by path: it again, and the three of a FileStamp
+    Settled = Mapping[str, tuple[str, int, int, int]]  # by path: the path, then the fields of a FileStamp
 
 _EXTENSION = ".md"
 _LINK = "this is a symbolic link, which Engram does not follow; put the file itself here"
@@ -27,10 +27,9 @@ SIGNED = (1 << 63) - 1  # the largest number that SQLite holds
 
 
 class FileStamp(NamedTuple):
-    """How a file looked when it was last seen: nanoseconds, bytes, and which inode in which state.
+    """A file's mtime in nanoseconds, size in bytes, and inode.
 
-    `inode` also depends on the time of the inode's last change (ctime), which nobody can set back as one
-    can the mtime; it fits SQLite's signed 64 bits.
+    `inode` is combined with the ctime, which unlike the mtime cannot be set back; it fits SQLite's signed 64 bits.
     """
 
     mtime_ns: int
@@ -41,9 +40,9 @@ class FileStamp(NamedTuple):
 class Scan(NamedTuple):
     """The files below a lore folder. Paths are relative to the store, with `/`.
 
-    `folders` maps each folder to its mtime in ns; `problems` maps a path to why it is passed over;
-    `leftovers` are temporaries of writers, alive or killed. `same` are the paths, not among `files`, of those that
-    look as they are known to.
+    `folders` maps each folder to its mtime in ns, `problems` a path to the reason why it was skipped.
+    `leftovers` are temporaries of writers, alive or killed. `same` are the paths of unchanged files, which are not
+    among `files`.
     """
 
     files: dict[str, FileStamp]
@@ -54,7 +53,7 @@ class Scan(NamedTuple):
 
 
 def stamp(absolute: str) -> FileStamp | None:
-    """Return the stamp of one regular file, or None where there is none."""
+    """Return the stamp of a regular file; None for anything else."""
     try:
         found = os.lstat(absolute)
     except OSError:
@@ -63,17 +62,17 @@ def stamp(absolute: str) -> FileStamp | None:
 
 
 def folder_mtime(absolute: str) -> int:
-    """Return a folder's mtime in ns, or -1 where it is no folder (any more)."""
+    """Return a folder's mtime in ns; -1 if the path is not a folder."""
     try:
         found = os.lstat(absolute)
     except OSError:
         return -1
-    # A folder dated before 1970 is one all the same.
+    # A date before 1970 must not look like -1.
     return max(0, min(found.st_mtime_ns, SIGNED)) if stat.S_ISDIR(found.st_mode) else -1
 
 
 def scan(root: str, top: str, rules: IgnoreRules | None = None) -> Scan:
-    """Everything under the lore folder `top` (relative to `root`) but for what the `rules` leave out."""
+    """Scan everything under the lore folder `top` (relative to `root`) that the `rules` do not ignore."""
     result = Scan({}, {}, {}, [], [])
     pending = [top]
     while pending:
@@ -90,14 +89,14 @@ def scan_folder(
     settled: Settled = MappingProxyType({}),
     rules: IgnoreRules | None = None,
 ) -> list[str]:
-    """Read one folder into `into`; returns its sub-folders, which are not read.
+    """Scan one folder into `into`; return its sub-folders, which are not scanned.
 
-    `top` is the lore folder, `settled` how files are known to look.
+    `top` is the lore folder, `settled` has the known state of files.
     """
     absolute = os.path.join(root, *folder.split("/")) if folder else root
     mtime = folder_mtime(absolute)
     if mtime < 0:
-        _no_folder(absolute, folder, into)
+        _note_bad_folder(absolute, folder, into)
         return []
     into.folders[folder] = mtime
     inner: list[str] = []
@@ -111,29 +110,29 @@ def scan_folder(
         for entry in entries:
             path = before + entry.name
             known = settled.get(path)
-            if rules is not None and not entry.name.startswith(".") and _is_left_out(rules, entry, path):
+            if rules is not None and not entry.name.startswith(".") and _is_ignored(rules, entry, path):
                 continue
             if known is not None and _is_same(entry, known):
                 into.same.append(path)
-            elif _entry(entry, path, into) and may_hold_lore(path, top):
+            elif _scan_entry(entry, path, into) and may_hold_lore(path, top):
                 inner.append(path)
     return inner
 
 
-def _no_folder(absolute: str, folder: str, into: Scan) -> None:
-    """Note why something that should be a folder cannot be read; one that is gone is no problem."""
+def _note_bad_folder(absolute: str, folder: str, into: Scan) -> None:
+    """Note why a folder cannot be read; one that no longer exists is not a problem."""
     try:
         found = os.lstat(absolute)
     except (FileNotFoundError, NotADirectoryError):
         return
-    except OSError as error:  # for example a path longer than the system takes
+    except OSError as error:  # for example, the path is too long
         into.problems[folder] = f"this folder cannot be read: {error.strerror}"
         return
     into.problems[folder] = _LINK if stat.S_ISLNK(found.st_mode) else "this is not a folder"
 
 
-def _entry(entry: os.DirEntry[str], path: str, into: Scan) -> bool:
-    """Note one entry; says whether it is a folder to go into."""
+def _scan_entry(entry: os.DirEntry[str], path: str, into: Scan) -> bool:
+    """Scan a directory entry; return whether it is a folder to scan."""
     name = entry.name
     if name.startswith("."):
         if name.endswith(SUFFIX):
@@ -142,7 +141,7 @@ def _entry(entry: os.DirEntry[str], path: str, into: Scan) -> bool:
     folder, link = entry.is_dir(follow_symlinks=False), entry.is_symlink()
     if not (folder or name.endswith(_EXTENSION) or (link and _leads_to_folder(entry))):
         return False
-    if not _is_unicode(name):  # a folder's too: no path with it can be kept in the catalog or shown
+    if not _is_unicode(name):  # of a folder as well: no path with it can be stored in the catalog or shown
         shown = path.encode(errors="replace").decode()
         into.problems[shown] = "the name is not valid UTF-8; rename it"
         return False
@@ -150,7 +149,7 @@ def _entry(entry: os.DirEntry[str], path: str, into: Scan) -> bool:
         into.problems[path] = _LINK
         return False
     if not folder:
-        _file(entry, path, into)
+        _scan_file(entry, path, into)
     return folder
 
 
@@ -159,7 +158,7 @@ def _is_same(entry: os.DirEntry[str], known: tuple[str, int, int, int]) -> bool:
         seen = entry.stat(follow_symlinks=False)
     except OSError:
         return False
-    # What an inode is, a file or something else, never changes.
+    # The type of an inode never changes, so it need not be compared.
     return (
         seen.st_mtime_ns == known[1]
         and seen.st_size == known[2]
@@ -167,7 +166,7 @@ def _is_same(entry: os.DirEntry[str], known: tuple[str, int, int, int]) -> bool:
     )
 
 
-def _is_left_out(rules: IgnoreRules, entry: os.DirEntry[str], path: str) -> bool:
+def _is_ignored(rules: IgnoreRules, entry: os.DirEntry[str], path: str) -> bool:
     is_folder = entry.is_dir(follow_symlinks=False)
     return (is_folder or entry.name.endswith(_EXTENSION)) and rules.ignores(path, is_folder=is_folder)
 
@@ -175,11 +174,11 @@ def _is_left_out(rules: IgnoreRules, entry: os.DirEntry[str], path: str) -> bool
 def _leads_to_folder(link: os.DirEntry[str]) -> bool:
     try:
         return link.is_dir()
-    except OSError:  # a circle of links, or one into a folder that is closed to us
+    except OSError:  # a circle of links, or a link into a folder without access
         return True
 
 
-def _file(entry: os.DirEntry[str], path: str, into: Scan) -> None:
+def _scan_file(entry: os.DirEntry[str], path: str, into: Scan) -> None:
     try:
         found = entry.stat(follow_symlinks=False)
     except FileNotFoundError:
@@ -194,7 +193,7 @@ def _file(entry: os.DirEntry[str], path: str, into: Scan) -> None:
 
 
 def _stamp(found: os.stat_result) -> FileStamp:
-    # SQLite and datetime hold the years 1678 to 2262 in nanoseconds; a file may claim any other.
+    # In nanoseconds SQLite and datetime hold the years 1678 to 2262; a file may have any other.
     mtime_ns = max(-SIGNED, min(found.st_mtime_ns, SIGNED))
     return FileStamp(mtime_ns, found.st_size, (found.st_ino ^ found.st_ctime_ns) & SIGNED)
 

@@ -1,4 +1,4 @@
-"""Reading and replacing files that belong to somebody else: links are followed, the mode stays, a backup lies beside."""
+"""Read and replace files of other programs: links are followed, the mode is kept, and a backup is made."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LARGEST = 16 * 1024 * 1024
 
 
 def read(path: str) -> bytes | None:
-    """Return the bytes of a file, through links; None where there is none. Raises StoreError for what is no file or too large."""
+    """Return the bytes of a file, following links; None if there is none. Raises StoreError if it is too large or not a file."""
     try:
         found = os.stat(path)
     except FileNotFoundError:
@@ -26,7 +26,7 @@ def read(path: str) -> bytes | None:
 
 
 def replace(path: str, before: bytes | None, after: bytes | None) -> None:
-    """Put new bytes (None: nothing) where `before` stands. Raises ConflictError where something else stands there now."""
+    """Replace the bytes `before` of a file by `after` (None: no file). Raises ConflictError if the file has other bytes."""
     target = os.path.realpath(path)
     if read(path) != before:
         raise ConflictError(
@@ -48,7 +48,7 @@ def replace(path: str, before: bytes | None, after: bytes | None) -> None:
 
 
 def missing_folder(path: str) -> str:
-    """Return the uppermost folder that writing a file will make; "" if its folder is there."""
+    """Return the topmost folder that writing a file will make; "" if its folder exists."""
     folder, missing = os.path.dirname(os.path.realpath(path)), ""
     while not os.path.isdir(folder):
         folder, missing = os.path.dirname(folder), folder
@@ -56,7 +56,7 @@ def missing_folder(path: str) -> str:
 
 
 def tidy_up(path: str, backup: str, made: str) -> None:
-    """After a file got its old bytes: the backup with the same bytes goes, and of its folders up to `made` those that are empty."""
+    """Delete the backup of a restored file, and its empty folders up to `made`."""
     if backup:
         atomic.discard(backup)
     folder = os.path.dirname(os.path.realpath(path))
@@ -67,12 +67,12 @@ def tidy_up(path: str, backup: str, made: str) -> None:
 
 
 def _mode_of_new(path: str) -> int:
-    """Texts are for everybody; agents keep credentials in their settings."""
+    """Return the mode of a new file: texts are public, settings may hold agents' credentials."""
     return 0o644 if path.endswith((".md", ".mdc", ".js")) else 0o600
 
 
 def back_up(path: str, content: bytes, moment: str, folder: str = "") -> str:
-    """Keep bytes beside a file or in a folder, readable for the owner alone; returns the path of the copy. Raises StoreError."""
+    """Write a backup beside a file or in `folder`, readable only by the owner; return its path. Raises StoreError."""
     target = os.path.realpath(path)
     if folder:
         os.makedirs(folder, mode=0o700, exist_ok=True)

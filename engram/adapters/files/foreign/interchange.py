@@ -1,7 +1,7 @@
-"""JSON and JSON Lines in and out: rows of lore fields, read tolerantly from what other memory tools export.
+"""Import and export JSON and JSON Lines: rows of fields, read tolerantly from exports of other memory tools.
 
-A row is an object (or a bare string: its content). What cannot be read becomes a problem that says where; it
-never stops the rows beside it. Which fields are valid lore is for the importer to check.
+A row is an object, or a string that is its content. A row that cannot be read becomes a problem with its place, and
+the other rows are read. Whether the fields are valid is for the importer to check.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ _ROW_LISTS = (
     *("lore", "memories", "results", "items", "entries", "records", "notes", "observations", "facts"),
     *("documents", "rows", "data", "blocks", "entities", "relations"),
 )
-_HOLDERS, _MAX_HOLDERS = ("data", "result", "response", "graph", "export"), 4
+_WRAPPERS, _MAX_WRAPPERS = ("data", "result", "response", "graph", "export"), 4
 
 
 class ImportRow(NamedTuple):
-    """The lore fields found in one row, by name, and where it was (`file.jsonl:12`, `file.json#3`).
+    """The fields found in one row, by name, and its place (`file.jsonl:12`, `file.json#3`).
 
-    A row that is an entity has the one field `entity`, a `tool_rows.EntityRow`.
+    A row that is an entity has only the field `entity`, a `tool_rows.EntityRow`.
     """
 
     fields: dict[str, object]
@@ -40,29 +40,28 @@ class ImportRow(NamedTuple):
 def read_rows(
     data: bytes, name: str, kind: str = "", *, own: bool = False
 ) -> tuple[str, tuple[ImportRow, ...], tuple[Problem, ...]]:
-    """Return the rows of a JSON array, of an object that holds one (`{"lore": [...]}`), or of JSON Lines.
+    """Read the rows of a JSON array, of an object that holds one (`{"lore": [...]}`), or of JSON Lines.
 
-    Returns which tool's they are (`kind`, else told by the rows; "" for lore), rows and problems ({where, message, hint}).
-    `where` is `name:line` for JSON Lines, `name#number` (from 1) for an array. Fields are plain values: `content`, `title`,
-    `category`, `agent`, … text; `tags`, `files`, `entities`, `context` lists of text; times RFC 3339 text; numbers checked
-    to be in range. `own` says that they are for a person's own store. At most 64 MiB are read.
+    Returns the tool that they are from (`kind`, else detected; "" for lore), rows and problems ({where, message, hint}).
+    `where` is `name:line` for JSON Lines, `name#number` (from 1) for an array. For the fields see `fields_of`. `own`: the
+    rows are for a person's own store. At most 64 MiB are read.
     """
-    problem = _too_large(data, name)
+    problem = _check_size(data, name)
     if problem:
         return kind, (), (problem,)
-    values = list(_values(data, name))
+    values = list(_parse_rows(data, name))
     kind = kind or tool_rows.detect_kind(name, [value for _, value in values])
-    return kind, *_read(tool_rows.translate_rows(kind, values, own=own))
+    return kind, *_convert_rows(tool_rows.translate_rows(kind, values, own=own))
 
 
-def _too_large(data: bytes, name: str) -> Problem | None:
+def _check_size(data: bytes, name: str) -> Problem | None:
     if len(data) <= MAX_BYTES:
         return None
     hint = "Split it into smaller files and import them one by one."
     return _problem(name, f"The file has {len(data) >> 20} MiB; at most {MAX_BYTES >> 20} are read.", hint)
 
 
-def _read(values: Iterable[tuple[str, object]]) -> tuple[tuple[ImportRow, ...], tuple[Problem, ...]]:
+def _convert_rows(values: Iterable[tuple[str, object]]) -> tuple[tuple[ImportRow, ...], tuple[Problem, ...]]:
     rows: list[ImportRow] = []
     problems: list[Problem] = []
     for where, found in values:
@@ -91,12 +90,12 @@ def _read(values: Iterable[tuple[str, object]]) -> tuple[tuple[ImportRow, ...], 
 
 
 def write_json(lore: Iterable[Mapping[str, object]]) -> bytes:
-    """Return one document, `{"lore": [...]}`, indented, UTF-8, for `read_rows` and for people."""
+    """Return one document, `{"lore": [...]}`, indented and in UTF-8, for `read_rows` and for people."""
     return _encode(json.dumps({"lore": list(lore)}, ensure_ascii=False, indent=2) + "\n")
 
 
 def write_jsonl(lore: Iterable[Mapping[str, object]]) -> Iterator[bytes]:
-    """Yield one line per entry, UTF-8, each with its line break: to be written as they come."""
+    """Yield one line per entry, in UTF-8 with its line break."""
     for row in lore:
         yield _encode(json.dumps(row, ensure_ascii=False) + "\n")
 
@@ -109,8 +108,8 @@ def _problem(where: str, message: str, hint: str = "") -> Problem:
     return {"where": where, "message": message, "hint": hint}
 
 
-def _values(data: bytes, name: str) -> Iterator[tuple[str, object]]:
-    """Yield every row with where it is, as parsed JSON or as the RowError it is."""
+def _parse_rows(data: bytes, name: str) -> Iterator[tuple[str, object]]:
+    """Yield every row with its place, as parsed JSON or as a RowError."""
     data = _as_utf8(data)
     lines = data.split(b"\n")
     first = next((line for line in lines if line.strip()), b"")
@@ -128,12 +127,12 @@ def _values(data: bytes, name: str) -> Iterator[tuple[str, object]]:
     if isinstance(whole, RowError):
         yield name, whole
         return
-    for number, row in enumerate(_rows_of(whole), 1):
+    for number, row in enumerate(_find_rows(whole), 1):
         yield f"{name}#{number}", row
 
 
 def _opens_only(line: bytes) -> bool:
-    """Return whether a first line is the start of a document over many lines, whatever the file's name says."""
+    """Return whether a first line only opens a document of many lines, so that the file is not JSON Lines."""
     return line.strip() in (b"[", b"{")
 
 
@@ -159,13 +158,13 @@ def _parse(data: bytes) -> object:
         )
     except RecursionError:
         return RowError("This is nested too deeply to be read.", "Lore needs rows of plain fields.")
-    except ValueError as error:  # a number of more digits than Python reads
+    except ValueError as error:  # a number with more digits than Python accepts
         return RowError(f"This JSON cannot be read: {error}.", "Leave the row out.")
 
 
-def _rows_of(whole: object) -> list[object]:
-    """Return the rows in a document: a list, the lists that an object holds, else the object itself."""
-    for _ in range(_MAX_HOLDERS):
+def _find_rows(whole: object) -> list[object]:
+    """Return the rows in a document: a list, the lists in an object, else the object itself."""
+    for _ in range(_MAX_WRAPPERS):
         if isinstance(whole, list):
             return whole
         if not isinstance(whole, dict) or _is_row(whole):
@@ -173,7 +172,7 @@ def _rows_of(whole: object) -> list[object]:
         lists = [whole[key] for key in _ROW_LISTS if isinstance(whole.get(key), list)]
         if lists:
             return [row for rows in lists for row in rows]
-        inner = [whole[key] for key in _HOLDERS if isinstance(whole.get(key), dict)]
+        inner = [whole[key] for key in _WRAPPERS if isinstance(whole.get(key), dict)]
         if not inner:
             break
         whole = inner[0]
@@ -181,7 +180,7 @@ def _rows_of(whole: object) -> list[object]:
 
 
 def _is_row(value: Mapping[str, object]) -> bool:
-    """Return whether an object is itself an entry rather than a holder of lists of them."""
+    """Return whether an object is itself a row rather than a wrapper of lists of them."""
     named = any(
         isinstance(value.get(key), str) for key in ("content", "text", "body", "memory", "title", "name")
     )

@@ -1,6 +1,6 @@
-"""Markdown as coding agents and other memory tools keep it: what its head says, and its text without what is no knowledge.
+"""Markdown notes of coding agents and other memory tools: their heads, and their text without what is not knowledge.
 
-Their heads are often no YAML (`globs: **/*.ts`), so they are read line by line.
+The heads are often invalid YAML (`globs: **/*.ts`), so they are read line by line.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ _ITEM = re.compile(r"\s*-[ \t]+(.+)")
 _PART = re.compile(r"""\s*("[^"]*"|'[^']*'|[^,]+)""")
 _COMMA = re.compile(r",(?![^{}]*\})")  # outside of braces
 _BRACES = re.compile(r"\{([^{}]*)\}")
-_OURS = re.compile(r"<!-- engram:begin.*?(?:<!-- engram:end -->|\Z)", re.DOTALL)
-_LINKS_A_NOTE = re.compile(r"\s*[-*][ \t]+(?:\*\*)?\[[^\]]*\]\([^)/:]+\.md\)")
-_RELATION = re.compile(r"\[\[([^\]|#]+)")
-_TYPED = re.compile(r"^\s*-[ \t]+([A-Za-z][\w -]{0,60}?)[ \t]+\[\[([^\]|#]+)", re.MULTILINE)
+_OWN_TEXT = re.compile(r"<!-- engram:begin.*?(?:<!-- engram:end -->|\Z)", re.DOTALL)
+_NOTE_LINK = re.compile(r"\s*[-*][ \t]+(?:\*\*)?\[[^\]]*\]\([^)/:]+\.md\)")
+_LINK = re.compile(r"\[\[([^\]|#]+)")
+_TYPED_RELATION = re.compile(r"^\s*-[ \t]+([A-Za-z][\w -]{0,60}?)[ \t]+\[\[([^\]|#]+)", re.MULTILINE)
 _HASHTAG = re.compile(r"(?<![\w#/&(])#([A-Za-z][\w-]*)")
 _OBSERVATION = re.compile(r"^\s*-[ \t]+\[([^\]\s][^\]]*)\][ \t]+(?!\()", re.MULTILINE)
 _POINTER = re.compile(
     r"(?:(?:please )?(?:see|read|refer to)[ :]+)?[`\[]*@?(?:\.?/)?[\w./-]+\.md[`\]]*(?:\([^)]*\))?\.?",
     re.IGNORECASE,
 )
-_LONGEST_LIST, _MOST_PATTERNS = 4000, 100  # characters of globs, and patterns with those that have braces
+_MAX_LIST, _MAX_PATTERNS = 4000, 100  # characters of globs; patterns, including those with braces
 _TASK_MARKS = ("x", "X", "-")
 
 
 class Note(NamedTuple):
-    """A note: the keys of its head in small letters (lists are texts with commas), its text, and the keys as it writes them."""
+    """A note: its head by lower-case key (lists are comma-separated), its text, and the keys as written."""
 
     head: dict[str, str]
     text: str
@@ -44,52 +44,52 @@ class Note(NamedTuple):
 
 
 def read_note(text: str) -> Note:
-    """Return a document as a note; what Engram itself wrote into it (rules between its marks) is left out."""
+    """Parse a document; what Engram itself wrote between its markers is left out."""
     found = _FENCE.match(text)
-    head, written = _head(found[1]) if found else ({}, {})
+    head, written = _parse_head(found[1]) if found else ({}, {})
     body = text[found.end() :] if found else text.removeprefix("\ufeff")
-    return Note(head, _OURS.sub("", body).strip(), written)
+    return Note(head, _OWN_TEXT.sub("", body).strip(), written)
 
 
 def without_index(text: str) -> str:
-    """Return the text of an index without the lines that only point to a note beside it."""
-    return "\n".join(line for line in text.splitlines() if not _LINKS_A_NOTE.match(line)).strip()
+    """Return the text of an index without the lines that only link to a note beside it."""
+    return "\n".join(line for line in text.splitlines() if not _NOTE_LINK.match(line)).strip()
 
 
 def says_something(text: str) -> bool:
-    """Return whether there is more than headings, and pointers to a file that agents read instead: `@AGENTS.md`."""
+    """Return whether there is more than headings and references to other files, such as `@AGENTS.md`."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return any(not line.startswith("#") and not _POINTER.fullmatch(line) for line in lines)
 
 
 def names_linked(text: str) -> list[str]:
-    """Return the names that a note links to: `[[Name]]`."""
-    return list(dict.fromkeys(name.strip() for name in _RELATION.findall(text) if name.strip()))
+    """Return the names to which a note links: `[[Name]]`."""
+    return list(dict.fromkeys(name.strip() for name in _LINK.findall(text) if name.strip()))
 
 
 def relations(text: str) -> list[tuple[str, str]]:
-    """Return the typed relations of a note, each once: `- depends_on [[Name]]` as the kind and the name."""
-    return list(dict.fromkeys((kind.strip(), name.strip()) for kind, name in _TYPED.findall(text)))
+    """Return the typed relations of a note (`- depends_on [[Name]]`), each once, as kind and name."""
+    return list(dict.fromkeys((kind.strip(), name.strip()) for kind, name in _TYPED_RELATION.findall(text)))
 
 
 def split_list(text: str) -> list[str]:
-    """Return the items of a list of the head."""
+    """Return the items of a comma-separated list."""
     return [item.strip() for item in text.split(",") if item.strip()]
 
 
 def patterns(text: str) -> list[str]:
-    """Return the patterns of a list of files, each without braces: `*.{js,ts}` is two; none where they are too many."""
-    waiting, found = _COMMA.split(text) if len(text) <= _LONGEST_LIST else [], list[str]()
-    for _ in range(_MOST_PATTERNS):
+    """Return the patterns in a list of files, with braces expanded: `*.{js,ts}` is two; [] if there are too many."""
+    waiting, found = _COMMA.split(text) if len(text) <= _MAX_LIST else [], list[str]()
+    for _ in range(_MAX_PATTERNS):
         if not waiting:
-            return [one for one in dict.fromkeys(found) if one]
+            return [pattern for pattern in dict.fromkeys(found) if pattern]
         pattern = waiting.pop(0).strip()
         braces = _BRACES.search(pattern)
         if braces is None:
             found.append(pattern)
         else:
             before, after = pattern[: braces.start()], pattern[braces.end() :]
-            waiting[:0] = [f"{before}{one.strip()}{after}" for one in braces[1].split(",")]
+            waiting[:0] = [f"{before}{choice.strip()}{after}" for choice in braces[1].split(",")]
     return []
 
 
@@ -100,29 +100,29 @@ def hashtags(text: str) -> list[str]:
 
 
 def observed_categories(text: str) -> list[str]:
-    """Return the categories of a note's observations, `- [category] …`, each once; boxes of tasks are none."""
+    """Return the categories of a note's observations, `- [category] …`, each once, without task boxes."""
     return list(dict.fromkeys(name for name in _OBSERVATION.findall(text) if name not in _TASK_MARKS))
 
 
-def _head(block: str) -> tuple[dict[str, str], dict[str, str]]:
+def _parse_head(block: str) -> tuple[dict[str, str], dict[str, str]]:
     found: dict[str, str] = {}
     written: dict[str, str] = {}
     last = ""
     for line in block.splitlines():
         item, key = _ITEM.match(line), _KEY.match(line)
         if item and last:
-            found[last] = f"{found[last]}, {_bare(item[1])}" if found[last] else _bare(item[1])
+            found[last] = f"{found[last]}, {_unquote(item[1])}" if found[last] else _unquote(item[1])
         elif key:
             last = key[1].lower()
-            found[last] = _bare(key[2])
+            found[last] = _unquote(key[2])
             written[last] = key[1]
     return found, written
 
 
-def _bare(value: str) -> str:
-    """Return a value without quotes, and without the brackets of a list."""
+def _unquote(value: str) -> str:
+    """Return a value without quotes, and a list without brackets."""
     value = value.strip()
     if value[:1] == "[" and value[-1:] == "]":
-        return ", ".join(_bare(part) for part in _PART.findall(value[1:-1]) if part.strip())
+        return ", ".join(_unquote(part) for part in _PART.findall(value[1:-1]) if part.strip())
     is_quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "\"'"
     return value[1:-1] if is_quoted else bare(value)

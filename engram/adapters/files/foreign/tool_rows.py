@@ -1,6 +1,6 @@
-"""Rows of JSON as other memory tools write them, put into the words that every row is read in.
+"""Translate JSON rows of other memory tools into the keys that `import_fields` reads.
 
-Each tool's rows are told by the keys that only it uses, so that nobody has to say which tool a file is from.
+A tool's rows are recognised by keys that only it uses, so nobody has to say from which tool a file is.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ _LESSONS = (
     "recommendation", "takeaway",
 )  # fmt: skip
 _TASKS = ("task", "task_description", "situation", "problem", "issue", "goal", "primary_goal", "context")
-_DEEDS = ("action", "approach", "strategy", "solution", "steps", "what_was_done")
+_ACTIONS = ("action", "approach", "strategy", "solution", "steps", "what_was_done")
 _RESULTS = ("outcome", "result", "final_outcome", "output_summary", "evaluation")
-_OF_ENTITIES = {
+_ENTITY_KEYS = {
     "importanceScore": "importance", "createdBy": "created_by", "firstSeen": "first_seen", "lastSeen": "last_seen"
 }  # fmt: skip
-_OF_MEM0 = ("created_at", "updated_at", "agent_id")  # fields of an entry under the same name
+_MEM0_KEYS = ("created_at", "updated_at", "agent_id")  # fields of an entry with the same names
 _FAILED = ("fail", "failed", "failure", "error", "false", "incorrect", "negative")
 
 
 class Left(NamedTuple):
-    """A row that is left out on purpose: why, and what to do about it ("" for nothing: it is not even told)."""
+    """A row that is left out on purpose: why, and what to do about it ("": it is not reported)."""
 
     message: str
     hint: str = ""
 
 
 class EntityRow(NamedTuple):
-    """A row that is an entity: what it is called and is, its further facts, and (name, kind, since) of those it is related to."""
+    """A row that is an entity, with further facts, and (name, kind, since) of related entities."""
 
     name: str
     alias: str
@@ -51,28 +51,28 @@ class EntityRow(NamedTuple):
 
 
 def detect_kind(name: str, values: Sequence[object]) -> str:
-    """Return which tool's rows these are, from a file of that name; `json` where nothing tells."""
+    """Return the tool that these rows, from a file of this name, are from; `json` if unknown."""
     if name.lower().rpartition("/")[2].startswith("experience") and any(
-        _is_experience(one) for one in values
+        _is_experience(row) for row in values
     ):
         return EXPERIENCE
-    return next((kind for one in values[:20] if (kind := _kind_of(one))), JSON)
+    return next((kind for row in values[:20] if (kind := _kind_of(row))), JSON)
 
 
 def translate_rows(kind: str, values: Values, *, own: bool = False) -> Values:
-    """Return the rows in plain words, with where each was; one that is left out on purpose is a `Left`.
+    """Return the translated rows, each with its place; one that is left out on purpose is a `Left`.
 
-    `own`: they go into a person's own store, where what is marked personal belongs.
+    `own`: they go into a person's own store, where rows marked personal belong.
     """
     if kind == MCP_MEMORY:
-        return _entities(values)
+        return _translate_graph(values)
     translate = _TRANSLATE.get(kind)
     if translate is None:
         return values
     rows = [
-        (where, {**one, "scope": ""} if own and isinstance(one, Mapping) else one) for where, one in values
+        (where, {**row, "scope": ""} if own and isinstance(row, Mapping) else row) for where, row in values
     ]
-    return [(where, translate(one) if isinstance(one, Mapping) else one) for where, one in rows]
+    return [(where, translate(row) if isinstance(row, Mapping) else row) for where, row in rows]
 
 
 def _kind_of(row: object) -> str:
@@ -96,14 +96,15 @@ def _kind_of(row: object) -> str:
 
 def _is_experience(row: object) -> bool:
     return isinstance(row, Mapping) and bool(
-        _named(row, _LESSONS) or (_named(row, _TASKS) and (_named(row, _RESULTS) or _named(row, _DEEDS)))
+        _first_key(row, _LESSONS)
+        or (_first_key(row, _TASKS) and (_first_key(row, _RESULTS) or _first_key(row, _ACTIONS)))
     )
 
 
-def _entities(values: Values) -> Values:
-    """Entities with what was observed of them and how they relate to others; a relation of no entity stays a row.
+def _translate_graph(values: Values) -> Values:
+    """Translate entities and relations; a relation of an unknown entity stays a row.
 
-    Each is an entry of what was observed, and an entity with its typed relations.
+    Each entity gives an entry with its observations and relations, and an entity with its typed relations.
     """
     relations: dict[str, list[str]] = {}
     typed: dict[str, list[tuple[str, str, str]]] = {}
@@ -120,11 +121,11 @@ def _entities(values: Values) -> Values:
         ):
             line = f"{row['relationType']} [[{row['to']}]]"
             relations.setdefault(str(row["from"]), []).append(line)
-            kind = _kind_of_relation(str(row["relationType"]))
+            kind = _relation_kind(str(row["relationType"]))
             typed.setdefault(str(row["from"]), []).append((str(row["to"]), kind, ""))
         else:
             rest.append((where, row))
-    found = [(where, _entity(row, relations) if isinstance(row, Mapping) else row) for where, row in rest]
+    found = [(where, _as_entry(row, relations) if isinstance(row, Mapping) else row) for where, row in rest]
     for where, row in rest:
         if isinstance(row, Mapping) and "observations" in row and isinstance(row.get("name"), str):
             name, kind = str(row["name"]), str(row.get("entityType") or "").lower()
@@ -135,15 +136,16 @@ def _entities(values: Values) -> Values:
     return found
 
 
-def _kind_of_relation(said: str) -> str:
-    return re.sub(r"\W+", "_", said.lower()).strip("_")
+def _relation_kind(text: str) -> str:
+    return re.sub(r"\W+", "_", text.lower()).strip("_")
 
 
-def _entity(row: Row, relations: Mapping[str, Sequence[str]]) -> object:
-    name, seen = row.get("name"), row.get("observations")
-    if not isinstance(name, str) or not isinstance(seen, list):
+def _as_entry(row: Row, relations: Mapping[str, Sequence[str]]) -> object:
+    name, observations = row.get("name"), row.get("observations")
+    if not isinstance(name, str) or not isinstance(observations, list):
         return row
-    lines = [f"- {one}" for one in (*[one for one in seen if isinstance(one, str)], *relations.get(name, ()))]
+    texts = [text for text in observations if isinstance(text, str)]
+    lines = [f"- {text}" for text in (*texts, *relations.get(name, ()))]
     if not lines:
         return Left("an entity without observations and relations says nothing")
     kind = row.get("entityType")
@@ -151,7 +153,7 @@ def _entity(row: Row, relations: Mapping[str, Sequence[str]]) -> object:
     return {"title": name, "content": "\n".join(lines), "tags": tags, "entities": [name]}
 
 
-def _observation(row: Row) -> object:
+def _translate_gentleman(row: Row) -> object:
     if row.get("deleted_at"):
         return Left("it was deleted there")
     if row.get("scope") == "personal":
@@ -161,76 +163,76 @@ def _observation(row: Row) -> object:
     kind, project = str(row.get("type") or ""), row.get("project")
     fields = {key: row[key] for key in ("title", "created_at", "updated_at") if row.get(key)}
     category = OTHER_WORDS.get(kind.lower(), "")
-    tags = [one for one in (project, "" if category else kind) if isinstance(one, str) and one]
+    tags = [tag for tag in (project, "" if category else kind) if isinstance(tag, str) and tag]
     rest = _rest(row, "content", "type", "project", "scope", "title", "created_at", "updated_at")
     return {**fields, "content": content, "category": category, "tags": tags, "properties": rest}
 
 
 def _translate_recall(row: Row) -> object:
-    """Ids and counts are kept; sources are names there and clones here, so they become words of the context."""
+    """Keep ids and counts; sources, which are names there and clones here, become context."""
     dropped = ("source_id", "sources", "embedding", "embedding_status", "synced_at", "type", "memory")
     fields = {key: value for key, value in row.items() if key not in dropped}
     source = row.get("source_id")
-    context = [one for one in (row.get("context"), f"Recorded by {source}" if source else "") if one]
+    context = [text for text in (row.get("context"), f"Recorded by {source}" if source else "") if text]
     return {**fields, "context": context}
 
 
-def _memory(row: Row) -> object:
-    """Return a memory with all that is said of it; a relation of its graph as one of an entity."""
+def _translate_mem0(row: Row) -> object:
+    """Translate a memory with its metadata; a relation of the graph becomes one of an entity."""
     start, kind, end = row.get("source"), row.get("relationship"), row.get("target") or row.get("destination")
     if start and kind and end and not row.get("memory"):
-        return EntityRow(str(start), "", "", (), ((str(end), _kind_of_relation(str(kind)), ""),))
-    meta = row.get("metadata")
-    more = meta if isinstance(meta, Mapping) else {}
-    kind = next((key for key in ("category", "type") if more.get(key)), "")
+        return EntityRow(str(start), "", "", (), ((str(end), _relation_kind(str(kind)), ""),))
+    given = row.get("metadata")
+    metadata = given if isinstance(given, Mapping) else {}
+    kind = next((key for key in ("category", "type") if metadata.get(key)), "")
     until = next((key for key in ("expires_at", "expiration_date") if row.get(key)), "")
-    said = _rest(row, "memory", "categories", until, *_OF_MEM0, *(["metadata"] if more else []))
-    for key, value in more.items():
+    properties = _rest(row, "memory", "categories", until, *_MEM0_KEYS, *(["metadata"] if metadata else []))
+    for key, value in metadata.items():
         name = str(key)
-        while name in said and said[name] != value:  # the row says something else by that name
+        while name in properties and properties[name] != value:  # the row has another value for that name
             name = f"metadata_{name}"
-        said |= {name: value} if key != kind else {}
+        properties |= {name: value} if key != kind else {}
     return {
-        **{key: row[key] for key in _OF_MEM0 if row.get(key)},
+        **{key: row[key] for key in _MEM0_KEYS if row.get(key)},
         "expires_at": row.get(until),
         "content": row.get("memory"),
-        "category": more.get(kind),
+        "category": metadata.get(kind),
         "tags": row.get("categories"),
-        "properties": said,
+        "properties": properties,
     }
 
 
-def _fact(row: Row) -> object:
-    """Return a fact with its type, entities, importance and author; an entity as one."""
+def _translate_fact(row: Row) -> object:
+    """Translate a fact with its type, entities, importance and author; an entity becomes an `EntityRow`."""
     if "entityId" in row and "content" not in row:
-        return _entity_row(row)
+        return _translate_entity(row)
     ids, source = row.get("entityIds"), row.get("source")
-    kept = ("content", "tags", "timestamp", "_id", "id")
+    copied = ("content", "tags", "timestamp", "_id", "id")
     return {
-        **{key: row[key] for key in kept if row.get(key)},
+        **{key: row[key] for key in copied if row.get(key)},
         "category": row.get("factType"),
         "importance": row.get("importanceScore"),
         "agent": row.get("createdBy"),
         "context": [source] if isinstance(source, str) and source else [],
         "entities": [name_of_id(one) for one in ids if isinstance(one, str)] if isinstance(ids, list) else [],
-        "properties": _rest(row, *kept, "factType", "importanceScore", "createdBy", "source", "entityIds"),
+        "properties": _rest(row, *copied, "factType", "importanceScore", "createdBy", "source", "entityIds"),
     }
 
 
-def _entity_row(row: Row) -> object:
+def _translate_entity(row: Row) -> object:
     name, alias = row.get("name") or row.get("entityId"), row.get("entityId")
     if not isinstance(name, str) or not name.strip() or not isinstance(alias, str):
         return Left("an entity without a name", "Give it a `name`.")
     kind = str(row.get("type") or "").lower()
     facts = dict(_facts_of(row.get("metadata")))
-    facts |= {own: str(row[key]) for key, own in _OF_ENTITIES.items() if row.get(key) not in (None, "")}
+    facts |= {own: str(row[key]) for key, own in _ENTITY_KEYS.items() if row.get(key) not in (None, "")}
     facts |= {"kind": kind} if kind and kind not in TYPES else {}
-    ways = row.get("relationships")
+    relationships = row.get("relationships")
     related = [
-        (name_of_id(str(one.get("targetId") or one.get("toEntityId") or "")), str(one.get("relationType") or ""),
-         str(one.get("since") or ""))
-        for one in (ways if isinstance(ways, list) else [])
-        if isinstance(one, Mapping)
+        (name_of_id(str(way.get("targetId") or way.get("toEntityId") or "")), str(way.get("relationType") or ""),
+         str(way.get("since") or ""))
+        for way in (relationships if isinstance(relationships, list) else [])
+        if isinstance(way, Mapping)
     ]  # fmt: skip
     return EntityRow(
         name.strip(), name_of_id(alias), kind if kind in TYPES else "", tuple(facts.items()),
@@ -239,20 +241,23 @@ def _entity_row(row: Row) -> object:
 
 
 def _facts_of(value: object) -> list[tuple[str, str]]:
-    """Return the facts of an object of any keys as texts."""
+    """Return the values of an object as texts, by key."""
     found = value if isinstance(value, Mapping) else {}
     return [
-        (re.sub(r"\W", "_", str(key)), one if isinstance(one, str) else json.dumps(one, ensure_ascii=False))
-        for key, one in found.items()
-        if one not in (None, "")
+        (
+            re.sub(r"\W", "_", str(key)),
+            item if isinstance(item, str) else json.dumps(item, ensure_ascii=False),
+        )
+        for key, item in found.items()
+        if item not in (None, "")
     ]
 
 
-def _experience(row: Row) -> object:
-    named = [_named(row, names) for names in (_LESSONS, _TASKS, _DEEDS, _RESULTS)]
+def _translate_experience(row: Row) -> object:
+    named = [_first_key(row, names) for names in (_LESSONS, _TASKS, _ACTIONS, _RESULTS)]
     lesson, task, done, result = (_text_of(row, name) for name in named)
-    parts = [("", lesson), ("Task: ", task), ("Done: ", done), ("Outcome: ", result)]
-    told = [f"{name}{text}" for name, text in parts if text]
+    sections = [("", lesson), ("Task: ", task), ("Done: ", done), ("Outcome: ", result)]
+    texts = [f"{name}{text}" for name, text in sections if text]
     if not (lesson or (task and (result or done))):
         return Left(
             "it tells neither a lesson nor how a task ended",
@@ -260,19 +265,19 @@ def _experience(row: Row) -> object:
         )
     failed = row.get("success") is False or result.lower().startswith(_FAILED)
     category = row.get("category") or ("FAILURE" if failed else "PATTERN_OUTCOME" if lesson else "OUTCOME")
-    kept = ("tags", "keywords", "files", "confidence", "timestamp", "created_at", "agent", "agent_id")
-    fields = {key: row[key] for key in kept if row.get(key) not in (None, "")}
-    rest = _rest(row, "category", *named, *kept)
-    return {**fields, "content": "\n\n".join(told), "category": category, "properties": rest}
+    copied = ("tags", "keywords", "files", "confidence", "timestamp", "created_at", "agent", "agent_id")
+    fields = {key: row[key] for key in copied if row.get(key) not in (None, "")}
+    rest = _rest(row, "category", *named, *copied)
+    return {**fields, "content": "\n\n".join(texts), "category": category, "properties": rest}
 
 
-def _named(row: Row, names: Sequence[str]) -> str:
-    """Return the first of these names that has a text in the row; "" where none has."""
+def _first_key(row: Row, names: Sequence[str]) -> str:
+    """Return the first of these keys that has a text in the row; "" if none has."""
     return next((name for name in names if _text_of(row, name)), "")
 
 
 def _text_of(row: Row, name: str) -> str:
-    """Return the text under a name, "" where there is none; several are lines of a list."""
+    """Return the text under a key, "" if there is none; several become a list."""
     value = row.get(name)
     if isinstance(value, list):
         return "\n".join(f"- {one.strip()}" for one in value if isinstance(one, str) and one.strip())
@@ -280,14 +285,14 @@ def _text_of(row: Row, name: str) -> str:
 
 
 def _rest(row: Row, *taken: str) -> dict[str, object]:
-    """Return what no field has `taken` of a row: properties of the entry."""
+    """Return the values of a row that no field has `taken`: properties of the entry."""
     return {key: value for key, value in row.items() if key not in taken}
 
 
 _TRANSLATE: dict[str, Callable[[Row], object]] = {
-    GENTLEMAN: _observation,
+    GENTLEMAN: _translate_gentleman,
     RECALL: _translate_recall,
-    MEM0: _memory,
-    EXPERIENCE: _experience,
-    FACTS: _fact,
+    MEM0: _translate_mem0,
+    EXPERIENCE: _translate_experience,
+    FACTS: _translate_fact,
 }

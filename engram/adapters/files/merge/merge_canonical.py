@@ -1,7 +1,7 @@
-"""The fast path of a merge, for three files that are byte for byte what Engram itself writes.
+"""The fast path of a merge, for three files that are byte for byte in canonical form.
 
-Nothing surrounds their values, so the merged file is the canonical file of the merged entry, and no text has to be parsed
-into parts and reassembled. The result is that of the slow path (a property test compares them), or None for other files.
+They have nothing but values, so the merged file is the canonical file of the merged entry, and no text has to be parsed
+into parts and reassembled. The result equals that of the slow path (a property test compares them).
 """
 
 from __future__ import annotations
@@ -24,9 +24,8 @@ if TYPE_CHECKING:
 def merge_canonical(
     base: bytes, ours: bytes, theirs: bytes, edits: tuple[Edit, Edit], job: Job
 ) -> Merged | None:
-    """Merge two versions of one entry; None: use the slow path. `edits` say who wrote ours and theirs, and when."""
-    found = [parse_canonical(raw, job.categories, job.parsed) for raw in (base, ours, theirs)]
-    before, one, other = found
+    """Merge two versions of one entry; None if the slow path is needed. `edits` say who wrote ours and theirs, and when."""
+    before, one, other = (parse_canonical(raw, job.categories, job.parsed) for raw in (base, ours, theirs))
     if before is None or one is None or other is None or not before.id == one.id == other.id:
         return None
     sides = version_of(one, digest(ours), edits[0]), version_of(other, digest(theirs), edits[1])
@@ -45,10 +44,7 @@ def merge_canonical(
 
 
 def parse_canonical(raw: bytes, categories: Categories, parsed: ParsedFiles | None = None) -> Lore | None:
-    """Return the entry of a file that Engram would write in exactly these bytes; None for any other file.
-
-    It is looked up in `parsed` first, and added to it.
-    """
+    """Return the entry of a file that is exactly canonical; None for any other. `parsed` is the cache to use."""
     known = parsed.find(raw, categories) if parsed is not None else None
     if known is not None:
         return known

@@ -1,7 +1,7 @@
 """Merge two versions of an entry's file, as bytes: a pure function of its arguments.
 
-Nothing that both sides left alone is reformatted, and no text of either side is lost: it is in the file, among its
-`conflicts`, or in a file next to it. docs/merge-rules.md has the rules.
+What neither side changed is not reformatted, and no text of either side is lost: it is in the file, among its
+`conflicts`, or in a file next to it. The rules are in docs/merge-rules.md.
 """
 
 from __future__ import annotations
@@ -44,40 +44,42 @@ def merge_files(
     edits: tuple[Edit, Edit] = (UNKNOWN, UNKNOWN),
     parsed: ParsedFiles | None = None,
 ) -> Merged:
-    """Merge two versions of the lore file at `path`; None is a file that is not there. Raises nothing.
+    """Merge two versions of the lore file at `path`; None means that there is no file. Raises nothing.
 
-    `now` (see `engram.domain.merge.merge.reference_time`) and `edits`, who wrote ours and theirs and when, have to
-    be the same on every machine that merges the same two versions.
+    `now` (see `engram.domain.merge.merge.reference_time`) and `edits` (who wrote ours and theirs, and when) must be
+    the same on every machine that merges the same two versions.
     """
     return merge_versions(base, ours, theirs, edits, _Entries(Job(path, categories, now, parsed)))
 
 
 def may_follow(base: bytes, changed: bytes, path: str, categories: Categories) -> bool:
-    """Return whether all that changed in an entry's file allows that the entry is folded (engram.domain.similarity.deduplicate)."""
+    """Return whether the entry may still be folded into another after this change (see engram.domain.similarity.deduplicate)."""
     job = Job(path, categories, NEVER)
     before, after = read_side(base, job), read_side(changed, job)
-    return before is not None and after is not None and _is_all(before, after, deduplicate.may_follow)
+    return (
+        before is not None and after is not None and _is_allowed_edit(before, after, deduplicate.may_follow)
+    )
 
 
 class Files(Protocol):
-    """The files of one kind, of which two versions of the one at `path` are merged."""
+    """How to merge files of one kind; `path` is that of the file being merged."""
 
     path: str
 
     def shortcut(self, base: bytes, ours: bytes, theirs: bytes, edits: tuple[Edit, Edit]) -> Merged | None:
-        """Merge three files of the simplest form; None: use the long way."""
+        """Merge three files in canonical form; None if the other methods are needed."""
 
     def read(self, raw: bytes, edit: Edit = UNKNOWN) -> Side | None:
-        """Read a version; None where it cannot be read."""
+        """Read a version; None if it cannot be read."""
 
     def merge(self, base: Side | None, one: Side, other: Side) -> Merged:
-        """Merge two versions that can be read."""
+        """Merge two readable versions."""
 
     def with_conflict(self, side: Side, entry: Conflict) -> bytes | None:
-        """Return the file with one more entry in `conflicts`; None where it does not fit in."""
+        """Return the file with another conflict in `conflicts`; None if it does not fit."""
 
     def is_passing(self, before: Side, after: Side) -> bool:
-        """Return whether a deletion on another clone stands in spite of this change."""
+        """Return whether this change is so minor that a deletion on another clone wins."""
 
 
 def merge_versions(
@@ -92,25 +94,25 @@ def merge_versions(
     if resolved != [base, ours, theirs]:
         return merge_versions(resolved[0], resolved[1], resolved[2], edits, files)
     if base is not None and ours is not None and theirs is not None:
-        short = files.shortcut(base, ours, theirs, edits)
-        if short is not None:
-            return short
+        merged = files.shortcut(base, ours, theirs, edits)
+        if merged is not None:
+            return merged
     before = None if base is None else files.read(base)
     if ours is None or theirs is None:
-        kept, both = (theirs, edits) if ours is None else (ours, edits[::-1])
-        return _against_deletion(before, kept or b"", both, files)
+        changed, ordered = (theirs, edits) if ours is None else (ours, edits[::-1])
+        return _merge_deletion(before, changed or b"", ordered, files)
     one, other = files.read(ours, edits[0]), files.read(theirs, edits[1])
     if one and other:
         return files.merge(before, one, other)
     if one:
-        return _one_unreadable(one, theirs, edits[1], files)
+        return _merge_unreadable(one, theirs, edits[1], files)
     if other:
-        return _one_unreadable(other, ours, edits[0], files)
+        return _merge_unreadable(other, ours, edits[0], files)
     return Merged(max(ours, theirs), (FILE,), (), (keep_version(files.path, min(ours, theirs)),))
 
 
 def _without_markers(raw: bytes, files: Files) -> bytes:
-    """Merge the sides of the conflict markers in a version; return it as it is where they are not of one file."""
+    """Merge the sides of the conflict markers in a version; return it unchanged if they cannot be merged."""
     sides = sides_of(raw) if holds_markers(raw) else None
     if sides is None:
         return raw
@@ -120,7 +122,7 @@ def _without_markers(raw: bytes, files: Files) -> bytes:
     return merged.content
 
 
-def _one_unreadable(readable: Side, raw: bytes, edit: Edit, files: Files) -> Merged:
+def _merge_unreadable(readable: Side, raw: bytes, edit: Edit, files: Files) -> Merged:
     try:
         entry = loss(FILE, raw.decode(), edit, readable.version.edit)
     except UnicodeDecodeError:
@@ -129,10 +131,10 @@ def _one_unreadable(readable: Side, raw: bytes, edit: Edit, files: Files) -> Mer
         content = files.with_conflict(readable, entry)
     if content is None:
         return Merged(readable.raw, (FILE,), (), (keep_version(files.path, raw),))
-    return Merged(content, (FILE,), _unless_there(readable, entry), contested=True)
+    return Merged(content, (FILE,), _unless_recorded(readable, entry), contested=True)
 
 
-def _against_deletion(base: Side | None, raw: bytes, edits: tuple[Edit, Edit], files: Files) -> Merged:
+def _merge_deletion(base: Side | None, raw: bytes, edits: tuple[Edit, Edit], files: Files) -> Merged:
     """Merge a deletion with a change; `edits` has the side that deleted first."""
     entry = loss(DELETED, "", *edits)
     edited = files.read(raw, edits[1])
@@ -141,13 +143,13 @@ def _against_deletion(base: Side | None, raw: bytes, edits: tuple[Edit, Edit], f
     if base and files.is_passing(base, edited):
         return Merged(None, (DELETED,))
     content = files.with_conflict(edited, entry)
-    left = _unless_there(edited, entry)
-    return Merged(raw if content is None else content, (DELETED,), left, contested=True)
+    losses = _unless_recorded(edited, entry)
+    return Merged(raw if content is None else content, (DELETED,), losses, contested=True)
 
 
-def _unless_there(side: Side, entry: Conflict) -> tuple[Conflict, ...]:
-    there = {(found.field, found.value) for found in side.version.conflicts}
-    return () if (entry.field, entry.value) in there else (entry,)
+def _unless_recorded(side: Side, entry: Conflict) -> tuple[Conflict, ...]:
+    recorded = {(found.field, found.value) for found in side.version.conflicts}
+    return () if (entry.field, entry.value) in recorded else (entry,)
 
 
 class _Entries:
@@ -165,13 +167,13 @@ class _Entries:
     def merge(self, base: Side | None, one: Side, other: Side) -> Merged:
         pair = pair_up(base, one, other, self._job.now)
         if pair is None:
-            return self._two_entries(base, one, other)
+            return self._separate(base, one, other)
         return merge_pair(pair, self._job) or Merged(
             pair.winner.raw, (FILE,), (), (keep_version(self.path, pair.loser.raw),)
         )
 
-    def _two_entries(self, base: Side | None, one: Side, other: Side) -> Merged:
-        """Keep two entries at one path: that of the base stays, or the older one; the other moves to a path next to it."""
+    def _separate(self, base: Side | None, one: Side, other: Side) -> Merged:
+        """Keep both of two entries at one path: that of the base stays, or the older one; the other moves next to it."""
         first, second = sorted((one, other), key=lambda side: side.version.record.id)
         if base and second.version.record.id == base.version.record.id:
             first, second = second, first
@@ -181,11 +183,11 @@ class _Entries:
         return with_conflict(side, entry, self._job)
 
     def is_passing(self, before: Side, after: Side) -> bool:
-        return _is_all(before, after, only_passing)
+        return _is_allowed_edit(before, after, only_passing)
 
 
-def _is_all(base: Side, edited: Side, is_allowed: Callable[[Lore, Lore], bool]) -> bool:
-    """Return whether nothing changed but the fields of the entry, in a way that `is_allowed`."""
+def _is_allowed_edit(base: Side, edited: Side, is_allowed: Callable[[Lore, Lore], bool]) -> bool:
+    """Return whether only fields of the entry changed, in a way that `is_allowed` accepts."""
     before, after = base.version.record, edited.version.record
     if not base.adopted:
         before = before._replace(id=after.id)
@@ -193,7 +195,7 @@ def _is_all(base: Side, edited: Side, is_allowed: Callable[[Lore, Lore], bool]) 
 
 
 def keep_version(path: str, raw: bytes) -> Kept:
-    """Name a version `name~1a2b3c4d.md`: by content, so the same on every machine, and sorted after `name.md`."""
+    """Name a version `name~1a2b3c4d.md`, by its content: the name is the same on every machine and sorts after `name.md`."""
     from hashlib import sha256
 
     stem, dot, ending = path.rpartition(".")

@@ -1,7 +1,7 @@
-"""The frame of an entry's file, all that surrounds its values: unknown keys, comments, order, fences, line ends.
+"""The frame of an entry's file, everything around its values: unknown keys, comments, order, fences, line ends.
 
-The merge of the values is the domain's. Here the texts of the keys are put together, so that the codec's own
-edit has to replace only the lines of what neither side says.
+The domain merges the values. Here the texts of the keys are combined, so that the codec's edit has to replace
+only lines that neither side has.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _END = "\0"  # no key holds a NUL
 
 
 class _Part(NamedTuple):
-    """A key with its lines, the lines above it that are no key's, and the comment at its end."""
+    """A key's lines, the lines above it that belong to no key, the comment at its end, and its value."""
 
     lead: str = ""
     text: str | None = None
@@ -33,11 +33,11 @@ _NOTHING = _Part()
 
 
 class Outline(NamedTuple):
-    """A file in parts. The part with the key NUL is what follows the last key."""
+    """A file in parts. The part with the key NUL has the lines after the last key."""
 
     document: Document
     parts: dict[str, _Part]
-    ranks: Mapping[str, int] = _RANK  # the known keys, and where each is written
+    ranks: Mapping[str, int] = _RANK  # of the known keys, in canonical order
 
     @property
     def keys(self) -> list[str]:
@@ -46,7 +46,7 @@ class Outline(NamedTuple):
 
     @property
     def foreign(self) -> dict[str, Value]:
-        """The values of the keys that are no field of an entry."""
+        """The values of unknown keys."""
         return {
             key: part.value
             for key, part in self.parts.items()
@@ -65,14 +65,14 @@ class Outline(NamedTuple):
         return sorted([text for text in found if text])
 
     def surrounds_the_same(self, other: Outline) -> bool:
-        """Return whether what people wrote beside the known keys is the same."""
+        """Return whether unknown keys and comments are the same."""
         return self.foreign == other.foreign and self.comments == other.comments
 
 
 class Frame(NamedTuple):
-    """A text that has what both sides have, where they agree, and the values of unknown keys that lost.
+    """The text of a merged frame; `lost` are the values of unknown keys that lost.
 
-    `foreign` are the values that the unknown keys then have, `differing` those in which the sides differed.
+    `foreign` are the values of unknown keys in the text, `differing` the keys in which the sides differed.
     """
 
     text: str
@@ -82,7 +82,7 @@ class Frame(NamedTuple):
 
 
 def outline(text: str, ranks: Mapping[str, int] = _RANK) -> Outline:
-    """Split a file into its parts; known keys are those of an entry by default. Raises Problem as `keys.load` does."""
+    """Split a file into its parts; `ranks` has the known keys, by default those of an entry. Raises Problem."""
     document, entries = keys.load(text)
     lines = _lines(document.block)
     parts: dict[str, _Part] = {}
@@ -96,31 +96,31 @@ def outline(text: str, ranks: Mapping[str, int] = _RANK) -> Outline:
 
 
 def combine(base: Outline | None, winner: Outline, loser: Outline) -> Frame:
-    """Return the frame of the merged file; where both sides changed one thing, it is the winner's."""
+    """Return the frame of the merged file; if both sides changed the same part, the winner's is taken."""
     before = base or Outline(winner.document._replace(block="", body=""), {})
     lost: list[tuple[str, str]] = []
     parts: dict[str, _Part] = {}
     for key in dict.fromkeys([*winner.parts, *loser.parts]):
         sides = [side.parts.get(key, _NOTHING) for side in (before, winner, loser)]
-        part = _part(sides, key in winner.ranks or key == _END)
+        part = _merge_part(sides, key in winner.ranks or key == _END)
         if part is None:
             part = sides[1]
             lost.append((key, _format_lost(sides[2])))
         parts[key] = part
     order = [
         key
-        for key in _order(before.keys, winner.keys, loser.keys, winner.ranks)
+        for key in _merge_order(before.keys, winner.keys, loser.keys, winner.ranks)
         if parts[key].text is not None
     ]
     block = "".join([parts[key].lead + (parts[key].text or "") for key in [*order, _END] if key in parts])
     foreign = winner._replace(parts=parts).foreign
-    return Frame(_text(base, winner, loser, block), foreign, tuple(lost), _differing(winner, loser))
+    return Frame(_join_document(base, winner, loser, block), foreign, tuple(lost), _differing(winner, loser))
 
 
 def frames(base: Outline | None, winner: Outline, loser: Outline) -> Iterator[tuple[Frame, bool]]:
-    """Yield the frames that the merged values may be written into, best first, and whether to save room.
+    """Yield the frames into which the merged values may be written, best first, each with whether to save space.
 
-    The second is for sides whose keys cannot be combined (one is indented), the third for files that grew too large.
+    The second is for sides whose keys cannot be combined (one is indented), the third for files that would be too large.
     """
     newlines = [side.document.newline if side else "" for side in (base, winner, loser)]
     if len({*newlines} - {""}) == 1:
@@ -140,7 +140,7 @@ def _with_line_feeds(side: Outline) -> Outline:
 
 
 def keep_winner(base: Outline | None, winner: Outline, loser: Outline) -> Frame:
-    """Return the winner's file as the frame, with the values of the loser's own unknown keys as lost."""
+    """Return the winner's file as the frame; values of unknown keys that the loser changed are lost."""
     old, one, other = (side.foreign if side else {} for side in (base, winner, loser))
     lost = [
         (key, _format_lost(loser.parts[key]))
@@ -155,8 +155,8 @@ def _differing(winner: Outline, loser: Outline) -> tuple[str, ...]:
     return tuple(sorted([key for key in one.keys() | other.keys() if one.get(key) != other.get(key)]))
 
 
-def _part(sides: Sequence[_Part], known: bool) -> _Part | None:
-    """Return the part that goes into the frame; None where both sides changed the value of an unknown key."""
+def _merge_part(sides: Sequence[_Part], known: bool) -> _Part | None:
+    """Return the part for the frame; None if both sides changed the value of an unknown key."""
     old, one, other = sides
     if known or one.value == other.value:
         chosen = _pick(old, one, other, [part.text for part in sides])
@@ -167,17 +167,17 @@ def _part(sides: Sequence[_Part], known: bool) -> _Part | None:
     else:
         return None
     comment = _pick(old.comment, one.comment, other.comment)
-    return _Part(_lead(sides), _with_comment(chosen, comment), comment, chosen.value)
+    return _Part(_merge_leads(sides), _with_comment(chosen, comment), comment, chosen.value)
 
 
 def _pick(old: Any, one: Any, other: Any, by: Sequence[Any] = ()) -> Any:
-    """Choose three-way: the side that changed, and the winner where both did. `by` is what is compared."""
+    """Choose three-way: the side that changed, or the first (the winner) if both did. `by` are the values to compare, if others."""
     before, first, _ = by or (old, one, other)
     return other if first == before else one
 
 
-def _lead(sides: Sequence[_Part]) -> str:
-    """Return the lines above a key; where both sides wrote there, those of both."""
+def _merge_leads(sides: Sequence[_Part]) -> str:
+    """Return the lines above a key; if both sides changed them, those of both."""
     old, one, other = (part.lead for part in sides)
     if old in (one, other) or one == other:
         return str(_pick(old, one, other))
@@ -186,7 +186,7 @@ def _lead(sides: Sequence[_Part]) -> str:
 
 
 def _with_comment(part: _Part, comment: str) -> str | None:
-    """Return the text of a key of one line, with this comment at its end."""
+    """Return the text of a key, with this comment at its end if it has one line."""
     if part.text is None or part.comment == comment or part.text.count("\n") != 1:
         return part.text
     line = part.text.rstrip("\r\n")
@@ -195,20 +195,20 @@ def _with_comment(part: _Part, comment: str) -> str | None:
 
 
 def _format_lost(part: _Part) -> str:
-    """Return a losing value for display: a text as it is, anything else as written in the file."""
+    """Format a losing value for display: a text unchanged, anything else as written in the file."""
     if isinstance(part.value, str):
         return part.value
     return (part.text or "").replace("\r\n", "\n").rstrip("\n")
 
 
-def _order(
+def _merge_order(
     base: Sequence[str], winner: Sequence[str], loser: Sequence[str], ranks: Mapping[str, int]
 ) -> list[str]:
-    """Return the keys of both sides. What is new goes after the key that it follows; new keys of both are sorted."""
+    """Return the keys of both sides. New keys stay after the key that they follow; if both sides have some there, sort them."""
     shared = set(winner) & set(loser)
     old, first, second = ([key for key in keys if key in shared] for keys in (base, winner, loser))
     spine = _pick(old, first, second)
-    one, other = _gaps(winner, shared), _gaps(loser, shared)
+    one, other = _unshared_keys(winner, shared), _unshared_keys(loser, shared)
     found: list[str] = []
     for anchor in (_END, *spine):
         new, also = one.get(anchor, []), other.get(anchor, [])
@@ -221,8 +221,8 @@ def _order(
     return found
 
 
-def _gaps(keys: Iterable[str], shared: set[str]) -> dict[str, list[str]]:
-    """Return the keys that only one side has, by the shared key before them."""
+def _unshared_keys(keys: Iterable[str], shared: set[str]) -> dict[str, list[str]]:
+    """Return the keys that are not shared, by the shared key before them."""
     gaps: dict[str, list[str]] = {}
     anchor = _END
     for key in keys:
@@ -233,7 +233,7 @@ def _gaps(keys: Iterable[str], shared: set[str]) -> dict[str, list[str]]:
     return gaps
 
 
-def _text(base: Outline | None, winner: Outline, loser: Outline, block: str) -> str:
+def _join_document(base: Outline | None, winner: Outline, loser: Outline, block: str) -> str:
     one, other = winner.document, loser.document
     old = base.document if base else None
     bom = _pick(old and old.bom, one.bom, other.bom)

@@ -1,6 +1,6 @@
 """Merge two versions of the file of an entity or an agent, as bytes: a pure function, by the rules of lore files.
 
-The frame (comments, metadata, order) is merged as that of an entry; the codec writes the merged values into it.
+The frame (comments, metadata, order) is merged like that of an entry; the codec writes the merged values into it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def merge_named(
     kind: Kind,
     edits: tuple[Edit, Edit] = (UNKNOWN, UNKNOWN),
 ) -> Merged:
-    """Merge two versions of the file at `path`, which is of this kind; the rest as of `merge_file.merge_files`."""
+    """Merge two versions of a file of this kind, like `merge_file.merge_files`."""
     return merge_versions(base, ours, theirs, edits, _NamedFiles(path, now, kind))
 
 
@@ -73,17 +73,17 @@ class _NamedFiles:
         return Merged(winner.raw, (FILE,), (), (keep_version(self.path, loser.raw),))
 
     def _write(self, frame: Frame, wanted: Version) -> bytes | None:
-        """Return the frame with the values of this record; None where that does not parse to exactly this record."""
+        """Return the frame with the values of `wanted`; None unless it parses to exactly these."""
         stamp = None if wanted.updated_at == NEVER else wanted.updated_at
         try:
             values = FileContents(wanted.record, stamp, wanted.conflicts)
             content = self._kind.rewrite(frame.text.encode(), self.path, values)
         except (LoreFileError, ValidationError, Problem):
             return None
-        done = self.read(content)
-        if done is None or done.outline.foreign != frame.foreign:
+        written = self.read(content)
+        if written is None or written.outline.foreign != frame.foreign:
             return None
-        return content if _values(done.version) == _values(wanted) else None
+        return content if _values(written.version) == _values(wanted) else None
 
     def with_conflict(self, side: Side, entry: Conflict) -> bytes | None:
         old = side.version.conflicts
@@ -91,7 +91,7 @@ class _NamedFiles:
         return self._write(side.outline.frame, side.version._replace(conflicts=conflicts))
 
     def is_passing(self, before: Side, after: Side) -> bool:
-        """Return whether nothing but the date of a file changed."""
+        """Return whether only the date of the file changed."""
         one, other = before.version, after.version
         same = (one.record, one.conflicts) == (other.record, other.conflicts)
         return same and before.outline.surrounds_the_same(after.outline)
