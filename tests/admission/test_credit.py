@@ -1,4 +1,4 @@
-"""What another clone claims of an entry (pin, confidence, helpful votes) counts once somebody here confirmed it."""
+"""Claims of another clone (pin, confidence, helpful votes) count once somebody here confirmed the entry."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def claim(clones: Clones, **fields: Any) -> str:
 
 
 def write(clones: Clones, name: str, text: str) -> None:
-    """Another clone has a file of no Engram's making."""
+    """Push a file from another clone that Engram did not write."""
     folder = clones.root("b") / "lore"
     folder.mkdir(exist_ok=True)
     (folder / name).write_text(text)
@@ -70,7 +70,7 @@ def told(engram: Engram, tmp_path: Path, session: str) -> str:
         return brief(engram.store, str(tmp_path))
 
 
-def test_what_another_clone_pins_at_one_does_not_lead_the_brief(clones: Clones, tmp_path: Path) -> None:
+def test_an_entry_that_another_clone_pinned_does_not_lead_the_brief(clones: Clones, tmp_path: Path) -> None:
     claim(clones)
     own(clones)
     said = told(clones["a"], tmp_path, "one")
@@ -80,7 +80,7 @@ def test_what_another_clone_pins_at_one_does_not_lead_the_brief(clones: Clones, 
     assert "trusted" not in said
 
 
-def test_it_leads_the_brief_once_somebody_here_found_it_helpful(clones: Clones, tmp_path: Path) -> None:
+def test_it_leads_the_brief_after_helpful_feedback_here(clones: Clones, tmp_path: Path) -> None:
     lore_id = claim(clones)
     own(clones)
     ok("feedback", "--helpful", lore_id, cwd=clones.root("a"))
@@ -89,7 +89,7 @@ def test_it_leads_the_brief_once_somebody_here_found_it_helpful(clones: Clones, 
     assert "] fact · confirmed 1×, last here today\n" in said
 
 
-def test_it_ranks_and_is_filtered_as_one_of_070(clones: Clones) -> None:
+def test_it_is_ranked_and_filtered_with_confidence_070(clones: Clones) -> None:
     lore_id = claim(clones)
     plain = clones["b"].record(THEIRS.replace("may", "must not"), category="fact", files=["queue.py"]).lore.id
     clones.sync("b", "a")
@@ -110,7 +110,7 @@ def test_the_scan_without_an_index_ranks_and_filters_it_the_same(clones: Clones)
     assert asked(a, strategy="scan", min_confidence=0.71)[lore_id].score.standing > before
 
 
-def test_the_past_is_weighed_by_what_this_clone_confirmed(clones: Clones) -> None:
+def test_past_states_use_the_confirmations_of_this_clone(clones: Clones) -> None:
     lore_id, a = claim(clones), clones["a"]
     mine = own(clones, confidence=0.9)
     found = asked(a, as_of="HEAD")
@@ -119,7 +119,7 @@ def test_the_past_is_weighed_by_what_this_clone_confirmed(clones: Clones) -> Non
     assert asked(a, as_of="HEAD", min_confidence=0.95).keys() == {lore_id}
 
 
-def test_query_json_has_what_counts_and_show_the_file(clones: Clones) -> None:
+def test_query_json_has_the_values_in_effect_and_show_those_of_the_file(clones: Clones) -> None:
     lore_id, root = claim(clones, type="procedural"), clones.root("a")
     before = (root / clones.path("a", clones["a"].get(lore_id).lore)).read_bytes()
     (row,) = ok("query", THEIRS, "--json", cwd=root).json["lore"]
@@ -148,7 +148,7 @@ def test_query_json_has_what_counts_and_show_the_file(clones: Clones) -> None:
     assert "counts " not in ok("show", lore_id, cwd=root).out
 
 
-def test_tools_hooks_and_contexts_say_what_counts(clones: Clones) -> None:
+def test_tools_hooks_and_contexts_show_the_values_in_effect(clones: Clones) -> None:
     from engram.mcp import present
 
     lore_id, a = claim(clones), clones["a"]
@@ -212,7 +212,7 @@ def test_each_way_to_confirm_lets_pin_and_confidence_count(
     assert credit.of(a.store, a.get(lore_id).lore)[:3] == (1000, True, True)
 
 
-def test_finding_it_helpful_confirms_the_words_and_not_the_pin(clones: Clones) -> None:
+def test_helpful_feedback_confirms_the_text_but_not_the_pin(clones: Clones) -> None:
     lore_id, a = claim(clones), clones["a"]
     a.feedback(helpful=lore_id)
     assert credit.of(a.store, a.get(lore_id).lore)[:3] == (1000, False, True)
@@ -231,14 +231,14 @@ def test_accepting_an_entry_that_waits_confirms_it(clones: Clones, home: Path) -
     assert credit.of(a.store, a.get(lore_id).lore)[:3] == (1000, True, True)
 
 
-def test_letting_a_pending_entry_in_confirms_it(clones: Clones) -> None:
+def test_admitting_a_pending_entry_confirms_it(clones: Clones) -> None:
     lore_id, root = claim(clones, status="pending"), clones.root("a")
     [item] = [one for one in ok("review", "--json", cwd=root).json["items"] if one["kind"] == "pending"]
     ok("review", "accept", str(item["id"]), cwd=root)
     assert credit.of(clones["a"].store, clones["a"].get(lore_id).lore).confidence == 1000
 
 
-def test_undoing_the_judgement_takes_the_confirmation_back(clones: Clones) -> None:
+def test_undoing_the_judgement_withdraws_the_confirmation(clones: Clones) -> None:
     lore_id, a = claim(clones, confidence=0.4), clones["a"]
     a.feedback(helpful=lore_id)
     assert credit.of(a.store, a.get(lore_id).lore).is_confirmed
@@ -248,14 +248,14 @@ def test_undoing_the_judgement_takes_the_confirmation_back(clones: Clones) -> No
     )
 
 
-def test_calling_it_wrong_takes_the_confirmation_back(clones: Clones) -> None:
+def test_judging_it_incorrect_withdraws_the_confirmation(clones: Clones) -> None:
     lore_id, a = claim(clones), clones["a"]
     a.feedback(helpful=lore_id)
     a.feedback(incorrect=lore_id)
     assert credit.of(a.store, a.get(lore_id).lore)[:3] == (700 + 80 - 150, False, False)
 
 
-def test_what_is_claimed_after_the_confirmation_needs_another_one(clones: Clones) -> None:
+def test_a_claim_made_after_the_confirmation_needs_another_one(clones: Clones) -> None:
     a, b = clones.stores.values()
     named = [a.store.source_id]  # which makes it no entry of this clone
     lore_id = claim(clones, confidence=0.3, pinned=False, files=named)
@@ -348,7 +348,7 @@ def test_a_source_that_is_trusted_is_not_capped(clones: Clones, home: Path, tmp_
     assert row["state"] == "warm", "nobody but its author judged it"
 
 
-def test_own_claims_count_at_once_but_are_judged_by_nobody(clones: Clones, tmp_path: Path) -> None:
+def test_own_claims_count_at_once_but_count_as_judged_by_nobody(clones: Clones, tmp_path: Path) -> None:
     lore_id, a = own(clones, pinned=True, confidence=1.0), clones["a"]
     said = told(a, tmp_path, "one")
     assert "] fact · " in said
@@ -357,7 +357,7 @@ def test_own_claims_count_at_once_but_are_judged_by_nobody(clones: Clones, tmp_p
     assert "confirmed" not in told(a, tmp_path, "two"), "nor by itself"
 
 
-def test_what_was_found_helpful_before_this_was_noted_counts(clones: Clones) -> None:
+def test_helpful_feedback_from_before_confirmations_existed_counts(clones: Clones) -> None:
     lore_id, a = claim(clones), clones["a"]
     folder = a.store.places.state
     a.close()

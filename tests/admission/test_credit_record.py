@@ -1,4 +1,4 @@
-"""What one clone's record of confirmations makes of the claims of entries, short of a sync."""
+"""How a clone's record of confirmations affects the claims of entries, without a sync."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def shared(tmp_path: Path) -> Path:
 
 
 def hit_of(source: str | None, **fields: Any) -> Hit:
-    """The catalog's line of an entry from `source` that claims much."""
+    """Return the catalog row of an entry from `source` with many claims."""
     hit = Hit(
         1, "lore/a.md", "01JBBBBBBBBBBBBBBBBBBBBBBB", THEIRS, "FACT", "", "active", 900, 5, None, 0.0, 0.0,
         None, "tester", "", 0.9, 1, 80, "", 1, 80, 1, 0, "digest", source, None, None, None, None, 0, "",
@@ -79,7 +79,7 @@ def weighed(engram: Engram, hit: Hit) -> tuple[object, ...]:
         (OWN, {"pinned": 0}, (RAISED, 800, ALL), (800, 0, 5, 0.9)),
     ],
 )
-def test_a_line_of_the_catalog_is_ranked_by_what_counts_of_it(
+def test_a_catalog_row_is_ranked_by_the_values_in_effect(
     alone: Engram,
     source: str | None,
     fields: dict[str, Any],
@@ -116,7 +116,7 @@ def test_votes_for_a_confirmed_entry_count_next_to_one_written_by_hand(alone: En
     assert credit.hits_in_effect(alone.store, [by_hand, theirs]) == [by_hand, theirs]
 
 
-def test_where_the_notes_are_damaged_nobody_confirmed_anything(alone: Engram) -> None:
+def test_with_damaged_notes_no_entry_is_confirmed(alone: Engram) -> None:
     hit = hit_of(OTHER)
     alone.store.state.trust.confirm({hit.id: Confirmation(hit.text_digest, 900, ALL)})
     assert credit.confirmed_ids(alone.store, 9) == [hit.id]

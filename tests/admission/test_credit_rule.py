@@ -1,4 +1,4 @@
-"""What an entry counts as, by the rule alone: its claims, its tier, and who confirmed it.
+"""The rules for what an entry counts as: its claims, its tier, and who confirmed it.
 
 Mutants that make no difference: the figures of a tally that nobody made, of which the confidence alone is asked, and `None`
 for `False`.
@@ -37,7 +37,7 @@ ALL, NOTHING, PIN = None, frozenset[str](), frozenset({"pinned"})
 MORE = ": more is claimed in another clone, and confirmed by nobody here"
 
 
-def test_who_confirmed_an_entry_is_told_with_the_moment_and_how_people_are_counted() -> None:
+def test_confirmations_as_json_have_the_time_and_how_people_are_counted() -> None:
     moment = datetime(2026, 11, 27, 9, 5, 7, tzinfo=UTC)
     by_name = Earned("confirmed", 2, "ada", round(moment.timestamp() * 1000))
     assert by_name.as_dict() == {
@@ -47,7 +47,7 @@ def test_who_confirmed_an_entry_is_told_with_the_moment_and_how_people_are_count
     assert Earned().as_dict()["last_at"] is None
 
 
-def test_who_confirmed_an_entry_is_said_as_far_as_it_is_known() -> None:
+def test_the_tier_in_words_has_the_known_details_of_confirmations() -> None:
     now = datetime(2026, 11, 27, 9, 5, 7, tzinfo=UTC)
     known = Earned("confirmed", 2, "ada", round((now.timestamp() - 3 * 86_400) * 1000))
     assert known.words(now) == "confirmed 2×, last by ada 3 days ago"
@@ -60,7 +60,7 @@ def test_who_confirmed_an_entry_is_said_as_far_as_it_is_known() -> None:
     assert Earned("held").words(now) == "held"
 
 
-def test_an_importance_that_nobody_states_is_no_claim() -> None:
+def test_the_default_importance_is_no_claim() -> None:
     class Line:
         pinned, when = 0, ""
         importance: float | None = None
@@ -103,7 +103,9 @@ def lore(**fields: Any) -> Lore:
         (Confirmation("another text", 700, PIN), True, (1000, PIN, True)),
     ],
 )
-def test_how_far_claims_count(note: Confirmation | None, is_own: bool, limit: tuple[object, ...]) -> None:
+def test_the_limit_follows_from_the_note_the_text_and_the_source(
+    note: Confirmation | None, is_own: bool, limit: tuple[object, ...]
+) -> None:
     assert limit_of(note, "d", is_own=is_own) == limit
 
 
@@ -124,21 +126,23 @@ def test_how_far_claims_count(note: Confirmation | None, is_own: bool, limit: tu
         ({"source_id": OWN, "votes": {OWN[-8:]: Vote(80, 0, 1)}}, "trusted"),
     ],
 )
-def test_a_model_hears_trusted_only_of_what_others_judged(fields: dict[str, Any], state: str) -> None:
+def test_a_confidence_is_named_trusted_only_if_others_judged_the_entry(
+    fields: dict[str, Any], state: str
+) -> None:
     limit = limit_of(None, "d", is_own=fields["source_id"] == OWN)._replace(confidence=700)
     found = credit_of(lore(**fields), limit, {OWN}, TODAY)
     assert found.state == state
     assert in_effect(lore(**fields), found).thousandths == found.confidence
 
 
-def test_who_confirmed_it_here_need_not_wait_for_the_judgement_of_others() -> None:
+def test_an_entry_confirmed_here_needs_no_judgement_of_others() -> None:
     found = credit_of(lore(source_id=OTHER, prior=900), Limit(900, NOTHING, True), {OWN}, TODAY)
     assert (found.state, found.is_confirmed, found.is_judged) == ("authoritative", True, True)
 
 
 @pytest.mark.parametrize("claimed", [False, True])
 @pytest.mark.parametrize("allowed", [False, True])
-def test_a_pin_counts_where_it_is_both_claimed_and_allowed(claimed: bool, allowed: bool) -> None:
+def test_a_pin_counts_if_it_is_claimed_and_allowed(claimed: bool, allowed: bool) -> None:
     found = credit_of(
         lore(source_id=OTHER, pinned=claimed, prior=900),
         Limit(800, ALL if allowed else NOTHING),
@@ -167,7 +171,7 @@ def test_a_confidence_is_shown_in_hundredths_and_halves_round_up(thousandths: in
         ({"prior": 1000, "pinned": True}, 700, False, f"as 0.70, not pinned{MORE}"),
     ],
 )
-def test_people_hear_what_counts_where_it_is_less_than_the_file_claims(
+def test_values_lower_than_the_file_claims_are_explained(
     fields: dict[str, Any], confidence: int, pinned: bool, words: str
 ) -> None:
     assert Counted(confidence, pinned, False, False).words(lore(**fields)) == words
@@ -207,7 +211,7 @@ def test_a_sync_that_raises_an_entry_of_this_clone_is_noted_with_what_it_was(
     assert limit_raised(was, lore(prior=700)._replace(**after), limit) == note
 
 
-def test_what_counts_for_more_or_not_at_its_moments_is_said() -> None:
+def test_higher_values_and_moments_that_do_not_count_are_explained() -> None:
     entry = lore(prior=900, pinned=True)
     ignored = "as 0.95: what a source ignored here said is left out"
     assert Counted(950, True, False, False).words(entry) == ignored
@@ -218,7 +222,7 @@ def test_what_counts_for_more_or_not_at_its_moments_is_said() -> None:
 
 
 @pytest.mark.parametrize(("limit", "counts"), [(Limit(1000, ALL), 0.9), (Limit(1000, NOTHING), 0.5)])
-def test_an_importance_that_is_claimed_counts_where_it_is_allowed(limit: Limit, counts: float) -> None:
+def test_a_claimed_importance_counts_if_it_is_allowed(limit: Limit, counts: float) -> None:
     assert credit_of(lore(source_id=OTHER, importance=0.9), limit, {OWN}, TODAY).importance == counts
 
 
@@ -246,7 +250,7 @@ def test_an_entry_that_contradicts_another_is_disputed() -> None:
 
 
 @pytest.mark.parametrize(("limit", "counts"), [(Limit(1000, ALL), True), (Limit(1000, NOTHING), False)])
-def test_the_moments_of_an_entry_count_where_they_are_allowed(limit: Limit, counts: bool) -> None:
+def test_the_moments_of_an_entry_count_if_they_are_allowed(limit: Limit, counts: bool) -> None:
     entry = lore(source_id=OTHER, when=("command: git push",))
     found = in_effect(entry, credit_of(entry, limit, {OWN}, TODAY))
     assert found.when == (entry.when if counts else ())

@@ -42,7 +42,7 @@ def test_files_that_may_not_be_written_are_refused(clones: Clones) -> None:
     assert clones.sync("a")[0].pushed == 1
 
 
-def test_a_giant_file_stays_out(clones: Clones) -> None:
+def test_a_giant_file_is_not_checked_out(clones: Clones) -> None:
     forge(clones.hub, "lore/giant.md", "100644", b"x" * 300_000)
     [done] = clones.sync("a")
     assert "lore/giant.md came in, and is not written here: it has 300,000 bytes" in done.notes[0]

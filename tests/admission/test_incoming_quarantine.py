@@ -1,4 +1,4 @@
-"""What a person pulled with git is mark_checked once, when it is there, and only what others wrote."""
+"""Entries of others that a person pulled with git are quarantined once, when they arrive."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def reopened(clones: Clones) -> None:
     clones.stores["a"] = clones.add_opened("a")
 
 
-def test_what_was_pulled_is_held_and_counted_once(clones: Clones, home: Path) -> None:
+def test_pulled_entries_are_quarantined_and_counted_once(clones: Clones, home: Path) -> None:
     hold(home, "foreign")
     reopened(clones)
     root, store = clones.root("a"), clones["a"].store
@@ -58,7 +58,7 @@ def test_what_was_pulled_is_held_and_counted_once(clones: Clones, home: Path) ->
     assert quarantine_pulled(store) == 0
 
 
-def test_what_this_clone_wrote_next_to_it_does_not_wait(clones: Clones, home: Path) -> None:
+def test_entries_of_this_clone_in_the_same_pull_are_not_quarantined(clones: Clones, home: Path) -> None:
     hold(home, "foreign")
     reopened(clones)
     root, a = clones.root("a"), clones["a"]
@@ -73,7 +73,7 @@ def test_what_this_clone_wrote_next_to_it_does_not_wait(clones: Clones, home: Pa
 
 @pytest.mark.parametrize("kind", ["foreign", "unsigned"])
 @pytest.mark.parametrize("way", ["sync", "push"])
-def test_what_this_clone_pushed_does_not_wait_when_the_branch_is_looked_at_again(
+def test_entries_pushed_by_this_clone_are_not_quarantined_later(
     clones: Clones, home: Path, way: str, kind: str
 ) -> None:
     hold(home, kind)
@@ -91,7 +91,7 @@ def test_what_this_clone_pushed_does_not_wait_when_the_branch_is_looked_at_again
     assert (quarantine_pulled(a.store), waiting(clones)) == (0, [])
 
 
-def test_between_two_pushes_of_ones_own_only_what_others_wrote_waits(clones: Clones, home: Path) -> None:
+def test_between_two_own_pushes_only_entries_of_others_are_quarantined(clones: Clones, home: Path) -> None:
     hold(home, "foreign")
     reopened(clones)
     root, a = clones.root("a"), clones["a"]
@@ -111,7 +111,7 @@ def test_between_two_pushes_of_ones_own_only_what_others_wrote_waits(clones: Clo
 
 
 @pytest.mark.parametrize("pull", [True, False])
-def test_what_was_pulled_by_hand_waits_though_a_sync_pushes_next(
+def test_entries_pulled_by_hand_are_quarantined_even_if_a_sync_pushes_next(
     clones: Clones, home: Path, pull: bool
 ) -> None:
     hold(home, "foreign")
@@ -127,7 +127,7 @@ def test_what_was_pulled_by_hand_waits_though_a_sync_pushes_next(
     assert (quarantine_pulled(a.store), waiting(clones)) == (0, [theirs])
 
 
-def test_without_gits_log_of_the_remote_branch_all_of_it_is_weighed(clones: Clones, home: Path) -> None:
+def test_without_a_reflog_of_the_remote_branch_all_of_it_is_checked(clones: Clones, home: Path) -> None:
     hold(home, "foreign")
     reopened(clones)
     root, a = clones.root("a"), clones["a"]
@@ -138,7 +138,7 @@ def test_without_gits_log_of_the_remote_branch_all_of_it_is_weighed(clones: Clon
     assert waiting(clones) == [theirs]
 
 
-def test_what_came_before_anything_was_held_does_not_wait_later(clones: Clones, home: Path) -> None:
+def test_entries_from_before_the_setting_are_not_quarantined_later(clones: Clones, home: Path) -> None:
     root = clones.root("a")
     before = learn(clones, "The archive has two doors.")
     git(root, "pull", "-q", "--ff-only", "origin", "main")
@@ -154,7 +154,7 @@ def test_what_came_before_anything_was_held_does_not_wait_later(clones: Clones, 
     assert before not in waiting(clones)
 
 
-def test_a_clone_that_never_noted_how_far_it_is_begins_with_what_is_there(clones: Clones, home: Path) -> None:
+def test_a_clone_without_a_watermark_starts_with_the_present_entries(clones: Clones, home: Path) -> None:
     hold(home, "foreign")
     reopened(clones)
     root, store = clones.root("a"), clones["a"].store
@@ -166,7 +166,7 @@ def test_a_clone_that_never_noted_how_far_it_is_begins_with_what_is_there(clones
     assert (root / MARK).read_text().strip() == git(root, "rev-parse", "origin/main")
 
 
-def test_what_cannot_be_read_now_is_left_to_the_next_call(clones: Clones, home: Path) -> None:
+def test_an_error_is_left_to_the_next_call(clones: Clones, home: Path) -> None:
     hold(home, "foreign")
     reopened(clones)
     root, store = clones.root("a"), clones["a"].store
@@ -181,7 +181,7 @@ def test_what_cannot_be_read_now_is_left_to_the_next_call(clones: Clones, home: 
     assert waiting(clones) == [theirs]
 
 
-def test_what_a_person_pulls_into_a_repository_of_code_does_not_wait(tmp_path: Path, home: Path) -> None:
+def test_entries_pulled_into_a_code_repository_are_not_quarantined(tmp_path: Path, home: Path) -> None:
     hold(home, "foreign")
     clones_of_code(tmp_path)
     root, other = tmp_path / "a", tmp_path / "b"
@@ -194,7 +194,7 @@ def test_what_a_person_pulls_into_a_repository_of_code_does_not_wait(tmp_path: P
         assert len(mine.query("doors of the archive").lore) == 1
 
 
-def test_on_no_branch_and_without_a_repository_nothing_is_weighed(
+def test_nothing_is_checked_on_no_branch_and_without_a_repository(
     clones: Clones, home: Path, tmp_path: Path
 ) -> None:
     hold(home, "foreign")

@@ -1,4 +1,4 @@
-"""What is plainly not lore, and what only looks like it.
+"""Texts that are obviously junk, and texts that only look like it.
 
 Mutants that make no difference: how few letters the Inbox doubts, give or take one, as it only asks; `None` for `False`.
 """
@@ -60,7 +60,7 @@ def log(entries: int, prose: int) -> str:
         ("This sets it with ``` marks.", ""),
     ],
 )
-def test_only_plain_junk_is_called_so(text: str, why: str) -> None:
+def test_only_obvious_junk_is_called_junk(text: str, why: str) -> None:
     assert why_junk(text) == why
 
 
@@ -69,7 +69,7 @@ def test_a_caller_may_ask_for_more_letters() -> None:
     assert why_junk("eight888", 8) == ""
 
 
-def test_a_few_lines_are_a_log_if_all_are_of_one() -> None:
+def test_a_few_lines_are_a_log_if_all_are_log_lines() -> None:
     log = (
         "2026-01-01 12:00:00 ERROR it failed\n2026-01-01 12:00:01 ERROR again\n2026-01-01 12:00:02 INFO done"
     )

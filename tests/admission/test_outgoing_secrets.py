@@ -1,4 +1,4 @@
-"""The last look before a push: every version of every file, and every commit, that the remote does not have.
+"""The check before a push: all file versions and commits that the remote does not have.
 
 Mutants that make no difference: how many files are read at once, give or take one; a look at the remote's text where nothing
 was found, or where there is no remote.
@@ -53,7 +53,7 @@ def commit(store: Store, **files: str | None) -> str:
     return git(root, "rev-parse", "HEAD")
 
 
-def test_clean_commits_are_looked_through_and_returned_parents_first(store: Store) -> None:
+def test_clean_commits_are_searched_and_returned_parents_first(store: Store) -> None:
     base = commit(store, lore__a="One.\n")
     first = commit(store, lore__a="Two.\n")
     second = commit(store, lore__b="Three.\n")
@@ -77,13 +77,13 @@ def test_a_secret_that_is_only_in_history_is_refused_by_its_place_and_not_shown(
     assert SECRET not in str(refused.value.as_dict())
 
 
-def test_a_remote_without_any_commit_gets_no_secret_either(store: Store) -> None:
+def test_an_empty_remote_gets_no_secret_either(store: Store) -> None:
     tip = commit(store, lore__a=LINE)
     with pytest.raises(SecretFoundError):
         check_outgoing(store, None, tip)
 
 
-def test_a_secret_in_the_message_of_a_commit_is_refused_with_the_commit_and_the_way_back(
+def test_a_secret_in_a_commit_message_is_refused_with_a_hint_how_to_undo_the_commit(
     store: Store,
 ) -> None:
     base = commit(store, lore__a="One.\n")
@@ -97,7 +97,7 @@ def test_a_secret_in_the_message_of_a_commit_is_refused_with_the_commit_and_the_
     assert f"git reset {bad[:10]}~1" in refused.value.hint
 
 
-def test_a_secret_of_the_first_commit_cannot_be_reset_and_one_of_a_later_one_is_reset_before_it_came(
+def test_the_hint_is_a_reset_before_the_commit_unless_it_is_the_first(
     store: Store,
 ) -> None:
     root = Path(store.places.root)
@@ -115,7 +115,7 @@ def test_a_secret_of_the_first_commit_cannot_be_reset_and_one_of_a_later_one_is_
     assert f"git reset {bad[:10]}~1" in refused.value.hint
 
 
-def test_differences_between_the_ends_stand_for_a_single_commit_and_not_for_several(store: Store) -> None:
+def test_known_differences_are_used_for_a_single_commit_only(store: Store) -> None:
     base = commit(store, lore__a="One.\n")
     commit(store, lore__b=LINE)
     tip = commit(store, lore__b=None, lore__c="Three.\n")
@@ -124,7 +124,7 @@ def test_differences_between_the_ends_stand_for_a_single_commit_and_not_for_seve
         check_outgoing(store, base, tip, changed=between)
 
 
-def test_a_secret_that_the_remote_holds_in_the_same_file_is_no_reason_to_refuse(store: Store) -> None:
+def test_a_secret_in_the_same_file_of_the_remote_is_ignored(store: Store) -> None:
     base = commit(store, lore__a=LINE)
     tip = commit(store, lore__a=LINE + "And more.\n")
     assert check_outgoing(store, base, tip) == [tip]
@@ -133,14 +133,14 @@ def test_a_secret_that_the_remote_holds_in_the_same_file_is_no_reason_to_refuse(
         check_outgoing(store, base, tip)
 
 
-def test_a_secret_that_the_remote_holds_in_another_file_is(store: Store) -> None:
+def test_a_secret_in_another_file_of_the_remote_is_refused(store: Store) -> None:
     base = commit(store, lore__a=LINE)
     tip = commit(store, lore__b="More.\n" + LINE)
     with pytest.raises(SecretFoundError, match=r"^lore/b\.md"):
         check_outgoing(store, base, tip)
 
 
-def test_the_new_name_of_a_file_that_says_what_it_said_is_no_place_for_a_secret(store: Store) -> None:
+def test_a_secret_in_the_new_name_of_an_unchanged_file_is_refused(store: Store) -> None:
     base = commit(store, lore__a="One.\n")
     moved = commit(store, **{"lore__a": None, f"lore__{SECRET}": "One.\n"})
     tip = commit(store, lore__b="Two.\n")
@@ -149,13 +149,13 @@ def test_the_new_name_of_a_file_that_says_what_it_said_is_no_place_for_a_secret(
     assert f"git reset {moved[:10]}~1" in refused.value.hint
 
 
-def test_the_name_that_the_remote_has_already_is_no_reason_to_refuse(store: Store) -> None:
+def test_a_secret_in_a_file_name_of_the_remote_is_ignored(store: Store) -> None:
     base = commit(store, **{f"lore__{SECRET}": "One.\n"})
     tip = commit(store, **{f"lore__{SECRET}": "Two.\n"})
     assert check_outgoing(store, base, tip) == [tip]
 
 
-def test_every_batch_of_files_is_looked_through(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_batch_of_files_is_searched(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outgoing_secrets, "AT_ONCE", 2)
     base = commit(store, lore__a="One.\n")
     tip = commit(store, **{f"lore__{number}": f"Number {number}.\n" for number in range(5)})
@@ -170,7 +170,7 @@ def test_every_batch_of_files_is_looked_through(store: Store, monkeypatch: pytes
         assert [path for path, _ in secrets_of_commits(store, base, bad, "lore")] == [f"lore/{number}.md"]
 
 
-def test_what_the_caller_raises_when_it_is_told_ends_the_look(store: Store) -> None:
+def test_an_exception_of_the_progress_report_ends_the_search(store: Store) -> None:
     base, tip = commit(store, lore__a="One.\n"), commit(store, lore__a=LINE)
 
     def stop(*_: int) -> None:
@@ -180,7 +180,7 @@ def test_what_the_caller_raises_when_it_is_told_ends_the_look(store: Store) -> N
         check_outgoing(store, base, tip, stop)
 
 
-def test_files_of_more_than_a_mebibyte_are_no_text_that_anybody_wrote(store: Store) -> None:
+def test_files_larger_than_a_mebibyte_are_not_searched(store: Store) -> None:
     base = commit(store, lore__a="One.\n")
     longest = LINE + "x " * ((LARGEST - len(LINE)) // 2)
     longest += "\n" * (LARGEST - len(longest))
@@ -196,7 +196,7 @@ def test_files_of_more_than_a_mebibyte_are_no_text_that_anybody_wrote(store: Sto
         check_outgoing(store, base, base, made={"made": {"lore/c.md": longest.encode()}})
 
 
-def test_commits_known_to_be_clean_are_left_out_and_of_those_made_here_only_what_was_added(
+def test_clean_commits_are_skipped_and_only_the_additions_of_own_merges_searched(
     store: Store,
 ) -> None:
     base = commit(store, lore__a="One.\n")
@@ -210,7 +210,7 @@ def test_commits_known_to_be_clean_are_left_out_and_of_those_made_here_only_what
         check_outgoing(store, base, tip, clean=[tip])
 
 
-def test_secrets_of_commits_are_those_in_the_folder(store: Store) -> None:
+def test_secrets_of_commits_are_limited_to_the_folder(store: Store) -> None:
     base = commit(store, lore__a="One.\n")
     tip = commit(store, lore__b=LINE, lore__sub__c=LINE + "\n", lorelei__d=LINE + " ", e=LINE + "  ")
     found = dict(secrets_of_commits(store, base, tip, "lore"))
@@ -219,9 +219,7 @@ def test_secrets_of_commits_are_those_in_the_folder(store: Store) -> None:
 
 
 @pytest.mark.parametrize("field", ["id", "source_id", "sources", "merged_from"])
-def test_ids_in_their_own_fields_are_no_secrets_but_the_same_words_elsewhere_are(
-    store: Store, field: str
-) -> None:
+def test_ids_in_id_fields_are_no_secrets_but_elsewhere_they_are(store: Store, field: str) -> None:
     base = commit(store, lore__a="One.\n")
 
     def found(text: str) -> int:

@@ -1,10 +1,10 @@
-"""Who may do what in a store, by its tables of members and policies."""
+"""Permissions in a store, by its tables of members and policies."""
 
 from __future__ import annotations
 
 import pytest
 
-from engram.domain.admission.policy import check_members, check_policies, why_not
+from engram.domain.admission.policy import check_members, check_policies, denial_reason
 from engram.domain.errors import ConfigError
 
 NAMED = {"ada": ["record", "judge"], "bob": []}
@@ -12,7 +12,7 @@ OPEN = {"ada": ["judge"], "*": ["record"]}
 
 
 @pytest.mark.parametrize(
-    ("members", "who", "deed", "may"),
+    ("members", "who", "action", "may"),
     [
         ({}, "eve", "forget", True),
         (NAMED, "ada", "record", True),
@@ -26,11 +26,11 @@ OPEN = {"ada": ["judge"], "*": ["record"]}
         (OPEN, "ada", "record", False),
     ],
 )
-def test_members_may_do_what_is_listed_for_them_or_else_for_everybody(
-    members: dict[str, list[str]], who: str, deed: str, may: bool
+def test_members_may_perform_the_actions_listed_for_them_or_for_everybody(
+    members: dict[str, list[str]], who: str, action: str, may: bool
 ) -> None:
-    assert why_not(members, {}, who, deed, "FACT") == (
-        "" if may else f"`team.members` does not let {who} {deed} here"
+    assert denial_reason(members, {}, who, action, "FACT") == (
+        "" if may else f"`team.members` does not let {who} {action} here"
     )
 
 
@@ -45,12 +45,12 @@ def test_members_may_do_what_is_listed_for_them_or_else_for_everybody(
     ],
 )
 def test_a_policy_leaves_a_category_to_those_it_names(names: list[str], who: str, why: str) -> None:
-    assert why_not({}, {"FACT": names}, who, "record", "FACT") == why
-    assert why_not({"*": ["record"]}, {"FACT": names}, who, "record", "FACT") == why
-    assert why_not({}, {"FACT": names}, who, "record", "SKILL") == ""
+    assert denial_reason({}, {"FACT": names}, who, "record", "FACT") == why
+    assert denial_reason({"*": ["record"]}, {"FACT": names}, who, "record", "FACT") == why
+    assert denial_reason({}, {"FACT": names}, who, "record", "SKILL") == ""
 
 
-def test_members_have_lists_of_known_deeds() -> None:
+def test_members_must_have_lists_of_known_actions() -> None:
     check_members({"ada": ["record", "judge", "forget"], "bob": []}, "file: ")
     for wrong in ("record", ["record", "fly"], [1], None):
         with pytest.raises(
@@ -62,7 +62,7 @@ def test_members_have_lists_of_known_deeds() -> None:
         check_members({"x" * 81: 1}, "file: ")
 
 
-def test_policies_have_lists_of_names() -> None:
+def test_policies_must_have_lists_of_names() -> None:
     check_policies({"FACT": ["ada", "*"], "SKILL": []}, "file: ")
     for wrong in ("ada", ["ada", ""], [1], None):
         with pytest.raises(ConfigError, match=r"^file: team\.policies: 'FACT' must have a list of names"):

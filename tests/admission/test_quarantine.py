@@ -1,4 +1,4 @@
-"""Lore from elsewhere that waits: not recalled, byte for byte in its file, until it is accepted here.
+"""Quarantined lore: not recalled, byte for byte in its file, until it is accepted here.
 
 Mutants that make no difference: how many merges, signatures and entries are looked at, give or take one; signed merges
 among those that are made again, as Engram signs none; `None` for `False`; entries without the word that is looked for,
@@ -53,7 +53,7 @@ def waiting(root: Path) -> list[str]:
     return [one["id"] for one in ok("trust", "list", "--json", cwd=root).json["held"]]
 
 
-def test_nothing_waits_unless_a_person_wants_it(clones: Clones) -> None:
+def test_nothing_is_quarantined_by_default(clones: Clones) -> None:
     learn(clones)
     root = clones.root("a")
     assert ok("sync", "--json", cwd=root).json["held"] == 0
@@ -62,7 +62,9 @@ def test_nothing_waits_unless_a_person_wants_it(clones: Clones) -> None:
 
 
 @pytest.mark.parametrize("kind", ["foreign", "unsigned"] if is_thorough() else ["foreign"])
-def test_what_waits_is_recalled_nowhere_and_stays_as_it_came(clones: Clones, home: Path, kind: str) -> None:
+def test_quarantined_entries_are_recalled_nowhere_and_their_files_unchanged(
+    clones: Clones, home: Path, kind: str
+) -> None:
     hold(home, kind)
     lore_id, root = learn(clones), clones.root("a")
     said = ok("sync", cwd=root).out
@@ -88,7 +90,7 @@ def test_what_waits_is_recalled_nowhere_and_stays_as_it_came(clones: Clones, hom
     assert cli("trust", "accept", lore_id, cwd=root).code == 3
 
 
-def test_what_is_accepted_waits_again_when_others_change_its_text_but_not_when_they_vote(
+def test_an_accepted_entry_is_quarantined_again_for_a_new_text_but_not_for_votes(
     clones: Clones, home: Path
 ) -> None:
     hold(home, "foreign")
@@ -112,7 +114,7 @@ def test_what_is_accepted_waits_again_when_others_change_its_text_but_not_when_t
     assert "Fridays" in titles(root)[0]
 
 
-def test_an_entry_of_ones_own_that_others_rewrite_waits(clones: Clones, home: Path) -> None:
+def test_an_own_entry_that_others_rewrite_is_quarantined(clones: Clones, home: Path) -> None:
     hold(home, "foreign")
     root = clones.root("a")
     own = ok("record", NOTE, "-c", "fact", "--json", cwd=root).json["lore"]
@@ -132,7 +134,7 @@ def test_an_entry_of_ones_own_that_others_rewrite_waits(clones: Clones, home: Pa
     assert titles(root) == []
 
 
-def test_a_twin_with_the_id_of_ones_own_does_not_slip_in(clones: Clones, home: Path) -> None:
+def test_a_second_file_with_the_id_of_an_own_entry_is_quarantined(clones: Clones, home: Path) -> None:
     hold(home, "foreign")
     root = clones.root("a")
     own = ok("record", NOTE, "-c", "fact", "--json", cwd=root).json["lore"]
@@ -143,7 +145,7 @@ def test_a_twin_with_the_id_of_ones_own_does_not_slip_in(clones: Clones, home: P
     assert not any("never" in title for title in titles(root))
 
 
-def test_files_without_fields_wait_too_and_go_on_waiting_when_adopted(clones: Clones, home: Path) -> None:
+def test_files_without_fields_are_quarantined_even_after_being_adopted(clones: Clones, home: Path) -> None:
     hold(home, "foreign")
     root = clones.root("a")
     push_from_outside(clones.hub, clones.folder / "other", {"lore/dropped.md": NOTE + "\n"})
@@ -155,7 +157,7 @@ def test_files_without_fields_wait_too_and_go_on_waiting_when_adopted(clones: Cl
     assert titles(root) == [NOTE]
 
 
-def test_what_is_rejected_is_archived_or_deleted_for_everyone(clones: Clones, home: Path) -> None:
+def test_a_rejected_entry_is_archived_or_deleted_for_everyone(clones: Clones, home: Path) -> None:
     hold(home, "foreign")
     first, second, root = (
         learn(clones),
@@ -174,7 +176,7 @@ def test_what_is_rejected_is_archived_or_deleted_for_everyone(clones: Clones, ho
     assert titles(root) == []
 
 
-def test_whom_a_person_accepts_does_not_wait(clones: Clones, home: Path) -> None:
+def test_entries_of_accepted_sources_are_not_quarantined(clones: Clones, home: Path) -> None:
     root = clones.root("a")
     hold(home, "foreign", clones["b"].store.source_id)
     learn(clones)
@@ -184,7 +186,7 @@ def test_whom_a_person_accepts_does_not_wait(clones: Clones, home: Path) -> None
     assert ok("sync", "--json", cwd=root).json["held"] == 1
 
 
-def test_a_clone_holds_what_it_brings(clones: Clones, home: Path) -> None:
+def test_a_fresh_clone_quarantines_the_entries_it_receives(clones: Clones, home: Path) -> None:
     hold(home, "foreign")
     learn(clones)
     ok("clone", str(clones.hub), str(clones.folder / "new"))
@@ -259,7 +261,7 @@ def test_a_merge_that_engram_made_of_signed_versions_counts(
     assert signed_tip in git(root, "rev-list", "HEAD")
 
 
-def test_signatures_are_not_looked_at_during_a_query(
+def test_signatures_are_not_checked_during_a_query(
     clones: Clones, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from engram.adapters.git.run import process
@@ -274,7 +276,7 @@ def test_signatures_are_not_looked_at_during_a_query(
     assert ok("query", "door", "--json", cwd=root).json["lore"] == []
 
 
-def test_thousands_that_wait_leave_room_for_what_counts(clones: Clones, home: Path) -> None:
+def test_thousands_of_quarantined_entries_do_not_crowd_out_others(clones: Clones, home: Path) -> None:
     hold(home, "foreign")
     root = clones.root("a")
     for number in range(300):
@@ -296,7 +298,7 @@ def test_thousands_that_wait_leave_room_for_what_counts(clones: Clones, home: Pa
 
 
 @pytest.mark.parametrize("kind", ["foreign", "unsigned"] if is_thorough() else ["unsigned"])
-def test_what_a_person_pulls_with_git_waits_as_well(clones: Clones, home: Path, kind: str) -> None:
+def test_entries_pulled_with_git_are_quarantined_as_well(clones: Clones, home: Path, kind: str) -> None:
     """Also next to commits of one's own, which do not wait; and what was accepted does not wait again."""
     root = clones.root("a")
     before = learn(clones, "The archive has two doors.")
@@ -358,7 +360,7 @@ class Branch:
         return incoming_quarantine.quarantine_incoming(self.store, old, new, changes, {}, **mixed)
 
     def waiting(self) -> dict[str, str]:
-        """The entries that wait, with the commit that brought their text."""
+        """Return the quarantined entries with the commits that brought their texts."""
         return {row.id: row.commit for row in self.store.state.trust.rows()}
 
     def arrived(self) -> dict[str, str]:
@@ -373,7 +375,7 @@ def branch(tmp_path: Path, home: Path) -> Iterator[Branch]:
     found.store.close()
 
 
-def test_entries_with_a_new_text_wait_with_the_last_commit_that_touched_them(branch: Branch) -> None:
+def test_entries_with_a_new_text_are_quarantined_with_their_last_commit(branch: Branch) -> None:
     base = branch.commit(a=f"{FIRST} The first note.", c=f"{THIRD} The third note.")
     (branch.root / "README.md").write_text("The readme.\n")
     (branch.root / "lore/broken.md").write_bytes(b"---\nid: [\xff\n---\n")
@@ -384,7 +386,7 @@ def test_entries_with_a_new_text_wait_with_the_last_commit_that_touched_them(bra
     assert branch.store.state.trust.signatures([tip], 0.0) == {tip: Signature("none")}
 
 
-def test_a_text_that_no_commit_of_theirs_touched_waits_unless_own_commits_are_among_them(
+def test_a_text_without_a_commit_of_theirs_is_quarantined_unless_own_commits_may_have_it(
     branch: Branch,
 ) -> None:
     base = branch.commit(a=f"{FIRST} The first note.")
@@ -397,7 +399,7 @@ def test_a_text_that_no_commit_of_theirs_touched_waits_unless_own_commits_are_am
     assert branch.arrived() == {SECOND: theirs}
 
 
-def test_a_merge_waits_that_says_something_else_than_the_signed_commits_it_merges(
+def test_a_merge_with_a_text_of_its_own_is_quarantined_although_its_parents_are_signed(
     branch: Branch, home: Path
 ) -> None:
     hold(home, "unsigned")
@@ -414,7 +416,7 @@ def test_a_merge_waits_that_says_something_else_than_the_signed_commits_it_merge
         assert branch.waiting() == {FIRST: merge}
 
 
-def test_a_merge_that_engram_would_refuse_to_make_waits_though_signed_commits_are_its_parents(
+def test_a_merge_that_engram_would_refuse_is_quarantined_although_its_parents_are_signed(
     branch: Branch, home: Path
 ) -> None:
     """Each made `place` another symbolic link, which is not lore and cannot be merged."""
@@ -435,10 +437,10 @@ def test_a_merge_that_engram_would_refuse_to_make_waits_though_signed_commits_ar
         assert branch.waiting() == {FIRST: merge}
 
 
-def test_with_nothing_to_wait_arrivals_are_recorded_unless_they_are_very_many(
+def test_without_quarantine_arrivals_are_recorded_unless_there_are_too_many(
     tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(incoming_quarantine, "MOST_RECORDED", 1)
+    monkeypatch.setattr(incoming_quarantine, "_MAX_RECORDED", 1)
     branch = Branch(tmp_path / "store")
     base = branch.commit(a=f"{FIRST} The first note.")
     one = branch.commit(b=f"{SECOND} The second note.")

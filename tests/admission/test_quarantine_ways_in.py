@@ -1,4 +1,4 @@
-"""Lore that waits, where other parts of Engram could let it in: review, folding, briefs, branches, moves, scopes."""
+"""Quarantined lore in other parts of Engram that could release it: review, folding, briefs, branches, moves, scopes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def foreign_items(root: Path) -> list[dict[str, object]]:
     return [one for one in ok("review", "--json", cwd=root).json["items"] if one["kind"] == "foreign"]
 
 
-def test_review_shows_what_waits_and_accepting_it_lets_it_count(clones: Clones, home: Path) -> None:
+def test_review_shows_quarantined_entries_and_accepting_one_releases_it(clones: Clones, home: Path) -> None:
     hold(home, "foreign")
     lore_id, root = learn(clones), clones.root("a")
     ok("sync", cwd=root)
@@ -30,7 +30,7 @@ def test_review_shows_what_waits_and_accepting_it_lets_it_count(clones: Clones, 
     assert (foreign_items(root), waiting(root), titles(root)) == ([], [], [NOTE])
 
 
-def test_review_can_reject_what_waits(clones: Clones, home: Path) -> None:
+def test_review_can_reject_a_quarantined_entry(clones: Clones, home: Path) -> None:
     hold(home, "foreign")
     learn(clones)
     root = clones.root("a")
@@ -41,7 +41,7 @@ def test_review_can_reject_what_waits(clones: Clones, home: Path) -> None:
     assert NOTE not in [one["title"] for one in ok("list", "--json", cwd=root).json["lore"]]
 
 
-def test_what_waits_is_one_decision_and_no_second_for_being_weak(clones: Clones, home: Path) -> None:
+def test_a_quarantined_entry_is_one_decision_even_if_it_is_also_weak(clones: Clones, home: Path) -> None:
     hold(home, "foreign")
     text = "Restarting the broker may help a little."
     lore_id = clones["b"].record(text, category="fact", confidence=0.1).lore.id
@@ -58,7 +58,7 @@ def test_what_waits_is_one_decision_and_no_second_for_being_weak(clones: Clones,
     assert kinds() == ["stale", "weak"]  # the clones live in another time
 
 
-def test_what_waits_is_not_promoted(clones: Clones, home: Path) -> None:
+def test_a_quarantined_entry_is_not_promoted(clones: Clones, home: Path) -> None:
     hold(home, "foreign")
     lore_id, root = learn(clones), clones.root("a")
     ok("sync", cwd=root)
@@ -68,7 +68,7 @@ def test_what_waits_is_not_promoted(clones: Clones, home: Path) -> None:
     assert f"engram trust accept {lore_id}" in done.err
 
 
-def test_what_waits_is_not_folded_into_what_says_the_same(clones: Clones, home: Path) -> None:
+def test_a_quarantined_entry_is_not_folded_into_an_equal_one(clones: Clones, home: Path) -> None:
     root = clones.root("a")
     ok("record", NOTE, "-c", "fact", cwd=root)
     learn(clones)
@@ -78,7 +78,7 @@ def test_what_waits_is_not_folded_into_what_says_the_same(clones: Clones, home: 
     assert not [one for one in ok("review", "--json", cwd=root).json["items"] if one["kind"] == "duplicate"]
 
 
-def test_no_brief_and_no_hook_shows_what_waits(clones: Clones, home: Path) -> None:
+def test_no_brief_and_no_hook_shows_a_quarantined_entry(clones: Clones, home: Path) -> None:
     hold(home, "foreign")
     clones["b"].record(NOTE, category="fact", files=["src/door.py"])
     clones.sync("b")
@@ -106,7 +106,7 @@ def shared(tmp_path: Path) -> tuple[Path, Path]:
     return first, tmp_path / "second"
 
 
-def test_a_branch_that_init_takes_from_a_remote_waits(shared: tuple[Path, Path], home: Path) -> None:
+def test_entries_of_a_branch_that_init_fetches_are_quarantined(shared: tuple[Path, Path], home: Path) -> None:
     hold(home, "foreign")
     second = shared[1]
     assert "Taken from origin." in ok("init", cwd=second).out
@@ -115,7 +115,7 @@ def test_a_branch_that_init_takes_from_a_remote_waits(shared: tuple[Path, Path],
     assert len(titles(second, "queue consumer")) == 1
 
 
-def test_settings_that_a_branch_brings_wait_and_a_move_does_not_let_them_in(
+def test_settings_from_a_branch_need_acceptance_even_after_a_move(
     shared: tuple[Path, Path], tmp_path: Path
 ) -> None:
     first, second = shared
@@ -129,7 +129,7 @@ def test_settings_that_a_branch_brings_wait_and_a_move_does_not_let_them_in(
     assert [one["key"] for one in found["settings"]["held_back"]] == ["secrets.allow"]
 
 
-def test_an_unsigned_merge_by_a_host_waits_even_where_engram_puts_it_right(
+def test_an_unsigned_merge_by_a_host_is_quarantined_even_if_engram_repairs_it(
     clones: Clones, home: Path
 ) -> None:
     lore_id, root = learn(clones), clones.root("a")

@@ -50,12 +50,12 @@ from engram.domain.admission.safe_paths import (
         ("a/" * 600, "path that is too long"),
     ],
 )
-def test_a_path_is_refused_that_not_every_system_writes_where_it_says(path: str, why: str) -> None:
+def test_a_path_that_some_system_cannot_write_is_refused(path: str, why: str) -> None:
     assert why in unsafe_name(path)
     assert bool(unsafe_name(path)) == bool(why)
 
 
-def test_letters_that_reorder_or_hide_text_are_those_that_unicode_calls_so() -> None:
+def test_the_characters_that_reorder_or_hide_text_are_those_of_unicode() -> None:
     for code in (*range(0x80, 0x2400), *range(0xDFFF0, 0xE0100)):
         letter = chr(code)
         turns = bidirectional(letter) in {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
@@ -64,7 +64,7 @@ def test_letters_that_reorder_or_hide_text_are_those_that_unicode_calls_so() -> 
         assert ("reorder" in unsafe_name(f"a{letter}b")) is hides, hex(code)
 
 
-def test_what_some_file_systems_take_for_a_file_of_the_store_is_an_impostor() -> None:
+def test_a_path_that_some_file_systems_take_for_a_store_file_is_an_impostor() -> None:
     for path in (".engram.toml", "lore/a.md", "deep/.Engram.toml", "lores/a.md"):
         assert impostor(path, "lore") == "", path
     assert impostor(".ENGRAM.toml", "lore").endswith("take for .engram.toml")
@@ -72,12 +72,12 @@ def test_what_some_file_systems_take_for_a_file_of_the_store_is_an_impostor() ->
     assert impostor(".gitmodules ", "lore") == "declares submodules"
 
 
-def test_names_are_the_same_that_the_least_discriminating_file_system_takes_for_the_same() -> None:
+def test_names_are_folded_as_by_the_least_discriminating_file_system() -> None:
     assert fold_name("Cafe\u0301. ") == fold_name("CAFÉ") == fold_name("ca\u200dfé")
     assert fold_name("cafe") != fold_name("café")
 
 
-def test_of_paths_that_are_one_on_some_file_system_the_added_ones_are_named() -> None:
+def test_twins_are_the_added_paths_that_equal_another_on_some_file_system() -> None:
     there = {"": ["lore"], "lore": ["A.md"]}
     assert twins(["lore/a.md", "Lore/b.md", "lore/A.md"], there) == {
         "lore/a.md": "lore/A.md",

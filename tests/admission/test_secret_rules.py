@@ -14,10 +14,10 @@ from engram.domain.admission.secret_rules import (
     is_keyed_secret,
     is_password,
     is_password_in_prose,
+    is_placeholder,
     is_random,
     is_sample,
     is_secret_cell,
-    is_stand_in,
 )
 from tests.admission.test_secrets import found_in
 
@@ -168,7 +168,7 @@ def test_a_generated_token_is_long_mixed_and_not_made_of_words(value: str, is_on
         ("......", True, False),
     ],
 )
-def test_a_password_needs_less_where_its_place_says_that_it_is_one(
+def test_a_password_may_be_weaker_where_its_place_is_unambiguous(
     value: str, sure: bool, is_one: bool
 ) -> None:
     assert is_password(value, sure=sure) is is_one
@@ -194,8 +194,8 @@ def test_a_password_needs_less_where_its_place_says_that_it_is_one(
         ("550e8400-e29b-41d4-a716-446655440000", True),
     ],
 )
-def test_a_stand_in_is_made_of_common_words_or_refers_to_something(value: str, is_one: bool) -> None:
-    assert is_stand_in(value) is is_one
+def test_a_placeholder_consists_of_common_words_or_is_a_reference(value: str, is_one: bool) -> None:
+    assert is_placeholder(value) is is_one
 
 
 def test_a_sample_has_few_different_characters_among_its_last_twenty() -> None:
@@ -230,7 +230,7 @@ def test_a_word_of_a_sentence_is_a_password_from_six_characters_with_a_digit_and
 
 
 @pytest.mark.parametrize("rule", ["login-password", "told-password"])
-def test_what_is_told_as_a_password_is_one_from_three_kinds_of_characters_on(rule: str) -> None:
+def test_a_password_in_prose_needs_three_kinds_of_characters(rule: str) -> None:
     assert is_keyed_secret("Tr4velLight9x", rule)
     assert is_keyed_secret("Tr4vel-light9x", rule)
     assert not is_keyed_secret("tr4vellight9x", rule)
@@ -252,13 +252,13 @@ UUID = "7f3b2c1e-9d4a-4b6e-8c2f-1a5d3e7b9c04"
         ("account-key", "xxxxxxxxxxxx", False),
     ],
 )
-def test_a_value_at_the_place_of_a_secret_is_one_unless_it_stands_for_one(
+def test_a_value_in_the_place_of_a_secret_is_one_unless_it_is_a_placeholder(
     rule: str, value: str, is_one: bool
 ) -> None:
     assert is_keyed_secret(value, rule) is is_one
 
 
-def test_a_cell_below_password_is_one_as_a_value_in_quotes_would_be() -> None:
+def test_a_cell_below_password_is_judged_like_a_quoted_value() -> None:
     assert is_secret_cell("ht7kd9", "password")
     assert not is_secret_cell("htkdx", "password")
 

@@ -12,7 +12,7 @@ ROUNDS = 5  # each with other values
 MISSED, FALSE = 0.03, 0.02
 
 
-def test_of_a_hundred_secrets_at_most_three_are_missed() -> None:
+def test_at_most_three_percent_of_secrets_are_missed() -> None:
     made = [
         filled(one, random.Random(f"{round_} {one}")) for one in templates(FOUND) for round_ in range(ROUNDS)
     ]
@@ -21,7 +21,7 @@ def test_of_a_hundred_secrets_at_most_three_are_missed() -> None:
     assert len(missed) <= MISSED * len(made), missed
 
 
-def test_of_a_hundred_harmless_lines_at_most_two_are_refused() -> None:
+def test_at_most_two_percent_of_harmless_lines_are_refused() -> None:
     made = [
         filled(one, random.Random(f"{round_} {one}"))[0]
         for one in templates(CLEAN)
@@ -33,7 +33,7 @@ def test_of_a_hundred_harmless_lines_at_most_two_are_refused() -> None:
 
 
 def _covers(text: str, secrets: list[str]) -> bool:
-    """Whether each secret is found: redacting takes at least its middle."""
+    """Return whether each secret is found: redacting removes at least its middle."""
     spans = [(one.start, one.end) for one in find_secrets(text)]
     middles = [text.index(secret) + len(secret) // 2 for secret in secrets]
     return all(any(start <= at < end for start, end in spans) for at in middles)

@@ -1,4 +1,4 @@
-"""Secrets that are known by what stands around them, and what stands there and is none; each is made at run time."""
+"""Secrets recognized by the words around them, and harmless values in the same places; each is made at run time."""
 
 from __future__ import annotations
 
@@ -113,14 +113,14 @@ CLEAN = [
 
 
 @pytest.mark.parametrize(("before", "secret", "after"), FOUND)
-def test_a_secret_is_found_by_what_stands_around_it(before: str, secret: str, after: str) -> None:
+def test_a_secret_is_found_by_the_words_around_it(before: str, secret: str, after: str) -> None:
     text = before + secret + after
     found = [text[one.start : one.end] for one in find_secrets(text)]
     assert any((secret or AWS).strip() in one for one in found), (text, found)
 
 
 @pytest.mark.parametrize("text", CLEAN)
-def test_what_only_stands_at_such_a_place_is_let_through(text: str) -> None:
+def test_a_harmless_value_in_such_a_place_is_ignored(text: str) -> None:
     assert find_secrets(text) == ()
 
 
@@ -134,7 +134,7 @@ NEEDY = [rule for rule in KEYED_VALUES if rule.needs and rule.needs != b"rabbitm
 
 
 @pytest.mark.parametrize("rule", NEEDY, ids=lambda rule: rule.words[0])
-def test_what_a_rule_matches_has_what_the_rule_needs_whatever_is_changed_in_it(rule: KeyedValue) -> None:
+def test_every_match_of_a_rule_contains_the_bytes_that_the_rule_needs(rule: KeyedValue) -> None:
     known = [hit[0] for text in SAID for at in range(len(text)) if (hit := _match(rule, text[at:]))]
     assert known
     for said in known:

@@ -1,4 +1,4 @@
-"""Secret detection as a whole: places, masks, redaction, what is allowed, hostile text, start-up cost.
+"""Secret detection as a whole: places, masks, redaction, allowed values, hostile text, start-up cost.
 
 Mutants that make no difference: how many rounds there are, how long a short text is, how much before a run is kept, how far
 behind a word the next is looked for, and how far before an option its program, give or take one; another round after the
@@ -26,8 +26,8 @@ from hypothesis import strategies as st
 from engram.domain.admission.secrets import (
     ALLOW_MARKERS,
     Finding,
-    _names,
-    _places,
+    _find_names,
+    _find_words,
     find_secrets,
     mask,
     redact,
@@ -90,7 +90,7 @@ secrets_and_text = st.lists(
 ).map("".join)
 
 
-def test_a_finding_says_where_the_value_stands_and_shows_only_its_head():
+def test_a_finding_has_the_place_of_the_value_and_shows_only_its_start():
     text = f"first\nGITHUB_TOKEN={TOKEN} # deploy\n"
     (found,) = find_secrets(text)
     assert found == Finding("github-token", 2, 14, 19, 59, "ghp_…(40 characters)")
@@ -184,7 +184,7 @@ def test_a_hash_prefix_allows_the_value_without_naming_it(form):
     assert len(find_secrets(TOKEN, ["", "sha256:"])) == 1
 
 
-def test_the_refusal_says_what_where_and_what_to_do_but_never_the_secret():
+def test_the_refusal_has_rule_place_and_hint_but_never_the_secret():
     error = refuse(find_secrets(f"x\n{TOKEN} and {TOKEN}"), "the entry")
     assert isinstance(error, SecretFoundError)
     assert error.exit_code == USAGE
@@ -299,7 +299,7 @@ def test_every_stem_of_a_name_is_found_where_it_begins(lowered):
         for at in range(len(lowered))
         if re.compile(rb"pw\b").match(lowered, at) or lowered.startswith(STEMS, at)
     ]
-    assert sorted(_names(lowered, _places(lowered))) == plain
+    assert sorted(_find_names(lowered, _find_words(lowered))) == plain
 
 
 def test_surrogates_and_control_characters_are_read_like_any_other():
@@ -389,9 +389,7 @@ def found_in(text: str) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize(("rule", "token"), [("github-token", TOKEN), ("stripe-key", STRIPE)])
 @pytest.mark.parametrize("before", ["", "token = ", "Authorization: Bearer ", "run --token ", "curl -u me:"])
-def test_a_token_is_called_by_its_vendor_whatever_stands_before_it(
-    before: str, rule: str, token: str
-) -> None:
+def test_a_token_gets_the_rule_of_its_vendor_whatever_precedes_it(before: str, rule: str, token: str) -> None:
     assert found_in(f"{before}{token} and more") == [(rule, token)]
 
 
@@ -411,7 +409,7 @@ KEY_BLOCK = key_block("EC PRIVATE" + " KEY", 3)
         ("curl -u me:", f"Q7zkvwmt{KEY_BLOCK}", "private-key"),
     ],
 )
-def test_secrets_that_overlap_are_one_with_the_first_name_of_a_vendor(
+def test_overlapping_secrets_are_one_with_the_first_rule_of_a_vendor(
     before: str, secret: str, rule: str
 ) -> None:
     assert found_in(f"run {before}{secret} rest")[-1:] == [(rule, secret)]
@@ -430,7 +428,7 @@ JWT_LOGIN = b64encode(b"eyJ" + made(40).encode() + b":hT7kd92Lq").decode()
         ("Authorization: Basic ", JWT_LOGIN, "\n", "jwt-base64"),
     ],
 )
-def test_a_token_is_called_by_its_vendor_in_a_sentence_a_setting_and_a_table(
+def test_a_token_gets_the_rule_of_its_vendor_in_sentences_settings_and_tables(
     before: str, secret: str, after: str, rule: str
 ) -> None:
     assert found_in(before + secret + after) == [(rule, secret)]
@@ -446,7 +444,7 @@ def test_two_secrets_without_anything_between_them_are_two() -> None:
     assert found_in(TOKEN + KEY_BLOCK) == [("github-token", TOKEN), ("private-key", KEY_BLOCK)]
 
 
-def test_what_is_a_secret_only_without_the_token_before_it_is_found_where_it_stands() -> None:
+def test_a_secret_recognized_only_without_the_token_before_it_is_found() -> None:
     token = TOKEN + "9public"  # a public token's value were none
     assert found_in(f"see {token}_token={RANDOM} there") == [
         ("github-token", token),
@@ -485,11 +483,11 @@ def test_a_short_credential_is_found_alone_and_in_a_file_with_ids(text: str, rul
         f"{KEY_ID},wJalrXUtnFEMI/K7MDENG/" + "bPxRfiCYEXAMPLEKEY",
     ],
 )
-def test_what_has_only_the_form_of_a_credential_is_left_alone(text: str) -> None:
+def test_a_text_with_only_the_form_of_a_credential_is_ignored(text: str) -> None:
     assert [found for found in found_in(text) if found[1] != KEY_ID] == []
 
 
-def test_a_secret_of_aws_stands_within_300_characters_of_its_id() -> None:
+def test_an_aws_secret_is_found_within_300_characters_of_its_id() -> None:
     for blanks, secrets in ((260, [AWS_SECRET]), (261, [])):
         assert [value for _, value in found_in(KEY_ID + " " * blanks + AWS_SECRET)[1:]] == secrets
     for blanks, secrets in ((240, [AWS_SECRET]), (241, [])):
@@ -507,7 +505,7 @@ def test_a_webhook_with_long_ids_is_found(team: str) -> None:
     assert found_in(f"POST https://{url}") == [("slack-webhook", url)]
 
 
-def test_what_follows_a_value_decides_also_where_the_same_words_were_refused_before() -> None:
+def test_the_text_after_a_value_decides_even_if_the_same_words_were_rejected_before() -> None:
     line = "#" * 40 + " password: qz7kvwab"
     text = f"{line} and more\n{line}  # rotated\n{line} and more\n{line}\n{line} administrator too\n{line} administrator=me"
     assert [found.line for found in find_secrets(text)] == [2, 4, 6]
@@ -523,7 +521,7 @@ def test_what_follows_a_value_decides_also_where_the_same_words_were_refused_bef
         ("hT7kd92L{qx9}z;k", "hT7kd92L{qx9}z"),
     ],
 )
-def test_a_bare_value_reaches_to_the_next_separator_past_its_brackets(value: str, secret: str) -> None:
+def test_an_unquoted_value_extends_to_the_next_separator_past_its_brackets(value: str, secret: str) -> None:
     text = f"password = {value}"
     assert [text[found.start : found.end] for found in find_secrets(text)] == [secret]
 
@@ -532,7 +530,7 @@ def test_a_bare_value_reaches_to_the_next_separator_past_its_brackets(value: str
     ("password", "is_found"),
     [("qz7k", True), ("qz7", False), ("qzkvwm", True), ("qzkvw", False), ("deploy", False)],
 )
-def test_a_password_in_an_address_is_long_or_of_several_kinds_of_characters(
+def test_a_password_in_a_url_is_long_or_has_several_kinds_of_characters(
     password: str, is_found: bool
 ) -> None:
     assert bool(find_secrets(f"postgres://deploy:{password}@db.test.net/store")) is is_found
@@ -543,7 +541,7 @@ def test_a_password_in_an_address_is_long_or_of_several_kinds_of_characters(
     [("qz7kvw", True), ("Q7zkvwmt", True), ("qz7kv", False), ("qzkvwmtr", False), ("app", False)],
 )
 @pytest.mark.parametrize("host", ["db.example.org", "localhost"])
-def test_a_password_for_a_sample_host_is_one_of_several_kinds_of_characters(
+def test_a_password_for_a_sample_host_needs_several_kinds_of_characters(
     host: str, password: str, is_found: bool
 ) -> None:
     assert bool(find_secrets(f"postgres://app:{password}@{host}/store")) is is_found

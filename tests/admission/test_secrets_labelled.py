@@ -290,7 +290,7 @@ def test_a_secret_is_found_whole_and_redacting_it_leaves_the_rest(kind, before, 
 
 
 @pytest.mark.parametrize("text", NEGATIVES)
-def test_what_only_resembles_a_secret_is_left_alone(text):
+def test_a_text_that_only_resembles_a_secret_is_ignored(text):
     assert find_secrets(text) == ()
 
 

@@ -46,7 +46,7 @@ def lore(**fields: object) -> Lore:
         ({"source_id": OTHER}, {"held": True, "signature": Signature(GOOD)}, "quarantined", "waits until a person accepts it"),
     ],
 )  # fmt: skip
-def test_the_tier_is_as_low_as_what_is_known(
+def test_the_tier_follows_from_writer_source_and_vouchers(
     fields: dict[str, object], known: dict[str, object], tier: str, reason: str
 ) -> None:
     found = tier_of(lore(**fields), OWN, **known)  # type: ignore[arg-type]
@@ -66,7 +66,7 @@ def test_no_name_can_say_more_than_a_name(agent: str, source: str, held: bool) -
     assert len(writer(lore(agent=agent), is_own=False)) <= 40
 
 
-def test_show_list_and_query_say_the_tier(tmp_path: Path) -> None:
+def test_show_list_and_query_print_the_tier(tmp_path: Path) -> None:
     root = plain(tmp_path)
     with opened(root, agent="codex") as engram:
         engram.record(QUEUE, category="FACT")

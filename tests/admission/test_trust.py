@@ -1,4 +1,4 @@
-"""Whose new text waits for a person: what settings, signatures and the list of accepted names say together.
+"""Whose new text is quarantined, by settings, signatures and the list of accepted names.
 
 Mutants that make no difference: `None` for `False`.
 """
@@ -65,7 +65,7 @@ WRONG = "its last change is signed by nobody: the signature is bad (Ada <ada@exa
         (FOREIGN, ("01SOURCE",), (), ""),
     ],
 )  # fmt: skip
-def test_new_text_waits_unless_something_vouches_for_it(
+def test_new_text_is_quarantined_unless_something_vouches_for_it(
     hold: str, accepted: tuple[str, ...], signatures: tuple[Signature, ...], why: str
 ) -> None:
     assert quarantine_reason(hold, accepted, "01SOURCE", signatures) == why

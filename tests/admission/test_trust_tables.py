@@ -1,4 +1,4 @@
-"""What a clone notes of signatures and of what waits, also where a later version has added columns."""
+"""The tables of signatures and quarantined texts, also after a later version has added columns."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from sync_kit import Clones
 
 
-def test_what_waits_is_known_where_a_later_version_has_added_columns(clones: Clones) -> None:
+def test_quarantined_texts_are_read_from_a_database_of_a_later_version(clones: Clones) -> None:
     state, row = clones["b"].store.state, QuarantinedText("1", "x", "c", "test", 1.0)
     for table in ("signatures", "arrivals", "held", "confirmed", "gone"):
         state.run(f"ALTER TABLE {table} ADD COLUMN of_the_future TEXT")
@@ -25,7 +25,7 @@ def test_what_waits_is_known_where_a_later_version_has_added_columns(clones: Clo
     assert state.trust.confirmations(["2"]) == {"2": Confirmation("y", 700, None)}
 
 
-def test_signatures_are_noted_for_a_while_or_for_good(clones: Clones) -> None:
+def test_signatures_are_cached_for_a_while_or_forever(clones: Clones) -> None:
     trust = clones["b"].store.state.trust
     found = {"1": Signature("none"), "2": Signature("good", "k", "s"), "3": Signature("unknown-key", "k")}
     trust.add_signatures(found.items(), 0.0)

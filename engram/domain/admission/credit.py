@@ -1,8 +1,8 @@
-"""Which claims of an entry count in this clone: a pin or a high confidence from elsewhere, once somebody here confirmed it.
+"""Which claims of an entry count in this clone: those of other clones only after they are confirmed here.
 
-A file says of itself how sure it is, that it is pinned, and how important; whoever may push writes there what they like.
-What another clone wrote counts as unpinned, and its stated confidence as 0.70 at most, until a note of this clone's own
-says otherwise. Next to the figure stands a tier, which an entry is given by people other than its author.
+An entry file states its own confidence, pin and importance, and anyone who may push can write any value there. An
+entry of another clone counts as unpinned, with a confidence of at most 0.70, until a note of this clone says otherwise.
+Its tier says what people other than its author made of it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     class Claimant(Protocol):
-        """An entry, or its line in the catalog."""
+        """An entry, or its row in the catalog."""
 
         @property
         def pinned(self) -> bool | int:
@@ -30,45 +30,45 @@ if TYPE_CHECKING:
 
         @property
         def importance(self) -> float | None:
-            """How important its author finds it, 0..1."""
+            """The importance that its author gave it, 0..1."""
 
         @property
         def when(self) -> str | tuple[str, ...]:
-            """The moments at which it is shown; of a line of the catalog as lines of one text."""
+            """The moments at which it is shown; in a catalog row, the lines of a text."""
 
 
-ANY_TEXT = "*"  # in place of a digest: confirmed before texts were noted
+ANY_TEXT = "*"  # in place of a digest: confirmed before digests were recorded
 RAISED = ""  # in place of a digest: not confirmed; another clone changed an entry of this one
-UNSAID = 0.5  # an importance that nobody states
+DEFAULT_IMPORTANCE = 0.5
 _WARM = STATES[1]
 
 UNCONFIRMED_TIER, CONFIRMED, DISPUTED, CAPTURED, HELD = TIERS = (
     "unconfirmed", "confirmed", "disputed", "captured", "held",
 )  # fmt: skip
-_CAPTURED = "Extracted from "
+_CAPTURED_PREFIX = "Extracted from "  # of the context of a captured entry
 
-# What a field counts as while nobody here accepted what another clone set it to. A field that joins them is claimed in
-# `claims_of`, is asked about in the review queue, and counts once it is accepted: nothing else is needed.
-UNCLAIMED: Mapping[str, object] = {"pinned": False, "importance": UNSAID, "when": ""}
+# The value that counts for a field while the claim of another clone is not accepted here. To make another field a
+# claim, add it here and to `claims_of`; the review queue then asks about it.
+UNCLAIMED: Mapping[str, object] = {"pinned": False, "importance": DEFAULT_IMPORTANCE, "when": ""}
 ALL_CLAIMS = None
 
 
-def claims_of(one: Claimant) -> dict[str, str]:
-    """Return what an entry claims for itself by these fields: the name of each and the claim in words."""
-    found = {"pinned": "pinned"} if one.pinned else {}
-    if one.importance is not None and one.importance > UNSAID:
-        found["importance"] = f"importance {one.importance:g}"
-    if one.when:
-        lines = one.when.split("\n") if isinstance(one.when, str) else one.when
+def claims_of(claimant: Claimant) -> dict[str, str]:
+    """Return the claims of an entry in words, by the names of the fields in `UNCLAIMED`."""
+    found = {"pinned": "pinned"} if claimant.pinned else {}
+    if claimant.importance is not None and claimant.importance > DEFAULT_IMPORTANCE:
+        found["importance"] = f"importance {claimant.importance:g}"
+    if claimant.when:
+        lines = claimant.when.split("\n") if isinstance(claimant.when, str) else claimant.when
         found["when"] = f"shown at {', '.join(lines)}"
     return found
 
 
 class Confirmation(NamedTuple):
-    """A record of this clone about an entry: the text, confidence (thousandths) and claims that somebody here confirmed.
+    """A note of this clone on an entry: the digest of the text, the confidence (thousandths) and the claims confirmed here.
 
-    `accepted` are claims in words (None: all). With `RAISED` for a digest: what the entry of this clone was before
-    another one changed it.
+    `accepted` are claims in words (None: all). If `digest` is `RAISED`, the values are those that an entry of this clone
+    had before another one changed it.
     """
 
     digest: str
@@ -77,7 +77,7 @@ class Confirmation(NamedTuple):
 
 
 class Limit(NamedTuple):
-    """Up to which confidence (thousandths) an entry counts, which claims do (None: all), and whether it is confirmed here."""
+    """The highest confidence that counts (thousandths), the claims that do (None: all), and whether the entry is confirmed here."""
 
     confidence: int
     accepted: frozenset[str] | None
@@ -89,10 +89,10 @@ class Limit(NamedTuple):
 
 
 class Earned(NamedTuple):
-    """What others than its author made of an entry's present words: one of `TIERS`, how many people confirmed them.
+    """What people other than its author made of an entry's current text: one of `TIERS`, and how many confirmed it.
 
-    `by` is the name of the last of them ("" unknown), `at` when that was (Unix ms, 0 unknown). People are counted by
-    their names, or `by_signature`.
+    `by` is the name of the last one ("": unknown), `at` the time (Unix ms, 0: unknown). People are counted by name,
+    or `by_signature`.
     """
 
     tier: str = UNCONFIRMED_TIER
@@ -102,30 +102,30 @@ class Earned(NamedTuple):
     by_signature: bool = False
 
     def as_dict(self) -> dict[str, object]:
-        """Return who confirmed an entry as JSON: how many people, by what they are counted, the last, and when (RFC 3339)."""
+        """Return the confirmations as JSON: the number of people, how they are counted, the last one, and when (RFC 3339)."""
         at = render(datetime.fromtimestamp(self.at // 1000, UTC)) if self.at else None
         by = "signature" if self.by_signature else "name"
         return {"people": self.people, "counted_by": by, "last_by": self.by, "last_at": at}
 
     def words(self, now: datetime) -> str:
-        """Return the tier as it is shown: `confirmed 3×, last by Ada 2 weeks ago`; people are counted by name unless it says so."""
+        """Return the tier for display: `confirmed 3×, last by Ada 2 weeks ago`; says so if people are counted by signature."""
         if not self.people:
             return self.tier
         when = f" {ago(now.timestamp() - self.at / 1000)}" if self.at else ""
         who = f" {HERE}" if self.by == HERE else f" by {self.by}" if self.by else ""
-        said = (
+        text = (
             f"{self.tier} {self.people}×"
             if self.tier == CONFIRMED
             else f"{self.tier}, confirmed {self.people}×"
         ) + (" by signature" if self.by_signature else "")
-        return f"{said}, last{who}{when}" if who or when else said
+        return f"{text}, last{who}{when}" if who or when else text
 
 
 class Counted(NamedTuple):
-    """What an entry counts as in this clone: thousandths and pin.
+    """What an entry counts as in this clone: confidence (thousandths), pin, importance and tier.
 
-    And whether somebody here confirmed it, whether anybody but its author judged it, its importance, its tier, and whether its
-    moments, if it has any, count.
+    `is_confirmed` says whether it was confirmed here, `is_judged` whether anybody but its author judged it, and
+    `has_moments` whether its moments count, if it has any.
     """
 
     confidence: int
@@ -143,12 +143,12 @@ class Counted(NamedTuple):
 
     @property
     def state(self) -> str:
-        """The name of the confidence, for scripts: at most warm where nobody but the author judged."""
-        named = confidence.state(self.confidence)
-        return named if self.is_judged or named not in STATES[2:] else _WARM
+        """The name of the confidence, for scripts: at most warm if only the author judged the entry."""
+        state = confidence.state(self.confidence)
+        return state if self.is_judged or state not in STATES[2:] else _WARM
 
     def words(self, lore: Lore) -> str:
-        """Return what the entry counts as, for people who see the figures of its file; "" where it counts in full."""
+        """Return what the entry counts as, for people who see the values in its file; "" if these count."""
         if (self.confidence, self.pinned, self.has_moments) == (lore.thousandths, lore.pinned, True):
             return ""
         text = f"as {confidence.two_decimals(self.confidence)}" + (
@@ -165,7 +165,7 @@ UNCONFIRMED = Limit(DEFAULT_PRIOR, frozenset())
 
 
 def limit_of(note: Confirmation | None, digest: str, *, is_own: bool) -> Limit:
-    """Return how far the claims of an entry count. `digest` is that of its text now, `is_own` says that this clone recorded it."""
+    """Return the limit of an entry. `digest` is that of its current text; `is_own` says that this clone recorded it."""
     if note is None:
         return UNLIMITED if is_own else UNCONFIRMED
     allowed = max(DEFAULT_PRIOR, note.confidence)
@@ -176,23 +176,23 @@ def limit_of(note: Confirmation | None, digest: str, *, is_own: bool) -> Limit:
     return Limit(allowed, note.accepted, True) if note.digest in (ANY_TEXT, digest) else UNCONFIRMED
 
 
-def cap(believed: int, modest: int, limit: Limit) -> int:
-    """Return which of two confidences before decay counts under a limit, or the limit (thousandths)."""
+def cap_confidence(believed: int, modest: int, limit: Limit) -> int:
+    """Return the confidence before decay that counts under a limit: `modest`, or `believed` up to the limit (thousandths)."""
     return modest if limit == UNCONFIRMED else min(believed, limit.confidence)
 
 
 def credit_of(lore: Lore, limit: Limit, own: Collection[str], today: int) -> Counted:
-    """Return what an entry counts as on a day (since 1970, UTC) in the clone whose person has the sources `own`."""
+    """Return what an entry counts as on a day (since 1970, UTC) in a clone whose user has the sources `own`."""
     claims = claims_of(lore)
     pinned = lore.pinned and limit.allows(claims.get("pinned", ""))
     importance = lore.importance
     if "importance" in claims and not limit.allows(claims["importance"]):
-        importance = UNSAID
+        importance = DEFAULT_IMPORTANCE
     tally = lore.tally
     if tally is None or tally.believed is None or tally.modest is None:
         value = min(lore.thousandths, limit.confidence)
     else:
-        full = cap(tally.believed, tally.modest, limit)
+        full = cap_confidence(tally.believed, tally.modest, limit)
         value = full if pinned else full - decay(lore.type, full, min(tally.anchor, today), today)
     earned = earned_tier(lore, own, is_confirmed=limit.is_confirmed)
     is_judged = _is_judged(lore, own, is_confirmed=limit.is_confirmed)
@@ -201,7 +201,7 @@ def credit_of(lore: Lore, limit: Limit, own: Collection[str], today: int) -> Cou
 
 
 def earned_tier(lore: Lore, own: Collection[str], *, is_confirmed: bool = False) -> Earned:
-    """Return the tier of an entry. `own` are the sources of this clone's person, who may have confirmed it without a line."""
+    """Return the tier of an entry. `own` are the sources of this clone's user, who may have confirmed it without a line."""
     tally = lore.tally
     people = tally.people if tally is not None else ()
     against = tally.against if tally is not None else 0
@@ -212,32 +212,37 @@ def earned_tier(lore: Lore, own: Collection[str], *, is_confirmed: bool = False)
         count, by = count + 1, by or HERE
     if lore.status == PENDING:
         return Earned(HELD)
-    if lore.conflicts or against > count or any(one.kind == "contradicts" for one in lore.relations):
+    if (
+        lore.conflicts
+        or against > count
+        or any(relation.kind == "contradicts" for relation in lore.relations)
+    ):
         return Earned(DISPUTED, count, by, at, by_signature)
     if count:
         return Earned(CONFIRMED, count, by, at, by_signature)
-    is_captured = any(text.startswith(_CAPTURED) for text in lore.context)
+    is_captured = any(text.startswith(_CAPTURED_PREFIX) for text in lore.context)
     return Earned(CAPTURED if is_captured else UNCONFIRMED_TIER)
 
 
-def in_effect(lore: Lore, what: Counted) -> Lore:
+def in_effect(lore: Lore, counted: Counted) -> Lore:
     """Return the entry with the confidence and claims that count: to be ranked or shown, never to be written."""
     known = lore.tally or Tally(0, 0, 0, lore.validation_count, lore.last_validated, lore.votes)
-    tally = known._replace(confidence=what.confidence)
-    when = lore.when if what.has_moments else ()
-    return lore._replace(tally=tally, pinned=what.pinned, importance=what.importance, when=when)
+    tally = known._replace(confidence=counted.confidence)
+    when = lore.when if counted.has_moments else ()
+    return lore._replace(tally=tally, pinned=counted.pinned, importance=counted.importance, when=when)
 
 
-def as_dict(lore: Lore, path: str, what: Counted) -> dict[str, object]:
+def as_dict(lore: Lore, path: str, counted: Counted) -> dict[str, object]:
     """Return every field of an entry as JSON values, and what it counts as in this clone: `here` and `tier`."""
-    found = lore_as_dict(lore, path)
-    return found | {"here": what.fraction, "tier": what.earned.tier, "confirmed": what.earned.as_dict()}
+    earned = counted.earned
+    here = {"here": counted.fraction, "tier": earned.tier, "confirmed": earned.as_dict()}
+    return lore_as_dict(lore, path) | here
 
 
 def limit_raised(before: Lore | None, after: Lore, limit: Limit) -> Confirmation | None:
-    """Return the note for an entry of this clone that a sync changes; None where it claims no more than it did.
+    """Return the note for an entry of this clone that a sync changes; None if it claims no more than before.
 
-    `before` is None for an entry that was not here, `limit` what counted of it until now.
+    `before` is None for an entry that was not here, `limit` is its limit until now.
     """
     if before is None or (before.content, before.context) != (after.content, after.context):
         return Confirmation(RAISED, DEFAULT_PRIOR, frozenset())
@@ -249,16 +254,16 @@ def limit_raised(before: Lore | None, after: Lore, limit: Limit) -> Confirmation
 
 
 def _is_judged(lore: Lore, own: Collection[str], *, is_confirmed: bool) -> bool:
-    """Return whether anybody but its author spoke for its words as they are, or confirmed it here.
+    """Return whether anybody but the author judged the current text of an entry, or confirmed it here.
 
-    Format 1 does not say of which words a clone spoke.
+    Votes of format 1 do not say which text they are for, so they always count.
     """
     if is_confirmed and lore.source_id not in own:
         return True
     if lore.tally is not None:
         return bool(lore.tally.people)
-    mine, author = {short(one) for one in own}, short(lore.source_id)
+    own_short, author = {short(source) for source in own}, short(lore.source_id)
     return len(lore.sources) > 1 or any(
-        vote.n and vote.up >= vote.down and (clone != author or clone in mine)
+        vote.n and vote.up >= vote.down and (clone != author or clone in own_short)
         for clone, vote in lore.accounts.items()
     )

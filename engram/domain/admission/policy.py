@@ -1,6 +1,6 @@
-"""Who may do what in a store, by its own settings: guard rails for well-behaved agents.
+"""Permissions in a store by its own settings: guard rails for well-behaved agents.
 
-The real permission is the git host's: whoever can write the files can write them without Engram.
+Real access control is up to the git host: anyone who can write the files can do so without Engram.
 """
 
 from __future__ import annotations
@@ -11,24 +11,24 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-RECORD, JUDGE, FORGET = DEEDS = ("record", "judge", "forget")
+RECORD, JUDGE, FORGET = ACTIONS = ("record", "judge", "forget")
 EVERYBODY = "*"
 
 
-def why_not(
+def denial_reason(
     members: Mapping[str, Sequence[str]],
     policies: Mapping[str, Sequence[str]],
     who: str,
-    deed: str,
+    action: str,
     category: str,
 ) -> str:
-    """Return why somebody may not do something to lore of a category, as a clause; "" where they may.
+    """Return why `who` may not perform an action on entries of a category, as a clause; "" if they may.
 
-    Without members everybody may do everything; else what is said of their name, or of everybody else (`*`).
-    `policies` name those who may touch lore of a category at all.
+    Without `members` everybody may do everything; else the actions listed for their name, or for everybody else (`*`).
+    `policies` lists who may change entries of a category at all.
     """
-    if members and deed not in members.get(who, members.get(EVERYBODY, ())):
-        return f"`team.members` does not let {who} {deed} here"
+    if members and action not in members.get(who, members.get(EVERYBODY, ())):
+        return f"`team.members` does not let {who} {action} here"
     named = policies.get(category)
     if named is not None and who not in named and EVERYBODY not in named:
         return f"`team.policies` leaves {category} to {', '.join(named) or 'nobody'}"
@@ -36,17 +36,17 @@ def why_not(
 
 
 def check_members(value: Mapping[str, object], at: str = "") -> None:
-    """Raise ConfigError unless each member has a list of deeds; its message begins with `at`."""
-    for name, deeds in value.items():
-        if not isinstance(deeds, list) or any(deed not in DEEDS for deed in deeds):
+    """Raise ConfigError, with a message that begins with `at`, unless each member has a list of actions."""
+    for name, actions in value.items():
+        if not isinstance(actions, list) or any(action not in ACTIONS for action in actions):
             raise ConfigError(
-                f"{at}team.members: '{str(name)[:80]}' must list the actions it allows, not {deeds!r}.",
-                f"Valid actions: {', '.join(DEEDS)}.",
+                f"{at}team.members: '{str(name)[:80]}' must list the actions it allows, not {actions!r}.",
+                f"Valid actions: {', '.join(ACTIONS)}.",
             )
 
 
 def check_policies(value: Mapping[str, object], at: str = "") -> None:
-    """Raise ConfigError unless each category has a list of names; its message begins with `at`."""
+    """Raise ConfigError, with a message that begins with `at`, unless each category has a list of names."""
     for category, names in value.items():
         if not isinstance(names, list) or any(not isinstance(name, str) or not name for name in names):
             raise ConfigError(

@@ -1,6 +1,6 @@
-"""Which paths of a remote may be written here: none that leads elsewhere, hides, or equals another path.
+"""Which paths of a remote may be written: none that leads out of the store, hides, or equals another path.
 
-What counts is what any file system would make of a name, not only the one at hand: a store is cloned everywhere.
+Names are checked by the rules of every file system, not only the local one, since a store is cloned everywhere.
 """
 
 from __future__ import annotations
@@ -14,17 +14,15 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
-LONGEST_NAME, LONGEST_PATH = 240, 1000  # bytes; a temporary's name has to fit beside a file's
-# What HFS+ leaves out of names before it compares them (git's own list, utf8.c: next_hfs_char).
+LONGEST_NAME, LONGEST_PATH = 240, 1000  # bytes; leaves room for the suffix of a temporary file
+# Characters that HFS+ ignores when it compares names (git's list, utf8.c: next_hfs_char).
 IGNORED = frozenset(
     "\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u206a\u206b\u206c\u206d\u206e\u206f\ufeff"
 )
 GIT_NAMES = frozenset((".git", "git~1"))
-_PLAIN = re.compile(
-    r"[A-Za-z0-9][A-Za-z0-9-]*(\.md)?"
-)  # as nearly all are: nothing is wrong with such a name
-# What agents, editors and shells run or obey when somebody opens the folder that holds it.
-ACTED_UPON = frozenset(
+_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*(\.md)?")  # nearly all names, which need no further checks
+# Names that agents, editors and shells run or obey when somebody opens the folder.
+_TRIGGER_NAMES = frozenset(
     (
         ".claude",
         ".codex",
@@ -38,7 +36,7 @@ ACTED_UPON = frozenset(
         ".devcontainer",
     )
 )
-_REMEMBERED = 1000  # names: a sync asks for those of folders with every path, and for each path several times
+_CACHE_SIZE = 1000  # names: a sync checks each path several times, and its folders with every path
 _NOT_IN_WINDOWS = frozenset('<>:"|?*')
 _OUTSIDE, _IN_GIT = "leads out of the store", "would lie in a .git folder"
 _WINDOWS = "has a name that Windows has no file for"
@@ -51,7 +49,7 @@ _DECEIVING = frozenset(
 
 
 def unsafe_name(path: str) -> str:
-    """Return why a path may not be written on any system; "" if it may."""
+    """Return why a path is unsafe to write, on whatever system; "" if it is safe."""
     if len(path.encode("utf-8", "surrogateescape")) > LONGEST_PATH:
         return "has a path that is too long"
     for part in path.split("/"):
@@ -62,7 +60,7 @@ def unsafe_name(path: str) -> str:
 
 
 def impostor(path: str, folder: str) -> str:
-    """Return why a path could be mistaken for a file of the store, or is one that git acts upon; "" if neither.
+    """Return why a path could be mistaken for one of the store's own, or is interpreted by git; "" if neither.
 
     `folder` is the lore folder.
     """
@@ -79,9 +77,9 @@ def impostor(path: str, folder: str) -> str:
 
 
 def is_attack(path: str, folder: str) -> bool:
-    """Return whether a path leads out of the store, into a git folder, or is in the place of what makes a store.
+    """Return whether a path leads out of the store, into a git folder, or replaces a file or folder that makes a store.
 
-    No mistake makes such a path. `folder` is the lore folder.
+    Such a path is never a mistake. `folder` is the lore folder.
     """
     if path in OWN_NAMES or path == folder or folder.startswith(f"{path}/"):
         return True
@@ -89,24 +87,24 @@ def is_attack(path: str, folder: str) -> bool:
 
 
 def execution_risk(path: str) -> str:
-    """Return why other programs may run what a file says as soon as somebody opens its folder; "" if they do not."""
-    found = next((part for part in map(fold_name, path.split("/")) if part in ACTED_UPON), "")
+    """Return why programs may run or obey a file as soon as its folder is opened; "" if none does."""
+    found = next((part for part in map(fold_name, path.split("/")) if part in _TRIGGER_NAMES), "")
     return f"lies in or is {found}, which programs act upon by themselves" if found else ""
 
 
-def twins(added: Iterable[str], there: Mapping[str, Collection[str]]) -> dict[str, str]:
-    """Return, of the paths that are added, those that some file systems take for another one, with that one.
+def twins(added: Iterable[str], existing: Mapping[str, Collection[str]]) -> dict[str, str]:
+    """Return the added paths that some file systems treat as equal to another path, with that path.
 
-    `there` has the names that were in their folders before, by folder ("" is the top). Of two that are new the first
-    in order is none.
+    `existing` has the names in their folders before, by folder ("": the top). Of two added paths that are equal, the
+    second in order is returned.
     """
-    known = {folder: {fold_name(name): name for name in names} for folder, names in there.items()}
+    known = {folder: {fold_name(name): name for name in names} for folder, names in existing.items()}
     found: dict[str, str] = {}
     for path in sorted(added):
         folder = ""
         for name in path.split("/"):
             first = known.setdefault(folder, {}).setdefault(fold_name(name), name)
-            if first != name and name not in there.get(folder, ()):
+            if first != name and name not in existing.get(folder, ()):
                 found[path] = f"{folder}/{first}".lstrip("/")
                 break
             folder = f"{folder}/{name}".lstrip("/")
@@ -114,7 +112,7 @@ def twins(added: Iterable[str], there: Mapping[str, Collection[str]]) -> dict[st
 
 
 def folders_of(paths: Iterable[str]) -> set[str]:
-    """Return every folder on the way to these paths, the top ("") among them."""
+    """Return all folders above these paths, including the top ("")."""
     found: set[str] = set()
     for path in paths:
         folder = path.rpartition("/")[0]
@@ -124,9 +122,9 @@ def folders_of(paths: Iterable[str]) -> set[str]:
     return found
 
 
-@lru_cache(_REMEMBERED)
+@lru_cache(_CACHE_SIZE)
 def fold_name(name: str) -> str:
-    """Return a name in the form of the least discriminating file systems: case, Unicode form, invisible letters, end."""
+    """Fold a name as the least discriminating file systems do: case, Unicode form, invisible letters, trailing dots and spaces."""
     if not name.isascii():
         from unicodedata import normalize
 
@@ -135,14 +133,14 @@ def fold_name(name: str) -> str:
     return name.casefold().rstrip(" .")
 
 
-@lru_cache(_REMEMBERED)
+@lru_cache(_CACHE_SIZE)
 def _unsafe_part(part: str) -> str:
     if len(part) <= LONGEST_NAME and _PLAIN.fullmatch(part):
         return _WINDOWS if _is_device(part) else ""
     plain = "".join(letter for letter in part if letter not in IGNORED).casefold().rstrip(" .")
     if part in ("", ".", "..") or not plain:
         return _OUTSIDE
-    # NTFS: a name before `:` is the file, after it a stream of it.
+    # NTFS: the part after `:` names a stream of the file.
     if plain.partition(":")[0].rstrip(" .") in GIT_NAMES:
         return _IN_GIT
     if "\\" in part or any(letter < " " or letter == "\x7f" for letter in part):

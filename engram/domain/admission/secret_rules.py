@@ -1,4 +1,4 @@
-"""What counts as a secret without a shape of its own: what stands around it, and what tells a password from a placeholder.
+"""Recognize secrets without a specific format by their context, and tell passwords from placeholders.
 
 Every pattern is linear: its runs use the same characters as the guard it starts with,
 so no character is read more than a few times.
@@ -21,8 +21,8 @@ def _words(line: str) -> list[str]:
 
 _ADVERB = r"(?:still|now|just|currently|jetzt|nun|noch|maintenant|ahora)"
 
-# "The password for the staging database is …", "… was changed to …": unquoted, so it has to look like one. In the languages
-# whose word for it begins alike, too.
+# "The password for the staging database is …", "… was changed to …": unquoted, so it has to look like one. Also matches
+# languages with a similar word for it.
 PROSE = (
     r"(?i:pass(?:wor[dt]|phrase|code|wd|e)|pwd|(?<![a-z0-9])pw)s?\b(?P<between>[^\n\"'`=:;{}()<>|]{0,70}?)"
     r"(?:(?P<colon>:|[ \t]=)|(?i:\b(?:is|was|are|to|ist|lautet|war|est|es|era)(?:[ \t]+" + _ADVERB + r")?):?)"
@@ -30,8 +30,8 @@ PROSE = (
     r"(?P<value>(?=[^\s]*[0-9])[^\s\"'`<>()\u201c\u201d]{6,64})"
 )
 
-# "Use the password …", "| password | … |", "the client secret (…)", "set API_KEY to …": the value stands close by, between
-# a few small words at most, and has to look generated.
+# "Use the password …", "| password | … |", "the client secret (…)", "set API_KEY to …": the value is at most a few short
+# words away, and has to look generated.
 NAMED_IN_PROSE = (
     r"(?i:(?P<word>pass(?:wor[dt]|phrase|code|wd|e)?|pwd|secret|token|key)s?)\b\"?'?`?"
     r"(?P<between>(?:[ \t]+[A-Za-zà-ÿ]{1,12}){0,5}?"
@@ -39,37 +39,37 @@ NAMED_IN_PROSE = (
     r"(?:[ \t]*\|)?[ \t]*[(\[]?)[*_]{0,2}[\"'`\u201c]?(?<=[\s(|\"'`*\u201c])"
     r"(?P<value>[^\s\"'`<>()\[\]{}|\u201c\u201d]{8,256})(?P<after>[\"'`)\]*\u201d]|[ \t]*\||[.,;:!?]?(?=\s|$))"
 )
-# Where the line is a setting: a password may hold what separates values elsewhere.
+# If the line is a setting, its password may contain characters that separate values elsewhere.
 SETTING = (
     r"(?i:(?P<word>pass(?:word|wd|phrase)?|pwd|token|secret|key))(?:[ \t]{0,4}[=:][ \t]{0,4}|>)"
     r"(?P<value>[^\s\"'`<>,;{}()\[\]$]{8,256})(?=[ \t]*(?:$|[\n\r;#]|</))"
 )
-_OF_ANOTHER = r"(?i)\b(?:commit|revision|hash|digest|sha|checksum|fingerprint|id|called|named|in|from|at|see|of|length|type|by)\b"
-_STANDARD = r"[A-Z]{2,}-?[0-9][0-9.-]*[A-Z]?"  # NIST-800-63B, SHA256
+_UNRELATED = r"(?i)\b(?:commit|revision|hash|digest|sha|checksum|fingerprint|id|called|named|in|from|at|see|of|length|type|by)\b"
+_STANDARD_NAME = r"[A-Z]{2,}-?[0-9][0-9.-]*[A-Z]?"  # NIST-800-63B, SHA256
 
-# Ends of names that hold a secret in "…_key"; others ("primary key", "cache_key") do not.
-KEY_OWNERS = tuple(
+# Words before "key" in the names of secrets; others ("primary key", "cache_key") are no secrets.
+KEY_QUALIFIERS = tuple(
     _words(
         "api apis app secret access private auth authentication encryption encrypt signing master account "
         "shared service license licence storage admin client session hmac aes jwt write subscription "
         "instrumentation functions deploy server consumer integration ingest rest application "
     )
 )
-NOT_OWNERS = frozenset(
+NON_SECRET_QUALIFIERS = frozenset(
     _words(
         "public publickey publishable primary foreign cache partition sort site next page nextpage continuation "
         "csrf xsrf pad eos bos unk mask sep cls stop max min num pagination anti device "
     )
 )
-# Before "token" these name an id of one request or job.
-NOT_OWNERS_OF_UUIDS = NOT_OWNERS | frozenset(
+# Before "token" these also name the id of a single request or job.
+NON_SECRET_UUID_QUALIFIERS = NON_SECRET_QUALIFIERS | frozenset(
     _words(
         "request idempotency trace correlation message event job task run upload lock fencing cancel cancellation design"
     )
 )
-PASS_OWNERS = tuple(_words("ssh db smtp imap ftp mysql pg redis user root admin mail http proxy "))
-# Words that people write where a secret will go; a value made of these alone is none.
-STAND_INS = frozenset(
+PASS_QUALIFIERS = tuple(_words("ssh db smtp imap ftp mysql pg redis user root admin mail http proxy "))
+# Words of placeholders: a value of these alone is no secret.
+PLACEHOLDER_WORDS = frozenset(
     _words(
         "a abc access account add admin all and any api app auth aws bar base baz bearer bin change changed "
         "changeit changeme char characters chars client code credential credentials db default demo deny "
@@ -85,8 +85,8 @@ STAND_INS = frozenset(
         "es jwt base64 url encoded random field input number length "
     )
 )
-# Words with numbers that are said of passwords and are none.
-NO_PASSWORDS = STAND_INS | frozenset(
+# Words with numbers that occur in sentences on passwords but are none.
+NON_PASSWORD_WORDS = PLACEHOLDER_WORDS | frozenset(
     _words(
         "base hex ascii ansi tls ssl ntlm kerberos ldap step line version column row level option page day days hour "
         "hours minute minutes python node web v k kb mb bit bits byte bytes step figure table section chapter port "
@@ -106,7 +106,7 @@ SAMPLES = tuple(
         "example sample placeholder changeme change-me change_me change_this your redacted dummy "
         "change-this fake notreal xxxx replace insert_ insert- 0123456789 1234567890 abcdefgh qwertyui "
         "... *** deadbeefdeadbeef sflkxwrjsmekkf2qt4 4ec39hqlyjwdarj 7mdeng "
-        "qwxhzgrpbjpvcgvuihnlc2ftzq 1password"  # the example of RFC 7617, and where passwords are kept
+        "qwxhzgrpbjpvcgvuihnlc2ftzq 1password"  # the example of RFC 7617, and a password manager
     )
 )
 UUID_OR_ULID = r"(?:[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|0[0-9A-HJKMNP-TV-Z]{25})"
@@ -122,7 +122,7 @@ COMMON_PASSWORDS = frozenset(
     _words("s3cr3t p4ssw0rd passw0rd pa55word p@ssw0rd pa$$word letmein 123456 1234567 12345678 654321 ")
 )
 
-# A cheap look behind a name's stem: prose ("the key idea") stops here.
+# A cheap check after the stem of a name, which rules out prose ("the key idea").
 ASSIGNMENT_GATE = (
     r"[\w-]{0,24}\\?[\"'`]?\]?[ \t]{0,24}(?:[=:,(>!%\"'`{]|(?i:is|was)[ \t:]|-p|value|\r?\n[ \t]{1,24}value:)"
 )
@@ -142,33 +142,33 @@ ASSIGNMENT = (
 _LOWER, _UPPER = "abcdefghijklmnopqrstuvwxyz", "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _KINDS = tuple(map(frozenset, (_LOWER, _UPPER, "0123456789", "!@#$%^&*?~|+=")))
 _DIGITS, _LETTERS = _KINDS[2], frozenset(_LOWER + _UPPER)
-REDACTED = "[redacted: "  # what every replacement starts with
+REDACTED = "[redacted: "  # begins every replacement
 
 
 @cache
 def compile_rule(pattern: AnyStr) -> re.Pattern[AnyStr]:
-    """Return the pattern, compiled on its first use: a clean text pays for none of them."""
+    """Compile a pattern on its first use, so that a clean text needs none of them."""
     return re.compile(pattern, re.ASCII)
 
 
 def is_sample(token: str) -> bool:
-    """Return whether a token of a vendor's shape is a documented or obviously made-up one."""
-    return len(set(token[-20:])) < 6 or _holds_sample(token)
+    """Return whether a token in a vendor's format is a documented or obviously made-up one."""
+    return len(set(token[-20:])) < 6 or _contains_sample(token)
 
 
-def _holds_sample(value: str) -> bool:
+def _contains_sample(value: str) -> bool:
     lowered = value.lower()
     return any(sample in lowered for sample in SAMPLES)
 
 
-def is_stand_in(value: str, *, uuid: bool = True) -> bool:
+def is_placeholder(value: str, *, uuid: bool = True) -> bool:
     """Return whether a value is a placeholder for a secret: a reference, template, hash, path, or word like "changeme".
 
-    `uuid` says that an id is none, either.
+    With `uuid` a UUID or ULID counts as a placeholder, too.
     """
     if len(set(value)) < 4 or value.lower() in COMMON_PASSWORDS:
         return True
-    if _holds_sample(value) or compile_rule(REFERENCE).search(value):
+    if _contains_sample(value) or compile_rule(REFERENCE).search(value):
         return True
     if (uuid and compile_rule(UUID_OR_ULID).fullmatch(value)) or _is_path(value):
         return True
@@ -178,7 +178,9 @@ def is_stand_in(value: str, *, uuid: bool = True) -> bool:
 
 
 def _is_filler(chunk: str) -> bool:
-    return chunk in STAND_INS or (chunk.isdigit() and (len(chunk) < 5 or chunk in "12345678901234567890"))
+    return chunk in PLACEHOLDER_WORDS or (
+        chunk.isdigit() and (len(chunk) < 5 or chunk in "12345678901234567890")
+    )
 
 
 def _is_path(value: str) -> bool:
@@ -198,8 +200,10 @@ def is_wordy(value: str, least: float) -> bool:
     Random base 62 averages 1.7, random hex 1.9, random lower-case base 36 2.5; identifiers 4 and more.
     """
     found = chunks(value)
-    # A long number says nothing of the words around it.
-    return not found or sum(min(len(one), 4 if one.isdigit() else 99) for one in found) >= least * len(found)
+    # Long numbers are capped, so that they do not outweigh the words around them.
+    return not found or sum(min(len(chunk), 4 if chunk.isdigit() else 99) for chunk in found) >= least * len(
+        found
+    )
 
 
 def is_random(value: str) -> bool:
@@ -222,12 +226,12 @@ def _is_mixed_letters(value: str) -> bool:
 
 
 def kinds(value: str) -> int:
-    """Return how many of lower case, upper case, digit and unusual symbol the value holds, 0..4."""
+    """Return how many of lower case, upper case, digits and unusual symbols a value contains, 0..4."""
     return sum(not kind.isdisjoint(value) for kind in _KINDS)
 
 
 def is_password(value: str, *, sure: bool) -> bool:
-    """Return whether a value after a password's name reads like one; `sure`: it was in quotes or an .env line."""
+    """Return whether a value after the name of a password looks like one; `sure` if it is in quotes or an .env line."""
     if len(value) < 6 or len(value.split()) != 1:
         return False
     if not sure:
@@ -238,78 +242,81 @@ def is_password(value: str, *, sure: bool) -> bool:
 
 
 def is_keyed_secret(value: str, rule: str) -> bool:
-    """Return whether a value at the right place for a rule of `KEYED_VALUES` is a secret rather than a stand-in for one."""
+    """Return whether a value found by a rule of `KEYED_VALUES` is a secret rather than a placeholder."""
     if rule in ("login-password", "told-password"):
         return kinds(value) >= 3 and is_password_in_prose(value.rstrip(".!?"))
     if rule in ("authorization-token", "personal-access-token", "session-token"):
-        return bool(compile_rule(UUID_OR_ULID).fullmatch(value) or is_random(value)) and not is_stand_in(
+        return bool(compile_rule(UUID_OR_ULID).fullmatch(value) or is_random(value)) and not is_placeholder(
             value, uuid=False
         )
     if rule.endswith("-password"):
-        is_named = is_stand_in(value, uuid=rule != "netrc-password")  # Heroku's token there is a UUID
-        return is_password(value, sure=True) and not is_named and not value.startswith(("$", "%", "-"))
+        if is_placeholder(value, uuid=rule != "netrc-password"):  # Heroku's token in a .netrc is a UUID
+            return False
+        return is_password(value, sure=True) and not value.startswith(("$", "%", "-"))
     return not is_sample(value)
 
 
 def is_password_in_prose(value: str) -> bool:
-    """Return whether a word in a sentence on a password is the password: of letters with digits or unusual signs."""
+    """Return whether a word in a sentence on a password is the password: it has letters and digits."""
     if len(value) < 6 or kinds(value) < 2 or _DIGITS.isdisjoint(value) or _LETTERS.isdisjoint(value):
         return False
     words = {chunk for chunk in chunks(value.lower()) if not chunk.isdigit()}
-    if is_stand_in(value) or words <= NO_PASSWORDS:
+    if is_placeholder(value) or words <= NON_PASSWORD_WORDS:
         return False
-    if compile_rule(r"[0-9]+[a-z%-]+|[0-9]{4}-.*|" + _STANDARD).fullmatch(value):  # 90days, a date
+    if compile_rule(r"[0-9]+[a-z%-]+|[0-9]{4}-.*|" + _STANDARD_NAME).fullmatch(value):  # 90days, a date
         return False
-    is_dotted = "." in value and (
-        kinds(value) < 4 or bool(compile_rule(r".*@.*\..*").match(value))
-    )  # a file, a host
-    return (
-        "/" not in value and "(" not in value and not is_dotted and not value.startswith(("-", "$", "@", "#"))
-    )
+    if "." in value and (kinds(value) < 4 or compile_rule(r".*@.*\..*").match(value)):  # a file, a host
+        return False
+    return "/" not in value and "(" not in value and not value.startswith(("-", "$", "@", "#"))
 
 
 def is_secret_cell(value: str, heading: str) -> bool:
-    """Return whether a table's cell is a secret below a heading such as "password" or "auth token"."""
+    """Return whether a table cell below a heading such as "password" or "auth token" is a secret."""
     if not heading.endswith(("key", "token", "secret")):
-        return is_password(value, sure=True) and not value.isalpha() and not is_stand_in(value)
+        return is_password(value, sure=True) and not value.isalpha() and not is_placeholder(value)
     words = chunks(heading)
-    return words != ["key"] and NOT_OWNERS.isdisjoint(words) and is_random(value) and not is_stand_in(value)
+    return (
+        words != ["key"]
+        and NON_SECRET_QUALIFIERS.isdisjoint(words)
+        and is_random(value)
+        and not is_placeholder(value)
+    )
 
 
-def names_password(hit: re.Match[str], value: str) -> bool:
-    """Return whether a match of PROSE tells a password; one that follows its name and a colon is an assignment."""
+def contains_password(hit: re.Match[str], value: str) -> bool:
+    """Return whether a match of PROSE contains a password; one directly after its name and a colon is an assignment."""
     if hit["colon"]:
-        return hit["between"].strip() != "" and _is_password_alone(value)
+        return hit["between"].strip() != "" and _is_obvious_password(value)
     return is_password_in_prose(value)
 
 
-def _is_password_alone(value: str) -> bool:
-    """Return whether a value is a password even where no verb says that it is one."""
+def _is_obvious_password(value: str) -> bool:
+    """Return whether a value is obviously a password, even without a verb before it."""
     digits = sum(map(value.count, _DIGITS))
     return kinds(value) >= 3 and (digits >= 2 or kinds(value) == 4) and is_password_in_prose(value)
 
 
 def rule_in_prose(text: str, hit: re.Match[str], value: str) -> str:
-    """Return the rule that a match of NAMED_IN_PROSE falls under, "" where its value is none."""
+    """Return the rule for a match of NAMED_IN_PROSE; "" if its value is no secret."""
     word, between = hit["word"].lower(), hit["between"]
     if word.startswith(("pass", "pwd")):
-        return "password-prose" if _is_password_alone(value) else ""
+        return "password-prose" if _is_obvious_password(value) else ""
     before = text[max(0, hit.start() - 40) : hit.start()]
     if (
         not is_random(value)
         or len(value) < 16
-        or is_stand_in(value)
+        or is_placeholder(value)
         or compile_rule(r"[\w.]*\.[\w.]*|.*/.*").fullmatch(value)
     ):
         return ""
-    if compile_rule(_OF_ANOTHER).search(between) or not _rule_of_name(before, word, hit["word"].isupper()):
+    if compile_rule(_UNRELATED).search(between) or not _rule_of_name(before, word, hit["word"].isupper()):
         return ""
     is_sure = len(value) >= 20 and kinds(value) >= 3  # names and ids have no capitals
     return "secret-prose" if hit["says"] or is_sure else ""
 
 
 def rule_of_setting(text: str, hit: re.Match[str]) -> str:
-    """Return the rule that a match of SETTING falls under, "" where its value is none; its name begins a line or follows a `;`."""
+    """Return the rule for a match of SETTING, whose name begins a line or follows a `;`; "" if its value is no secret."""
     value, word = hit["value"], hit["word"].lower()
     start = max(text.rfind("\n", 0, hit.start()), text.rfind(";", 0, hit.start())) + 1
     name = compile_rule(r"[ \t<\w.-]*").fullmatch(text, start, hit.start())
@@ -318,11 +325,11 @@ def rule_of_setting(text: str, hit: re.Match[str]) -> str:
         strong = kinds(value) >= 3 and not _DIGITS.isdisjoint(value)
     else:
         strong = is_random(value) and compile_rule(r"[\w=/+%@-]+").fullmatch(value) is not None
-    return rule if strong and not is_stand_in(value) else ""
+    return rule if strong and not is_placeholder(value) else ""
 
 
 def rule_of(text: str, hit: re.Match[str]) -> str:
-    """Return the rule that a match of ASSIGNMENT falls under, or "" if its name or its value is no secret's."""
+    """Return the rule for a match of ASSIGNMENT; "" if its name or value is not that of a secret."""
     before, word = text[max(0, hit.start() - 40) : hit.start()], hit["word"].lower()
     rule = _rule_of_name(before, word, hit["word"].isupper())
     quoted = hit["quoted"] is not None
@@ -338,16 +345,16 @@ def rule_of(text: str, hit: re.Match[str]) -> str:
         )
     else:
         strong = _is_strong_password(text, hit, value, sure=sure)
-    return rule if strong and not is_stand_in(value, uuid=not _names_uuid(before, hit["word"])) else ""
+    return rule if strong and not is_placeholder(value, uuid=not _may_be_uuid(before, hit["word"])) else ""
 
 
-def _names_uuid(before: str, word: str) -> bool:
-    """Return whether a name is that of a secret even where the value is a UUID, as the keys of some hosts are."""
+def _may_be_uuid(before: str, word: str) -> bool:
+    """Return whether the secret with this name may be a UUID, like the API keys of some hosts."""
     owner = before.lower().rstrip(" _-.")
     last = compile_rule("[a-z]{0,40}$").search(owner)
-    if word.lower().startswith(("token", "secret")) and not (last and last[0] in NOT_OWNERS_OF_UUIDS):
-        is_hump = word[:1].isupper() and before[-1:].islower()
-        if last and last[0] and (is_hump or before[-1:] in {"_", "-"}):
+    if word.lower().startswith(("token", "secret")) and not (last and last[0] in NON_SECRET_UUID_QUALIFIERS):
+        is_camel_case = word[:1].isupper() and before[-1:].islower()
+        if last and last[0] and (is_camel_case or before[-1:] in {"_", "-"}):
             return True
     return owner.endswith(
         ("api", "client", "secret") if word.lower() in ("key", "secret") else ("api", "access", "auth")
@@ -355,13 +362,13 @@ def _names_uuid(before: str, word: str) -> bool:
 
 
 def is_secret_option(name: str, value: str) -> bool:
-    """Return whether the value of a command-line option is a secret by the option's name."""
+    """Return whether the value of a command-line option with this name is a secret."""
     hit = compile_rule(
         r"(?i)(?P<word>(?:store|key|src|dest)pass|pass(?:word|wd|phrase)|secret|token|key)$"
     ).search(name)
     rule = _rule_of_name(name[: hit.start()], hit["word"].lower(), False) if hit else ""
     strong = is_random(value) if rule == "secret-assignment" else is_password(value, sure=True)
-    return bool(rule) and strong and not value.isalpha() and not is_stand_in(value)
+    return bool(rule) and strong and not value.isalpha() and not is_placeholder(value)
 
 
 def _is_strong_password(text: str, hit: re.Match[str], value: str, *, sure: bool) -> bool:
@@ -374,30 +381,30 @@ def _is_strong_password(text: str, hit: re.Match[str], value: str, *, sure: bool
 
 
 def _rule_of_name(before: str, word: str, upper: bool) -> str:
-    """Return the rule that a name such as "DB_PASSWORD" or "api key" falls under, or "" if it names no secret."""
+    """Return the rule for a name such as "DB_PASSWORD" or "api key"; "" if it is not that of a secret."""
     owner = before.lower().rstrip(" _-.")
     last = compile_rule("[a-z]{0,40}$").search(owner, max(0, len(owner) - 16))
     if "]" not in before.rpartition(REDACTED)[2] and REDACTED in before:  # the name of a rule
         return ""
-    if (last and last[0] in NOT_OWNERS) or compile_rule(r"[0-9]{12}:$").search(before):  # an ARN
+    if (last and last[0] in NON_SECRET_QUALIFIERS) or compile_rule(r"[0-9]{12}:$").search(before):  # an ARN
         return ""
     if word == "key":
-        known = owner.endswith(KEY_OWNERS) or (upper and before.endswith("_"))
+        known = owner.endswith(KEY_QUALIFIERS) or (upper and before.endswith("_"))
         return "secret-assignment" if known else ""
-    if word in {"pass", "auth"} and before[-1:].isalnum() and not owner.endswith(PASS_OWNERS):
+    if word in {"pass", "auth"} and before[-1:].isalnum() and not owner.endswith(PASS_QUALIFIERS):
         return ""
     return "password-assignment" if word.startswith(("pass", "pw")) else "secret-assignment"
 
 
 def _is_setting(text: str, hit: re.Match[str], before: str) -> bool:
-    """Return whether a bare value stands in an .env line, after a command's option or in an XML element."""
+    """Return whether an unquoted value is in an .env line, after a command-line option or in an XML element."""
     if hit["loose"]:
         return hit["loose"].strip() == "-p" or text[hit.end() : hit.end() + 1] == "<"
     return hit["equals"] == "=" and (hit["word"].isupper() or before.endswith("--"))
 
 
 def _ends_line(text: str, hit: re.Match[str], value: str) -> bool:
-    """Return whether a bare value with a digit is all that follows its name, as in YAML and INI files."""
+    """Return whether an unquoted value is all that follows its name, as in YAML and INI files."""
     rest = compile_rule(r"[,;)}\]]?[ \t]{0,8}(?:#[^\n]*)?(?:\r?\n|\Z|\\n)|[;&]|[ \t]+[a-z_]+=").match(
         text, hit.end()
     )
@@ -406,18 +413,18 @@ def _ends_line(text: str, hit: re.Match[str], value: str) -> bool:
 
 def _is_joined(text: str, hit: re.Match[str], before: str) -> bool:
     """Return whether a name and value without "=" or ":" between them belong together."""
-    joint, quoted = hit["loose"].strip(" \t\\\"'`").lower(), hit["quoted"] is not None
-    if joint == ">":
+    separator, quoted = hit["loose"].strip(" \t\\\"'`").lower(), hit["quoted"] is not None
+    if separator == ">":
         return text[hit.end() : hit.end() + 1] == "<"
-    if joint == "-p":
+    if separator == "-p":
         return before.lower().endswith("ssh")
-    if joint.startswith(("is", "was")):
+    if separator.startswith(("is", "was")):
         return True
-    return quoted and (bool(joint) or hit["word"].isupper())  # SQL: IDENTIFIED … PASSWORD '…'
+    return quoted and (bool(separator) or hit["word"].isupper())  # SQL: IDENTIFIED … PASSWORD '…'
 
 
 def _is_code(following: str, value: str) -> bool:
-    """Return whether a bare value is a call, an index or a dotted name rather than text."""
+    """Return whether an unquoted value is a call, an index or a dotted name rather than text."""
     if following not in {"(", "["} and "." not in value:
         return False
     name = compile_rule(r"[A-Za-z_]\w*(?:(?:\.|->|::)\w+)*").fullmatch(value)

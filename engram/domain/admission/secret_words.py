@@ -1,6 +1,6 @@
-"""Secrets without a shape of their own that are known by the words before them: names of services, commands, files.
+"""Secrets that are recognized by the words before them: names of services, commands and files.
 
-Every pattern is linear, as those of `secret_rules`; `secret_rules.is_keyed_secret` tells what it finds from a placeholder.
+Every pattern is linear, like those of `secret_rules`; `secret_rules.is_keyed_secret` rules out placeholders.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _TO_VALUE = r"[^\n]{0,80}?(?<![A-Za-z0-9_/.-])"
 
 
 class KeyedValue(NamedTuple):
-    """What stands after words: `pattern` is tried at each of `words`, in lower case, in a text that has what it `needs`."""
+    """A secret after one of `words` (in lower case): `pattern` is tried at each, if the text also contains `needs`."""
 
     name: str
     words: tuple[bytes, ...]

@@ -1,7 +1,7 @@
 """Find, mask and refuse secrets in text, before it is written, imported, indexed or pushed.
 
-Most text is clean, so one search for all words that stand by secrets decides which of the patterns need to run at all,
-and where. Offsets stay those of the text because every byte stands for one character (others than ASCII become "?").
+Most text is clean, so a single search for all words that occur next to secrets decides which patterns run, and where.
+The bytes that are searched have the offsets of the text, since each character is one byte (non-ASCII ones become "?").
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from ahocorasick_rs import BytesAhoCorasick
 
 ALLOW_MARKERS = ("engram: allow-secret", "pragma: allowlist secret")
-MOST_ROUNDS = 6
+_MAX_ROUNDS = 6
 
 _RUN = b"x" * 20
 _RUN_CHARACTERS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+%"
 _RUN_CLASSES = bytes(120 if byte in _RUN_CHARACTERS else 32 for byte in range(256))
-_BEFORE_RUN = 110  # a webhook's address ends in one, after ids too short to be one; a name stands before it
-_PLAIN = b"abcdefghijklmnopqrstuvwxyz_-+%"
-_STEMS, _PW = (b"auth", b"key", b"pass", b"pwd", b"secret", b"token"), b"pw"  # names of secrets begin so
+_BEFORE_RUN = 110  # characters before a run: room for a name, or for the short ids in a webhook's URL
+_SLUG_CHARACTERS = b"abcdefghijklmnopqrstuvwxyz_-+%"
+_STEMS, _PW = (b"auth", b"key", b"pass", b"pwd", b"secret", b"token"), b"pw"  # how the names of secrets begin
 _SCHEMES = (b"basic", b"bearer")
 _BY_WORD: dict[bytes, list[words.KeyedValue]] = {}
 for _keyed_value in words.KEYED_VALUES:
@@ -38,14 +38,11 @@ _BY_NEEDLE: dict[bytes, list[Rule]] = {}
 for _rule in RULES:
     _BY_NEEDLE.setdefault(_rule.needle.encode(), []).append(_rule)
 _NEEDLES = tuple(_BY_NEEDLE)
-_SHORT = (
-    200  # bytes, in which all words are looked for one by one in less time than it takes to load the library
-)
+_SHORT = 200  # bytes; searching such a text word by word is faster than loading the library
 
-_SENTENCE_WORDS = frozenset(
-    ("a", "are", "be", "can", "is", "must", "not", "of", "should", "the", "to")
-)  # in no passphrase
-_JOINTS = ("=", "&", "?", ",", ":", "/")  # before a name: no line begins here
+# Words that mark a sentence, not a passphrase.
+_SENTENCE_WORDS = frozenset(("a", "are", "be", "can", "is", "must", "not", "of", "should", "the", "to"))
+_SEPARATORS = ("=", "&", "?", ",", ":", "/")  # a name after one of these does not begin a setting
 
 _LOGIN_URL = (
     r"://(?P<user>[^\s/:@\"'<>`\[]{0,100}):(?P<value>[^\s/@\"'<>`]{1,256})@(?P<host>[^\s/:?#\"'<>`,;]{1,255})"
@@ -61,7 +58,7 @@ _AWS_VALUE = r"(?<![A-Za-z0-9/+=])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])"
 
 
 class Finding(NamedTuple):
-    """A secret's place: `start`/`end` are offsets of its value, `line`/`column` (from 1) where it starts.
+    """The place of a secret: `start`/`end` are offsets of its value, `line`/`column` (from 1) of its start.
 
     `preview` shows at most its first four characters.
     """
@@ -74,7 +71,7 @@ class Finding(NamedTuple):
     preview: str
 
     def as_dict(self) -> dict[str, object]:
-        """Return the finding for reports and JSON; the secret is not in it."""
+        """Return the finding for reports and JSON, without the secret."""
         return {"rule": self.rule, "line": self.line, "column": self.column, "preview": self.preview}
 
 
@@ -82,15 +79,15 @@ class _Span(NamedTuple):
     start: int
     end: int
     rule: str
-    named: bool  # by a vendor's shape rather than by the name before it
+    is_specific: bool  # found by a specific format, not by a name before it
 
 
 def find_secrets(text: str, allowed: Sequence[str] = ()) -> tuple[Finding, ...]:
-    """Return the secrets of a text, in order, not overlapping; `allowed`: values or sha256 prefixes (12+ hex)."""
+    """Return the secrets in a text in order, without overlaps; `allowed` has values or sha256 prefixes (12+ hex digits)."""
     spans = _scan(text) if text else []
     if not spans:
         return ()
-    findings = _findings(text, _all_rounds(text, spans), any(marker in text for marker in ALLOW_MARKERS))
+    findings = _to_findings(text, _scan_again(text, spans), any(marker in text for marker in ALLOW_MARKERS))
     if not allowed:
         return tuple(findings)
     return tuple(found for found in findings if not _is_allowed(text[found.start : found.end], allowed))
@@ -122,15 +119,15 @@ def refuse(findings: Sequence[Finding], what: str) -> SecretFoundError:
 
 
 def mask(secret: str) -> str:
-    """Return what may be shown of a secret: its first four characters if it is long enough to keep the rest safe."""
+    """Return a preview of a secret: its length, and its first four characters if it has at least 16."""
     head = secret[:4] if len(secret) >= 16 and secret[:4].isprintable() else ""
     return f"{head}…({len(secret)} characters)"
 
 
-def _all_rounds(text: str, spans: list[_Span]) -> list[_Span]:
-    """Yield spans repeatedly with the found ones blanked: text next to a secret may be one only then."""
+def _scan_again(text: str, spans: list[_Span]) -> list[_Span]:
+    """Scan repeatedly with the found secrets blanked, since some are recognized only without their neighbours."""
     found = _merge_spans(spans)
-    for _ in range(MOST_ROUNDS):
+    for _ in range(_MAX_ROUNDS):
         more = _scan(_blank_spans(text, found))
         if not more:
             break
@@ -147,54 +144,55 @@ def _blank_spans(text: str, spans: list[_Span]) -> str:
 
 
 def _merge_spans(spans: list[_Span]) -> list[_Span]:
-    """Overlapping spans as one, called by the vendor's name where one of them has it."""
+    """Merge overlapping spans, keeping the rule of the first specific one."""
     merged: list[_Span] = []
     for span in sorted(spans):
         if not merged or span.start >= merged[-1].end:
             merged.append(span)
         else:
             last = merged[-1]
-            rule = span.rule if span.named and not last.named else last.rule
-            merged[-1] = _Span(last.start, max(last.end, span.end), rule, last.named or span.named)
+            rule = span.rule if span.is_specific and not last.is_specific else last.rule
+            is_specific = last.is_specific or span.is_specific
+            merged[-1] = _Span(last.start, max(last.end, span.end), rule, is_specific)
     return merged
 
 
-def _findings(text: str, spans: list[_Span], marked: bool) -> Iterator[Finding]:
-    """Findings of the spans but those on a line that a marker allows; `marked`: the text holds a marker."""
-    line, line_start, line_end, allows = 0, 0, -1, False
+def _to_findings(text: str, spans: list[_Span], has_marker: bool) -> Iterator[Finding]:
+    """Yield the findings of the spans, except on lines with a marker; `has_marker` says whether the text has one."""
+    line, line_start, line_end, is_allowed = 0, 0, -1, False
     for span in spans:
-        if span.start > line_end:  # each line is looked at once, however many secrets it holds
+        if span.start > line_end:  # check each line once, however many secrets it contains
             line += text.count("\n", line_end + 1, span.start) + 1
             line_start = max(text.rfind("\n", line_end + 1, span.start), line_end) + 1
             line_end = text.find("\n", span.start)
             line_end = len(text) if line_end < 0 else line_end
-            allows = marked and any(text.find(marker, line_start, line_end) >= 0 for marker in ALLOW_MARKERS)
-        if not allows:
+            is_allowed = has_marker and any(
+                text.find(marker, line_start, line_end) >= 0 for marker in ALLOW_MARKERS
+            )
+        if not is_allowed:
             preview = mask(text[span.start : span.end])
             yield Finding(span.rule, line, span.start - line_start + 1, span.start, span.end, preview)
 
 
 def _is_allowed(value: str, allowed: Sequence[str]) -> bool:
-    return value in allowed or _hash_allowed(value, allowed)
-
-
-def _hash_allowed(value: str, allowed: Sequence[str]) -> bool:
+    if value in allowed:
+        return True
     prefixes = [entry.removeprefix("sha256:").lower() for entry in allowed]
     prefixes = [prefix for prefix in prefixes if rules.compile_rule(r"[0-9a-f]{12,64}").fullmatch(prefix)]
     if not prefixes:
         return False
-    from hashlib import sha256  # 2 ms of start-up that only such an entry pays
+    from hashlib import sha256  # takes 2 ms, needed only if a hash is allowed
 
     digest = sha256(value.encode("utf-8", "surrogatepass")).hexdigest()
     return digest.startswith(tuple(prefixes))
 
 
 def _scan(text: str) -> list[_Span]:
-    """Return every span that a rule calls a secret; they may overlap."""
+    """Return the spans of all secrets found by any rule; they may overlap."""
     raw = text.encode("ascii", "replace")
     lowered = raw.lower()
-    places = _places(lowered)
-    spans = [*_keyed(text, lowered, places)]
+    places = _find_words(lowered)
+    spans = [*_keyed_values(text, lowered, places)]
     runs = _long_runs(raw)
     if runs:
         spans += _vendor_tokens(text, runs)
@@ -206,16 +204,15 @@ def _scan(text: str) -> list[_Span]:
     if b"://" in places:
         spans += _login_urls(text, places[b"://"])
         spans += _token_urls(text, places[b"://"])
-    spans += _named(text, raw, lowered, places)
-    if rules.compile_rule(rb"-(?<=[ \t]-)[\w-]").search(
-        raw
-    ):  # most texts do without the compiling of a long pattern
+    spans += _near_names(text, raw, lowered, places)
+    # Most texts have no options and need not compile the long pattern.
+    if rules.compile_rule(rb"-(?<=[ \t]-)[\w-]").search(raw):
         spans += _options(text)
     return spans
 
 
-def _places(lowered: bytes) -> dict[bytes, list[int]]:
-    """Return where each of `_WORDS` begins in a text; those that do not occur are missing."""
+def _find_words(lowered: bytes) -> dict[bytes, list[int]]:
+    """Return the offsets of each of `_WORDS` that occurs in a text."""
     places: dict[bytes, list[int]] = {}
     if len(lowered) <= _SHORT:
         for word in _WORDS:
@@ -224,51 +221,51 @@ def _places(lowered: bytes) -> dict[bytes, list[int]]:
                 places.setdefault(word, []).append(at)
                 at = lowered.find(word, at + 1)
         return places
-    for number, start, _ in _search(_WORDS).find_matches_as_indexes(lowered, overlapping=True):
+    for number, start, _ in _automaton(_WORDS).find_matches_as_indexes(lowered, overlapping=True):
         places.setdefault(_WORDS[number], []).append(start)
     return places
 
 
 @cache
-def _search(wanted: tuple[bytes, ...]) -> BytesAhoCorasick:
-    """Return what looks for many byte strings at once; a library's, as Python takes a pass over the text for each."""
+def _automaton(patterns: tuple[bytes, ...]) -> BytesAhoCorasick:
+    """Return an automaton that finds many byte strings in a single pass."""
     from ahocorasick_rs import BytesAhoCorasick
 
-    return BytesAhoCorasick(wanted)
+    return BytesAhoCorasick(patterns)
 
 
-def _named(text: str, raw: bytes, lowered: bytes, places: Mapping[bytes, list[int]]) -> list[_Span]:
-    """Return what stands by the name of a secret."""
-    names = _names(lowered, places)
+def _near_names(text: str, raw: bytes, lowered: bytes, places: Mapping[bytes, list[int]]) -> list[_Span]:
+    """Return the secrets next to the names of secrets."""
+    names = _find_names(lowered, places)
     if not names:
         return []
     spans = [*_assignments(text, names)]
-    spans += _prose(text, names)
+    spans += _find_in_sentences(text, names)
     spans += _find_in_prose(text, names)
     if b"\n|" in raw:
-        spans += _columns(text)
+        spans += _find_in_tables(text)
     if b"passphrase" in lowered:
         spans += _find_phrases(text)
     return spans
 
 
 def _long_runs(raw: bytes) -> bytes:
-    """Return the runs of 20 and more token characters with what stands just before them; most text has none."""
+    """Return the runs of 20 and more token characters with the text before them; most texts have none."""
     classes = raw.translate(_RUN_CLASSES)
     found: list[bytes] = []
     start = classes.find(_RUN)
     while start >= 0:
         end = classes.find(b" ", start)
         end = len(raw) if end < 0 else end
-        # Slugs and table rules hold next to no digits and capitals; every vendor's token does.
-        if len(raw[start:end].translate(None, _PLAIN)) >= 5:
+        # Every vendor's token has digits or capitals; slugs and table rules have few.
+        if len(raw[start:end].translate(None, _SLUG_CHARACTERS)) >= 5:
             found.append(raw[max(0, start - _BEFORE_RUN) : end])
         start = classes.find(_RUN, end)
     return b"\n".join(found)
 
 
 def _vendor_tokens(text: str, runs: bytes) -> Iterator[_Span]:
-    hits = _search(_NEEDLES).find_matches_as_indexes(runs, overlapping=True)
+    hits = _automaton(_NEEDLES).find_matches_as_indexes(runs, overlapping=True)
     for needle in {_NEEDLES[number] for number, _, _ in hits}:
         for rule in _BY_NEEDLE[needle]:
             yield from _rule_tokens(text, rule)
@@ -291,14 +288,14 @@ def _rule_tokens(text: str, rule: Rule) -> Iterator[_Span]:
 
 
 def _aws_secrets(text: str, after: int) -> Iterator[_Span]:
-    """Yield the 40 characters beside a key id, as in the CSV file and the console's output, named or not."""
+    """Yield 40-character keys near a key id, named or not, as in the CSV file and the output of the console."""
     for hit in rules.compile_rule(_AWS_VALUE).finditer(text, max(0, after - 300), after + 300):
         if rules.kinds(hit[0]) >= 3 and not rules.is_sample(hit[0]):
             yield _Span(*hit.span(), "aws-secret-access-key", True)
 
 
-def _keyed(text: str, lowered: bytes, places: Mapping[bytes, list[int]]) -> Iterator[_Span]:
-    """Yield what follows a word that makes it a secret."""
+def _keyed_values(text: str, lowered: bytes, places: Mapping[bytes, list[int]]) -> Iterator[_Span]:
+    """Yield the secrets after words of `KEYED_VALUES`."""
     for word, starts in places.items():
         for rule in _BY_WORD.get(word, ()):
             if rule.needs not in lowered:
@@ -309,34 +306,36 @@ def _keyed(text: str, lowered: bytes, places: Mapping[bytes, list[int]]) -> Iter
                 if hit:
                     end = hit.end()
                     if rules.is_keyed_secret(hit["value"], rule.name):
-                        # A scheme says less than the shape of the token behind it.
+                        # The format of a token is more specific than the scheme before it.
                         yield _Span(*hit.span("value"), rule.name, rule.name != "authorization-token")
 
 
-def _prose(text: str, names: Sequence[int]) -> Iterator[_Span]:
+def _find_in_sentences(text: str, names: Sequence[int]) -> Iterator[_Span]:
     """Yield passwords in sentences."""
     match = rules.compile_rule(rules.PROSE).match
     for at in names:
         hit = match(text, at) if text[at] in "pP" else None
         if hit:
             value = hit["value"].rstrip(".,;:)*_")
-            if rules.names_password(hit, value):
+            if rules.contains_password(hit, value):
                 yield _Span(hit.start("value"), hit.start("value") + len(value), "password-prose", False)
 
 
 def _find_in_prose(text: str, names: Sequence[int]) -> Iterator[_Span]:
-    """Yield values that stand close to the name of a secret, and passwords of settings that hold separators."""
-    told, setting = rules.compile_rule(rules.NAMED_IN_PROSE).match, rules.compile_rule(rules.SETTING).match
+    """Yield values close to the name of a secret, and passwords in settings that contain separators."""
+    match_prose = rules.compile_rule(rules.NAMED_IN_PROSE).match
+    match_setting = rules.compile_rule(rules.SETTING).match
     for at in names:
-        hit = told(text, at)
+        hit = match_prose(text, at)
         if hit:
             value = hit["value"].rstrip(".,;:)*_")
             rule = rules.rule_in_prose(text, hit, value)
             if rule:
                 yield _Span(hit.start("value"), hit.start("value") + len(value), rule, False)
-        hit = setting(text, at) if text[at] in "pPtTsSkK" and text[at - 1 : at] not in _JOINTS else None
-        if hit and (rule := rules.rule_of_setting(text, hit)):
-            yield _Span(*hit.span("value"), rule, False)
+        if text[at] in "pPtTsSkK" and text[at - 1 : at] not in _SEPARATORS:
+            hit = match_setting(text, at)
+            if hit and (rule := rules.rule_of_setting(text, hit)):
+                yield _Span(*hit.span("value"), rule, False)
 
 
 def _find_phrases(text: str) -> Iterator[_Span]:
@@ -347,8 +346,8 @@ def _find_phrases(text: str) -> Iterator[_Span]:
             yield _Span(*hit.span("value"), "passphrase", False)
 
 
-def _columns(text: str) -> Iterator[_Span]:
-    """Yield what stands below a heading such as "password" or "auth token" of a Markdown table."""
+def _find_in_tables(text: str) -> Iterator[_Span]:
+    """Yield secrets below a heading such as "password" or "auth token" of a Markdown table."""
     cells = rules.compile_rule(r"\|[ \t]*[*_]{0,2}`?(?P<value>[^|\n]*?)`?[*_]{0,2}[ \t]*(?=\|)")
     name = rules.compile_rule(r"(?:[a-z]+[ _-])?(?:pass(?:wor[dt]|wd)?|mot de passe|token|secret|key)")
     head = r"(?im)^[ \t]*(?P<cells>\|[^\n]*(?:pass|token|secret|key)[^\n]*)\n[ \t]*\|[ \t:|-]+\n(?P<rows>(?:[ \t]*\|[^\n]*\n?)*)"
@@ -363,7 +362,7 @@ def _columns(text: str) -> Iterator[_Span]:
 
 
 def _key_blocks(text: str) -> Iterator[_Span]:
-    """Whole private key blocks; a header without a key after it (prose, an elided sample) is none."""
+    """Yield whole private key blocks; a header without a key after it (prose, a shortened sample) is none."""
     at = 0
     while head := rules.compile_rule(_KEY_BLOCK).search(text, at):
         body = rules.compile_rule(_KEY_BODY).match(text, head.end())
@@ -387,16 +386,16 @@ def _login_urls(text: str, places: Sequence[int]) -> Iterator[_Span]:
 
 
 def _token_urls(text: str, places: Sequence[int]) -> Iterator[_Span]:
-    """Yield tokens that stand alone before the host of an address, as git takes them."""
+    """Yield tokens alone before the host of a URL, as git accepts them."""
     match = rules.compile_rule(r"://(?P<value>[\w.~+%-]{20,256})@[\w.-]+").match
     for at in places:
         hit = match(text, at)
-        if hit and rules.is_random(hit["value"]) and not rules.is_stand_in(hit["value"]):
+        if hit and rules.is_random(hit["value"]) and not rules.is_placeholder(hit["value"]):
             yield _Span(*hit.span("value"), "url-token", True)
 
 
 def _is_login(user: str, password: str, host: str) -> bool:
-    if len(password) < 4 or password == user or rules.is_stand_in(password):
+    if len(password) < 4 or password == user or rules.is_placeholder(password):
         return False
     if rules.compile_rule(rules.LOCAL_HOST).match(host):
         return rules.is_password(password, sure=True) and rules.kinds(password) >= 2
@@ -404,18 +403,21 @@ def _is_login(user: str, password: str, host: str) -> bool:
 
 
 def _headers(text: str, places: Sequence[int]) -> Iterator[_Span]:
-    """Credentials after "Bearer" or "Basic", in an Authorization header or alone."""
+    """Yield credentials after "Bearer" or "Basic", in an Authorization header or alone."""
     match = rules.compile_rule(_HEADER).match
     for at in places:
         hit = match(text, at)
-        if hit and hit["bearer"] and rules.is_random(hit["bearer"]) and not rules.is_stand_in(hit["bearer"]):
+        if not hit:
+            continue
+        bearer, basic = hit["bearer"], hit["basic"]
+        if bearer and rules.is_random(bearer) and not rules.is_placeholder(bearer):
             yield _Span(*hit.span("bearer"), "authorization-bearer", False)
-        if hit and hit["basic"] and _is_basic_login(hit["basic"]):
+        if basic and _is_basic_login(basic):
             yield _Span(*hit.span("basic"), "authorization-basic", False)
 
 
 def _is_basic_login(encoded: str) -> bool:
-    """Return whether base64 holds "user:password" (RFC 7617) with a password that is no stand-in."""
+    """Return whether base64 encodes "user:password" (RFC 7617) with a password that is no placeholder."""
     from binascii import Error, a2b_base64
 
     try:
@@ -431,10 +433,10 @@ def _is_basic_login(encoded: str) -> bool:
 
 
 def _options(text: str) -> Iterator[_Span]:
-    """Values of command-line options: "-u user:password", "--password value", "--api-key value"."""
+    """Yield values of command-line options: "-u user:password", "--password value", "--api-key value"."""
     for hit in rules.compile_rule(_OPTION).finditer(text):
         if hit["login"]:
-            if rules.is_password(hit["login"], sure=True) and not rules.is_stand_in(hit["login"]):
+            if rules.is_password(hit["login"], sure=True) and not rules.is_placeholder(hit["login"]):
                 yield _Span(*hit.span("login"), "option-password", False)
         elif rules.is_secret_option(hit["name"], hit["value"]) or (
             hit["name"] == "a" and "redis-cli" in text[max(0, hit.start() - 120) : hit.start()]
@@ -442,8 +444,8 @@ def _options(text: str) -> Iterator[_Span]:
             yield _Span(*hit.span("value"), "option-password", False)
 
 
-def _names(lowered: bytes, places: Mapping[bytes, list[int]]) -> list[int]:
-    """Return where the stem of a name begins; the shortest, `pw`, only where it ends the name."""
+def _find_names(lowered: bytes, places: Mapping[bytes, list[int]]) -> list[int]:
+    """Return the offsets of the stems of names; the shortest, `pw`, only if it ends the name."""
     found = [at for at in places.get(_PW, ()) if not lowered[at + 2 : at + 3].replace(b"_", b"a").isalnum()]
     for stem in _STEMS:
         found += places.get(stem, ())
@@ -460,7 +462,7 @@ def _assignments(text: str, names: list[int]) -> Iterator[_Span]:
 
 
 def _value_bounds(text: str, hit: Match[str]) -> tuple[int, int]:
-    """Return where the value stands; a bare one reaches to the next space or separator, past its brackets."""
+    """Return the bounds of the value; an unquoted one extends to the next space or separator, without closing brackets."""
     if hit["quoted"]:
         return hit.span("quoted")
     rest = rules.compile_rule(r"[^\s\"'`,;&<>]{0,200}").match(text, hit.end())

@@ -1,6 +1,6 @@
-"""The shapes of vendors' tokens, each known by itself.
+"""Token formats of vendors, which are recognizable without context.
 
-The shapes are facts from the vendors' own documentation. Every pattern is linear: it starts at a word start
+The formats are from the vendors' own documentation. Every pattern is linear: it starts at a word start
 and its runs use the same characters as that guard, so no character is read more than a few times.
 """
 
@@ -17,9 +17,9 @@ ALNUM_END = r"(?![A-Za-z0-9])"
 
 
 class Rule(NamedTuple):
-    """A vendor's token: `needle` must occur, then `pattern` is tried `back` characters before it.
+    """A vendor's token: where `needle` occurs, `pattern` is tried `back` characters before it.
 
-    A group named `value` marks the secret where it is not the whole match.
+    A group named `value` marks the secret if it is not the whole match.
     """
 
     name: str
@@ -205,7 +205,7 @@ RULES: tuple[Rule, ...] = (
         "AC",
         ALNUM_START + r"AC[0-9a-f]{32}[\"':, ]{1,6}(?P<value>[0-9a-f]{32})" + ALNUM_END,
     ),
-    # The head of a private key in base64, as in a kubeconfig or a secret of Kubernetes; a certificate has another.
+    # The header of a private key in base64, as in a kubeconfig or a Kubernetes secret; certificates have another.
     *(
         _alnum("private-key-base64", "LS0tLS1CRUdJTi" + kind, "[A-Za-z0-9+/]{20,}={0,2}")
         for kind in (

@@ -1,4 +1,4 @@
-"""Whose lore counts at once, and whose is quarantined until a person accepts it: a rule over signatures and sources."""
+"""Decide by signatures and sources which incoming entries are quarantined until a person accepts them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 NONE, UNSIGNED, FOREIGN = HOLDS = ("none", "unsigned", "foreign")
 GOOD, UNKNOWN_KEY, UNCHECKED, BAD, NOT_SIGNED = "good", "unknown-key", "unchecked", "bad", "none"
-# What git says of a signature (gitglossary, pretty-formats: %G?).
+# Git's codes for the state of a signature (gitglossary, pretty-formats: %G?).
 STATES = {
     "G": GOOD,
     "U": UNKNOWN_KEY,
@@ -20,7 +20,7 @@ STATES = {
     "Y": "expired-key",
     "R": "revoked-key",
 }
-SAID = {
+_STATE_PHRASES = {
     GOOD: "signed",
     UNKNOWN_KEY: "signed with a key that is not known to be anybody's",
     UNCHECKED: "signed, but that cannot be checked here",
@@ -33,7 +33,7 @@ SAID = {
 
 
 class Signature(NamedTuple):
-    """What is known of a commit's signature: a state of `STATES`, the key's fingerprint, who git says signed."""
+    """A commit's signature: a state of `STATES`, the key's fingerprint, and the signer according to git."""
 
     state: str
     key: str = ""
@@ -43,32 +43,32 @@ class Signature(NamedTuple):
     def sentence(self) -> str:
         """The signature in words."""
         who = " ".join(part for part in (self.signer, self.key) if part)
-        return SAID.get(self.state, self.state) + (f" ({who})" if who else "")
+        return _STATE_PHRASES.get(self.state, self.state) + (f" ({who})" if who else "")
 
 
 def quarantine_reason(
     hold: str, accepted: Collection[str], source: str, signatures: Sequence[Signature]
 ) -> str:
-    """Return why new text that these commits brought in is quarantined; "" where it counts at once.
+    """Return why new text from commits with these signatures is quarantined; "" if it is not.
 
-    `hold` is a value of `HOLDS`; `accepted` are fingerprints, addresses and, for `foreign`, ids of sources;
-    `source` is the id of the clone that claims to have recorded the entry, which is not proved.
+    `hold` is one of `HOLDS`; `accepted` are fingerprints, addresses and, for `foreign`, source ids; `source` is the id
+    of the clone that the entry claims to be recorded by, which is not proved.
     """
     if hold not in (UNSIGNED, FOREIGN):
         return ""
-    strangers = [one for one in signatures if not is_vouched(one, accepted)]
+    strangers = [signature for signature in signatures if not is_vouched(signature, accepted)]
     if signatures and not strangers:
         return ""
     if hold == FOREIGN:
         return "" if source in accepted else "it comes from another clone"
-    unproved = [one for one in strangers if one.state != GOOD]
+    unproved = [signature for signature in strangers if signature.state != GOOD]
     if signatures and not unproved:
         return ""
     return f"its last change is {unproved[0].sentence}" if unproved else "nothing is known of its last change"
 
 
 def is_vouched(signature: Signature, accepted: Collection[str]) -> bool:
-    """Return whether the list names the key, or the address that git has found to be the key's."""
+    """Return whether `accepted` contains the key, or the signer's address as verified by git."""
     if signature.state not in (GOOD, UNKNOWN_KEY) or not accepted:
         return False
     if signature.key and signature.key in accepted:

@@ -1,4 +1,4 @@
-"""Which claims of a store's entries count in this clone, and the record of those that somebody here confirmed."""
+"""Which claims of a store's entries count in this clone, and the record of entries confirmed here."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ if TYPE_CHECKING:
     from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
 
-CLAIMING = f"pinned = 1 OR importance > {credit.UNSAID} OR \"when\" != ''"  # lines of the catalog with `credit.claims_of`
-# What a line of the catalog can count as at most: that of an ignored source may have lowered the shared figure.
+CLAIMING = f"pinned = 1 OR importance > {credit.DEFAULT_IMPORTANCE} OR \"when\" != ''"  # catalog rows with `credit.claims_of`
+# The highest confidence that a catalog row can have here, since an ignored source may have lowered the shared one.
 AT_MOST = "(confidence + max(0, coalesce(believed - full, 0)))"
-_AT_ONCE = 1000
-_LONGEST_END = 29  # of the name of a file: the id and its suffix
+_BATCH = 1000
+_FILE_NAME_END = 29  # characters: the id and the suffix of a file name
 
 
 class Order(NamedTuple):
-    """What to order lines of the catalog by, in SQL, the most credible first, and the values of its marks."""
+    """An SQL expression that sorts catalog rows, the most credible first, and the values of its parameters."""
 
     sql: str
     values: tuple[str, ...]
 
 
 def of(store: Store, lore: Lore) -> Counted:
-    """Return what an entry counts as here; nothing is raised: where the notes cannot be read, nobody has confirmed it."""
+    """Return what an entry counts as here; if the notes cannot be read, as unconfirmed. Never raises."""
     return of_many(store, [lore])[0]
 
 
@@ -55,7 +55,7 @@ def in_effect(store: Store, lore: Lore) -> Lore:
 
 
 def hits_in_effect(store: Store, hits: Sequence[Hit]) -> list[Hit]:
-    """The catalog's lines with what counts here, for ranking; of entries that nobody here confirmed no helpful votes, too."""
+    """Return catalog rows with the values that count here, for ranking; unconfirmed entries lose their helpful votes, too."""
     if not hits:
         return []
     today = day_of(store.clock.now())
@@ -65,7 +65,7 @@ def hits_in_effect(store: Store, hits: Sequence[Hit]) -> list[Hit]:
 
 
 def unaccepted(store: Store, hits: Sequence[Hit]) -> list[tuple[Hit, list[str]]]:
-    """Return those of the catalog's lines with claims that do not count here, and these claims in words."""
+    """Return the catalog rows with claims that do not count here, and these claims in words."""
     pairs = [
         (hit, [claim for claim in credit.claims_of(hit).values() if not limit.allows(claim)])
         for hit, limit in zip(hits, _limits_of_hits(store, hits), strict=True)
@@ -74,26 +74,26 @@ def unaccepted(store: Store, hits: Sequence[Hit]) -> list[tuple[Hit, list[str]]]
 
 
 def noted_ids(store: Store) -> list[str]:
-    """Return the entries of which a note says which claims count, whoever recorded them."""
+    """Return the ids of entries with a note on which claims count, whoever recorded them."""
     with contextlib.suppress(StoreError, OSError, sqlite3.Error):
         return _home(store).state.trust.with_claims()
     return []
 
 
 def own_sources(store: Store, sources: Iterable[str]) -> frozenset[str]:
-    """Return the sources whose claims count at once: this person's, and those that `trust.accept` names.
+    """Return the sources whose claims count at once: the user's, and those in `trust.accept`.
 
-    An entry without any was written by hand: here, if the store has no remote. `sources` are those that matter.
+    "" is among them if it is in `sources` and the store has no remote: entries without a source were written by hand.
     """
-    named = _accepted_names(store)
-    unsaid = ("",) if "" in sources and not _is_shared(store) else ()
-    return frozenset([_home(store).source_id, *trusted_judges.own_sources(store), *named, *unsaid])
+    by_hand = ("",) if "" in sources and not _is_shared(store) else ()
+    own = trusted_judges.own_sources(store)
+    return frozenset([_home(store).source_id, *own, *_accepted_names(store), *by_hand])
 
 
 def order(store: Store) -> Order:
-    """Return the order that takes claims only from those that count at once; entries confirmed here are for `confirmed_ids`."""
+    """Return the order by which only claims of `own_sources` count; entries confirmed here are found by `confirmed_ids`."""
     own = tuple(own_sources(store, ("",)))
-    # One number: of 100,000 lines three expressions to sort by cost half as much again.
+    # One number, since sorting 100,000 rows by three expressions takes 50% longer.
     sql = (
         f"CASE WHEN source_id IN ({','.join('?' * len(own))})"
         " THEN pinned * 10000000 + coalesce(believed - full, 0) * 1000 + confidence * 1000 + min(validation_count, 999)"
@@ -103,21 +103,21 @@ def order(store: Store) -> Order:
 
 
 def confirmed_ids(store: Store, most: int) -> list[str]:
-    """Entries whose claims somebody here confirmed, the highest first."""
+    """Return up to `most` entries whose claims were confirmed here, those with the highest confidence first."""
     with contextlib.suppress(EngramError, OSError, sqlite3.Error):
         return _home(store).state.trust.most_confirmed(most)
     return []
 
 
 def confirm(store: Store, lore: Lore, accepted: frozenset[str] | None = credit.ALL_CLAIMS) -> None:
-    """Note that somebody here confirmed an entry as it is now, with these of its claims (None: all that it has)."""
+    """Note that an entry was confirmed here in its current form, with the `accepted` of its claims (None: all)."""
     claims = frozenset(credit.claims_of(lore).values())
     note = Confirmation(_digest(lore), lore.thousandths, claims if accepted is None else claims & accepted)
     _home(store).state.trust.confirm({lore.id: note})
 
 
 def withdraw(store: Store, ids: Sequence[str], claims: Sequence[str] = ()) -> None:
-    """Forget that somebody here confirmed these entries; `claims` are of another clone and count no more."""
+    """Delete the confirmations of these entries; with `claims`, which are of another clone, none of their claims counts."""
     trust = _home(store).state.trust
     trust.withdraw(ids)
     if claims:
@@ -125,16 +125,16 @@ def withdraw(store: Store, ids: Sequence[str], claims: Sequence[str] = ()) -> No
 
 
 def confirm_by_feedback(store: Store, lore: Lore, kind: str) -> None:
-    """Confirm an entry that this clone found helpful; no longer one that it called wrong more than that."""
+    """Confirm an entry that this clone found helpful, or withdraw that if it judged it incorrect more often."""
     vote = lore.accounts.get(store.source, Vote())
     if kind == HELPFUL and vote.up >= vote.down:
-        confirm(store, lore, _limits(store, [lore])[0].accepted)  # a pin is not what was found helpful
+        confirm(store, lore, _limits(store, [lore])[0].accepted)  # helpful feedback accepts no further claims
     elif vote.down > vote.up:
         withdraw(store, [lore.id])
 
 
 def confirm_by_edit(store: Store, before: Lore, after: Lore, *, is_claimed: bool) -> None:
-    """Confirm an entry whose confidence or pin somebody here said; a confirmed one stays so with a text written here."""
+    """Confirm an entry if an edit here set its claims (`is_claimed`); a confirmed entry stays so when its text is edited."""
     if is_claimed or _digest(before) != _digest(after):
         note = _notes(store, [after.id]).get(after.id)
         if is_claimed:
@@ -144,30 +144,30 @@ def confirm_by_edit(store: Store, before: Lore, after: Lore, *, is_claimed: bool
 
 
 def note_raised(store: Store, changes: Mapping[str, Difference], known: Mapping[str, bytes]) -> None:
-    """Note which entries of this clone a sync brings back with another text, a pin, or a higher confidence.
+    """Note which entries of this clone a sync returns with another text, further claims, or a higher confidence.
 
-    `changes` are those of our files, `known` contents that need not be read, by object id. Raises GitError, StoreError.
+    `changes` are those of our files, `known` has contents already read, by object id. Raises GitError, StoreError.
     """
     from engram.usecases.admission.incoming_quarantine import lore_among, read_changed
 
     own = store.source_id
     changes = lore_among(store, changes)
-    paths = sorted(changes, key=lambda path: path[-_LONGEST_END:])  # what was moved stays together
-    for start in range(0, len(paths), _AT_ONCE):
-        some = {path: changes[path] for path in paths[start : start + _AT_ONCE]}
-        before, after = read_changed(store, some, known, own.encode("ascii"))
-        mine = {lore.id: lore for lore in after if lore.source_id == own}
-        were = {lore.id: lore for lore in before}
-        limits = dict(zip(mine, _limits(store, list(mine.values())), strict=True))
+    paths = sorted(changes, key=lambda path: path[-_FILE_NAME_END:])  # keeps both paths of a move together
+    for start in range(0, len(paths), _BATCH):
+        batch = {path: changes[path] for path in paths[start : start + _BATCH]}
+        before, after = read_changed(store, batch, known, own.encode("ascii"))
+        own_entries = {lore.id: lore for lore in after if lore.source_id == own}
+        old_entries = {lore.id: lore for lore in before}
+        limits = dict(zip(own_entries, _limits(store, list(own_entries.values())), strict=True))
         raised = {
-            lore_id: credit.limit_raised(were.get(lore_id), lore, limits[lore_id])
-            for lore_id, lore in mine.items()
+            lore_id: credit.limit_raised(old_entries.get(lore_id), lore, limits[lore_id])
+            for lore_id, lore in own_entries.items()
         }
         store.state.trust.confirm({lore_id: note for lore_id, note in raised.items() if note is not None})
 
 
 def _home(store: Store) -> Store:
-    """Return the store that the clone's notes are in: of a copy, that which it is a copy of."""
+    """Return the store with the clone's notes: the original of a copy."""
     return store.original or store
 
 
@@ -179,7 +179,7 @@ def _limit_hit(hit: Hit, limit: Limit, today: int) -> Hit:
     confidence = min(hit.confidence, limit.confidence)
     if hit.full is not None and hit.anchor is not None:
         believed = hit.full if hit.believed is None else hit.believed
-        full = credit.cap(believed, hit.full if hit.modest is None else hit.modest, limit)
+        full = credit.cap_confidence(believed, hit.full if hit.modest is None else hit.modest, limit)
         is_pinned = hit.pinned and "pinned" not in unclaimed
         confidence = full if is_pinned else full - decay(hit.type, full, min(hit.anchor, today), today)
     validations = 0 if limit == credit.UNCONFIRMED else hit.validation_count
@@ -188,12 +188,12 @@ def _limit_hit(hit: Hit, limit: Limit, today: int) -> Hit:
 
 def _limits_of_hits(store: Store, hits: Sequence[Hit]) -> list[Limit]:
     own = own_sources(store, (hit.source_id or "" for hit in hits))
-    asked = [
+    noted = [
         hit.id
         for hit in hits
         if (hit.source_id or "") not in own or hit.confidence > DEFAULT_PRIOR or credit.claims_of(hit)
     ]
-    notes = _notes(store, asked) if asked else {}
+    notes = _notes(store, noted) if noted else {}
     found = [
         credit.limit_of(notes.get(hit.id), hit.text_digest, is_own=(hit.source_id or "") in own)
         for hit in hits
@@ -215,24 +215,24 @@ def _limits(store: Store, found: Sequence[Lore]) -> list[Limit]:
 
 
 def _with_vouched(store: Store, ids: Sequence[str], limits: list[Limit]) -> list[Limit]:
-    """Let the confidence count of what a signer that the settings name brought in, as far as that was noted then."""
+    """Let the confidence of unconfirmed entries count if the commit that brought them is by an accepted signer."""
     accepted = _accepted_names(store)
-    strange = [one for one, limit in zip(ids, limits, strict=True) if limit == credit.UNCONFIRMED]
-    if not accepted or not strange:
+    unconfirmed = [lore_id for lore_id, limit in zip(ids, limits, strict=True) if limit == credit.UNCONFIRMED]
+    if not accepted or not unconfirmed:
         return limits
     vouched = set[str]()
     with contextlib.suppress(StoreError, OSError, sqlite3.Error):
         trust = _home(store).state.trust
-        commits = trust.arrivals(strange)
+        commits = trust.arrivals(unconfirmed)
         signatures = trust.signatures([*set(commits.values())], 0.0, max_age=float("inf"))
-        signed = {oid for oid, one in signatures.items() if is_vouched(one, accepted)}
+        signed = {oid for oid, signature in signatures.items() if is_vouched(signature, accepted)}
         vouched = {lore_id for lore_id, oid in commits.items() if oid in signed}
     confirmed = Limit(FULL, frozenset(), True)
-    return [confirmed if one in vouched else limit for one, limit in zip(ids, limits, strict=True)]
+    return [confirmed if lore_id in vouched else limit for lore_id, limit in zip(ids, limits, strict=True)]
 
 
 def _accepted_names(store: Store) -> frozenset[str]:
-    """Return the sources, keys and addresses that `trust.accept` names."""
+    """Return the sources, keys and addresses in `trust.accept`."""
     return frozenset(store.settings.texts("trust.accept")) - {""}
 
 
@@ -249,7 +249,7 @@ def _digest(lore: Lore) -> str:
 
 
 def _is_shared(store: Store) -> bool:
-    """Return whether the store's repository has a remote, by its own configuration."""
+    """Return whether the store's repository has a remote in its own configuration."""
     repository = _home(store).places.repository
     if repository is None:
         return False

@@ -1,4 +1,4 @@
-"""The last check before lore leaves this machine: no secret goes to a remote, neither in files nor in history."""
+"""Check outgoing commits for secrets: none may reach a remote, neither in files nor in history."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from engram.usecases.store.store import Store
 
 AT_ONCE = 500
-LARGEST = 1024 * 1024  # bytes; larger files are not text that a person wrote
+LARGEST = 1024 * 1024  # bytes; larger files were not written by a person
 
 
 def check_outgoing(
@@ -38,40 +38,40 @@ def check_outgoing(
     known: Mapping[str, bytes] | None = None,
     changed: Mapping[str, Difference] | None = None,
 ) -> list[str]:
-    """Search every file content that `ours` has and `theirs` has not for secrets, and return the commits searched.
+    """Search all file contents that `ours` adds to `theirs` for secrets, and return the commits searched.
 
-    Commits that are known to be `clean` are left out. `made` has, by commit and path, the contents that are new with the
-    merges of this sync; `known` has contents that need not be read, by object id; `changed` has all differences between
-    `theirs` and `ours`, which are all that a single commit can have brought.
-    `report` receives how many files are done, of how many; an exception it raises ends the search. A secret that the remote
-    has in its own file at that path is no reason to refuse. Raises SecretInCommitError: a commit that holds a secret is
-    a person's, whose history Engram does not write anew.
+    Commits in `clean` are skipped. `made` has the new contents of merges made by this sync, by commit and path; `known`
+    has contents already read, by object id; `changed` has all differences between `theirs` and `ours`, which suffice
+    if there is only one commit.
+    `report` receives the number of files done and the total; an exception it raises ends the search. Secrets that the
+    remote's file at the same path contains are ignored. Raises SecretInCommitError: Engram does not rewrite the commits
+    of a person.
     """
     repo = store.repository
     made = made or {}
     for path, raw in (item for contents in made.values() for item in contents.items()):
         if len(raw) <= LARGEST:
-            _check(store, theirs, path, raw, lambda: "")
+            _check_content(store, theirs, path, raw, lambda: "")
     commits = [oid for oid in outgoing(repo, theirs, ours) if oid not in made and oid not in clean]
     found = secret_in_commits(store, commits)
     if found is not None:
         oid, what, secret = found
-        raise _secret_error(f"The {what} of commit {oid[:10]}", secret, _take_back(store, oid))
+        raise _secret_error(f"The {what} of commit {oid[:10]}", secret, _removal_hint(store, oid))
     if changed is not None and commits == [ours]:
         paths, added = introduced_by_one(changed, ours)
     else:
         paths, added = introduced(repo, commits)
     _check_names(store, added)
 
-    def take_back(oid: str) -> str:
-        return _take_back(store, introducing(repo, commits, oid))
+    def hint_for(oid: str) -> str:
+        return _removal_hint(store, introducing(repo, commits, oid))
 
     small = [oid for oid, size in sizes(repo, paths, known).items() if size <= LARGEST]
     for start in range(0, len(small), AT_ONCE):
         if report is not None:
             report(start, len(small))
         for oid, raw in blobs(repo, small[start : start + AT_ONCE], known).items():
-            _check(store, theirs, paths[oid], raw, partial(take_back, oid))
+            _check_content(store, theirs, paths[oid], raw, partial(hint_for, oid))
     return commits
 
 
@@ -80,31 +80,31 @@ def _check_names(store: Store, added: Mapping[str, str]) -> None:
         secrets = find_secrets(path, store.allowed_secrets)
         if secrets:
             what = "The name of a file in a commit that the remote does not have"
-            raise _secret_error(what, secrets, _take_back(store, commit))
+            raise _secret_error(what, secrets, _removal_hint(store, commit))
 
 
-def _secret_error(what: str, found: Sequence[Finding], do: str) -> SecretInCommitError:
+def _secret_error(what: str, found: Sequence[Finding], hint: str) -> SecretInCommitError:
     return SecretInCommitError(
         f"{what} holds what looks like a secret ({found[0].rule} {found[0].preview}); nothing was pushed.",
-        do,
-        tuple(one.as_dict() for one in found),
+        hint,
+        tuple(finding.as_dict() for finding in found),
     )
 
 
-def _check(store: Store, theirs: str | None, path: str, raw: bytes, take_back: Callable[[], str]) -> None:
+def _check_content(store: Store, theirs: str | None, path: str, raw: bytes, hint: Callable[[], str]) -> None:
     new = new_secrets(store, theirs, path, raw)
     if new:
         first = new[0]
         raise SecretInCommitError(
             f"{path} holds what looks like a secret ({first.rule}, line {first.line}), here or in a commit that the"
             " remote does not have; nothing was pushed.",
-            take_back(),
-            tuple(found.as_dict() for found in new),
+            hint(),
+            tuple(finding.as_dict() for finding in new),
         )
 
 
-def _take_back(store: Store, commit: str) -> str:
-    """Return what a person does about a secret in one of their commits ("": in which one is not known)."""
+def _removal_hint(store: Store, commit: str) -> str:
+    """Return a hint on how to remove a secret from a commit of one's own (`commit` "": not known which)."""
     allow = "For a false positive, add it to `secrets.allow`."
     found = objects.read(store.repository, [commit.encode()])[0] if commit else None
     if found is None or b"\nparent " not in found.content.partition(b"\n\n")[0]:
@@ -117,7 +117,7 @@ def _take_back(store: Store, commit: str) -> str:
 
 
 def secrets_of_commits(store: Store, base: str, tip: str, folder: str) -> Iterator[tuple[str, list[Finding]]]:
-    """Yield path (as git has it) and secrets of each version of a file in `folder` that came with a commit since `base`."""
+    """Yield git's path and the secrets of each version of a file in `folder` that commits since `base` added."""
     repo = store.repository
     paths = {
         oid: path
@@ -133,7 +133,7 @@ def secrets_of_commits(store: Store, base: str, tip: str, folder: str) -> Iterat
 
 
 def new_secrets(store: Store, theirs: str | None, path: str, raw: bytes) -> list[Finding]:
-    """Return the secrets in these bytes of a file (a path as git has it) that the commit `theirs` does not have there."""
+    """Return the secrets in a file's content that the file at `path` (git's) in the commit `theirs` does not contain."""
     text = _without_ids(raw)
     findings = find_secrets(text, store.allowed_secrets)
     known = _text_of_remote(store, theirs, path) if findings and theirs else ""
@@ -147,13 +147,13 @@ def _text_of_remote(store: Store, theirs: str | None, path: str) -> str:
 
 
 def _without_ids(raw: bytes) -> str:
-    """Return the text without the ids in its own fields, which look like tokens."""
+    """Return the text without the ids in its fields, which look like tokens."""
     lines = raw.decode("utf-8", "replace").split("\n")
-    plain = ("id: ", "source_id: ", "sources: ", "merged_from: ")
+    id_fields = ("id: ", "source_id: ", "sources: ", "merged_from: ")
     inside = lines[:1] == ["---"]
     for number, line in enumerate(lines[1:], 1):
         if not inside or line == "---":
             break
-        if line.startswith(plain):
+        if line.startswith(id_fields):
             lines[number] = ""
     return "\n".join(lines)

@@ -1,8 +1,8 @@
-"""The guard rails of `team.members` and `team.policies`: whether the store permits the caller an action."""
+"""Check the permissions set by `team.members` and `team.policies`."""
 
 from __future__ import annotations
 
-from engram.domain.admission.policy import why_not
+from engram.domain.admission.policy import denial_reason
 from engram.domain.errors import EngramError, NotAllowedError
 from engram.domain.typed import TYPE_CHECKING
 
@@ -10,19 +10,19 @@ if TYPE_CHECKING:
     from engram.usecases.store.store import Store
 
 
-def check(store: Store, deed: str, category: str) -> None:
-    """Raise NotAllowedError where the store's settings leave a deed (`record`, `judge`, `forget`) to somebody else.
+def check(store: Store, action: str, category: str) -> None:
+    """Raise NotAllowedError if the store's settings do not permit the caller an action (`record`, `judge`, `forget`).
 
-    Without a category it is about what is not lore: agents, entities, settings.
+    The category "" stands for anything but entries: agents, entities, settings.
     """
     who = store.caller.who
     policies = {
         _category(store, name): names for name, names in store.settings.table("team.policies").items()
     }
-    why = why_not(store.settings.table("team.members"), policies, who, deed, category)
+    why = denial_reason(store.settings.table("team.members"), policies, who, action, category)
     if why:
         raise NotAllowedError(
-            " ".join([who, "may not", deed, *([category] if category else []), f"in this store: {why}."]),
+            " ".join([who, "may not", action, *([category] if category else []), f"in this store: {why}."]),
             "Ask somebody with that permission, or have the store's `.engram.toml` changed.",
         )
 
