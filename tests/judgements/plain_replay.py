@@ -1,4 +1,4 @@
-"""What judgements add up to, as docs/lore-format.md and docs/security.md say it: step by step, without regard to time."""
+"""The tally of judgements as specified in docs/lore-format.md and docs/security.md: step by step, however slow."""
 
 from __future__ import annotations
 

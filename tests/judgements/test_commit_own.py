@@ -100,7 +100,7 @@ def test_committing_touches_nothing_but_the_branch_in_any_placement_and_work_tre
     assert git(root, "fsck", "--strict", "--no-progress", "--no-dangling") == ""
 
 
-def test_a_store_without_git_and_a_clone_that_never_judged_make_no_branch(tmp_path: Path) -> None:
+def test_without_git_or_judgements_no_branch_is_created(tmp_path: Path) -> None:
     (tmp_path / "plain").mkdir()
     (tmp_path / "plain/.engram.toml").write_text("")
     plain = opened(tmp_path / "plain")
@@ -113,7 +113,7 @@ def test_a_store_without_git_and_a_clone_that_never_judged_make_no_branch(tmp_pa
     assert git(judges.hub, "for-each-ref", REF) == ""
 
 
-def test_a_line_that_is_being_written_waits_until_it_is_whole(tmp_path: Path) -> None:
+def test_an_incomplete_line_is_committed_only_when_it_is_complete(tmp_path: Path) -> None:
     judges = Judges(tmp_path / "scene", "a")
     said = judge(judges["a"])
     path = ledger.path_of(said[0].source, said[0].id)
@@ -127,7 +127,7 @@ def test_a_line_that_is_being_written_waits_until_it_is_whole(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("then", [["branch", "-D", BRANCH], ["update-ref", REF, "{first}"]])
-def test_a_branch_that_was_deleted_or_set_back_gets_its_lines_with_the_next_commit(
+def test_a_deleted_or_reset_branch_gets_its_lines_back_with_the_next_commit(
     tmp_path: Path, then: list[str]
 ) -> None:
     judges = Judges(tmp_path / "scene", "a")
@@ -141,9 +141,7 @@ def test_a_branch_that_was_deleted_or_set_back_gets_its_lines_with_the_next_comm
     assert lines_at(judges.root("a")).keys() == ids(said)
 
 
-def test_who_wants_no_name_publishes_none_and_takes_back_one_that_is_there(
-    tmp_path: Path, home: Path
-) -> None:
+def test_opting_out_of_names_publishes_none_and_removes_a_published_one(tmp_path: Path, home: Path) -> None:
     judges = Judges(tmp_path / "scene", "ab")
     judge(judges["a"])
     judges.exchange("a", "b")
@@ -175,7 +173,7 @@ def test_the_branch_is_left_alone_while_a_person_has_it_checked_out(tmp_path: Pa
     assert said[0].id in lines_at(judges.root("a"))
 
 
-def test_a_branch_that_holds_something_else_is_neither_written_nor_merged(tmp_path: Path) -> None:
+def test_a_branch_with_other_content_is_neither_written_nor_merged(tmp_path: Path) -> None:
     judges = Judges(tmp_path / "scene", "ab")
     git(judges.root("a"), "branch", BRANCH, "main")
     main = git(judges.root("a"), "rev-parse", "main")
@@ -190,7 +188,7 @@ def test_a_branch_that_holds_something_else_is_neither_written_nor_merged(tmp_pa
     assert git(judges.hub, "rev-parse", BRANCH) == git(judges.root("a"), "rev-parse", BRANCH) == main
 
 
-def test_a_branch_in_the_way_of_the_name_is_named_with_the_way_out(tmp_path: Path) -> None:
+def test_a_branch_that_blocks_the_name_is_reported_with_a_hint(tmp_path: Path) -> None:
     judges = Judges(tmp_path / "scene", "a")
     git(judges.root("a"), "branch", "engram")
     judge(judges["a"])
@@ -238,7 +236,7 @@ def test_publishing_is_decided_by_setting_then_ci_then_placement(
     assert may_publish(opened(dedicated)) == "no"
 
 
-def test_the_file_of_a_store_can_forbid_publishing_and_not_order_it(tmp_path: Path) -> None:
+def test_the_file_of_a_store_can_forbid_publishing_but_not_enable_it(tmp_path: Path) -> None:
     key = key_named("judgements.publish")
     assert not key.counts_in_a_store("true")
     assert key.counts_in_a_store("false")
@@ -249,7 +247,7 @@ def test_the_file_of_a_store_can_forbid_publishing_and_not_order_it(tmp_path: Pa
     assert check("judgements.branch", "users/me/judgements", "file")
 
 
-def test_a_program_commits_what_it_judged_when_it_closes_and_not_once_for_each(tmp_path: Path) -> None:
+def test_a_program_commits_its_judgements_together_when_it_closes(tmp_path: Path) -> None:
     root = prepared.dedicated(tmp_path / "store")
     clock = SetClock()
     with engram.open(root, session="one", clock=clock, background=True) as store:

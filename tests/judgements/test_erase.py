@@ -1,4 +1,4 @@
-"""Erasing judgements: gone for every clone that syncs, and not brought back by those who said them."""
+"""Erased judgements disappear from every clone that syncs, and are not restored by their authors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from engram.domain.errors import NotFoundError, UsageError
 from engram.usecases.judgements.erase import erase
 
 
-def test_what_a_source_said_is_erased_in_every_clone_and_stays_so(tmp_path: Path) -> None:
+def test_judgements_of_an_erased_source_disappear_from_every_clone_for_good(tmp_path: Path) -> None:
     clones = Clones(tmp_path)
     lore = clones.record("a")
     clones.settle()
@@ -45,7 +45,7 @@ def test_one_line_is_erased_and_the_others_of_its_source_stay(tmp_path: Path) ->
     assert [clones[name].get(lore.id).lore.validation_count for name in "ab"] == [1, 1]
 
 
-def test_what_cannot_be_erased_is_refused(tmp_path: Path) -> None:
+def test_erasing_an_invalid_id_is_refused(tmp_path: Path) -> None:
     clones = Clones(tmp_path)
     with pytest.raises(UsageError, match="not the id"):
         erase(clones["a"].store, ["everything"])

@@ -1,4 +1,4 @@
-"""Which ids a list of what is erased names, which files may hold them, and what is left of a file without them.
+"""The ids in a list of erased lines, the files that may contain them, and the rest of a file without them.
 
 Mutants that make no difference: `None` for the id of a line that has none.
 """
@@ -52,13 +52,15 @@ def test_the_path_of_a_file_names_its_writer(path: str, source: str | None) -> N
         ("other-2603/README.md", SECOND.id, False),
     ],
 )
-def test_a_file_of_its_writer_or_its_month_may_hold_what_is_erased(path: str, erased: str, may: bool) -> None:
+def test_a_file_of_an_erased_writer_or_month_may_contain_erased_lines(
+    path: str, erased: str, may: bool
+) -> None:
     months = erasure.months([erased])
     assert erasure.months([SECOND.id]) == {"2603"}
     assert erasure.may_hold(path, {erased}, months) is may
 
 
-def test_what_is_erased_is_left_out_and_all_else_stays_byte_for_byte() -> None:
+def test_erased_lines_are_removed_and_all_others_stay_byte_for_byte() -> None:
     kept = json.dumps({"id": FIRST.id, "of": SECOND.id}).encode() + b"\n"
     odd = (
         f"[{SECOND.id}\n".encode()

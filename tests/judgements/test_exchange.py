@@ -1,4 +1,4 @@
-"""Judgements fetched and pushed by real git, whatever fails, is killed or comes between."""
+"""Judgements fetched and pushed by real git, with failures, kills and concurrent pushes."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_a_host_that_protects_its_default_branch_takes_judgements(tmp_path: Path
     assert len(lines_at(judges.hub)) == 1
 
 
-def test_a_secret_in_the_name_of_who_judged_is_not_pushed_until_it_is_taken_out(tmp_path: Path) -> None:
+def test_a_secret_in_the_name_of_the_judge_is_not_pushed(tmp_path: Path) -> None:
     judges = Judges(tmp_path / "scene", "a")
     root = judges.root("a")
     git(root, "config", "user.name", f"Ann {SECRET}")
@@ -123,7 +123,7 @@ def test_a_remote_that_declines_is_no_failure_and_lines_stay_here(tmp_path: Path
 
 
 @pytest.mark.parametrize("status", [401, 403])
-def test_no_right_to_push_over_http_is_told_and_is_no_failure(
+def test_a_missing_right_to_push_over_http_is_reported_and_is_no_failure(
     tmp_path: Path, status: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     allow_loopback(monkeypatch)
@@ -149,7 +149,7 @@ def test_a_remote_that_is_offline_raises_after_own_lines_are_committed(
     assert lines_at(judges.root("a")).keys() == ids(said)
 
 
-def test_without_leave_to_publish_lines_come_in_and_none_go_out(tmp_path: Path) -> None:
+def test_without_permission_to_publish_lines_are_received_and_none_sent(tmp_path: Path) -> None:
     judges = Judges(tmp_path / "scene", "ab")
     said = judge(judges["b"])
     judges.exchange("b")
@@ -160,7 +160,7 @@ def test_without_leave_to_publish_lines_come_in_and_none_go_out(tmp_path: Path) 
     assert lines_at(judges.hub).keys() == ids(said)
 
 
-def test_a_push_that_somebody_else_was_faster_with_is_merged_and_tried_again(tmp_path: Path) -> None:
+def test_a_push_rejected_because_of_a_faster_one_is_merged_and_retried(tmp_path: Path) -> None:
     judges = Judges(tmp_path / "scene", "ab")
     theirs, mine = judge(judges["b"]), judge(judges["a"])
     commit_own(judges["b"])
@@ -177,7 +177,7 @@ def test_a_push_that_somebody_else_was_faster_with_is_merged_and_tried_again(tmp
     assert lines_at(judges.hub).keys() == ids(theirs, mine)
 
 
-def test_users_push_pull_and_merge_of_their_branches_as_before(tmp_path: Path) -> None:
+def test_users_can_push_pull_and_merge_their_branches_as_before(tmp_path: Path) -> None:
     judges = Judges(tmp_path / "scene", "ab")
     for name in "ab":
         judge(judges[name])

@@ -1,4 +1,4 @@
-"""For whom the judgements of folded entries count: one entry, the same in every clone, whatever became of the fold."""
+"""The entry that judgements of a folded entry count for is the same in every clone, whatever became of the fold."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def took_in(store: Engram, lore_id: str, other: str) -> None:
 
 
 def counts(store: Engram, *ids: str) -> list[int]:
-    """How often each was helpful: as one entry, as a list and as a new index have it, which agree."""
+    """Return the helpful votes of each, which a single entry, a list and a new index agree on."""
     store.refresh()
     single = [store.get(one).lore.validation_count for one in ids]
     for _ in range(2):
@@ -44,7 +44,7 @@ def counts(store: Engram, *ids: str) -> list[int]:
     return single
 
 
-def test_of_two_heirs_the_older_one_has_what_was_said_of_the_entry_that_both_took_in(store: Engram) -> None:
+def test_judgements_of_an_entry_folded_into_two_count_for_the_older_one(store: Engram) -> None:
     older, younger = (store.record(text, category="FACT").lore.id for text in TEXTS[:2])
     gone = store.record(TEXTS[2], category="FACT").lore
     store.feedback(helpful=gone.id)

@@ -1,4 +1,4 @@
-"""What a source says, ignored in this clone alone."""
+"""Judgements of a source are ignored in this clone alone."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def clones(tmp_path: Path) -> Clones:
     return of_ada_and_bob(tmp_path)
 
 
-def test_what_a_source_says_is_ignored_here_alone_through_syncs_and_rebuilds(
+def test_an_ignored_source_stays_ignored_here_alone_through_syncs_and_rebuilds(
     clones: Clones, tmp_path: Path
 ) -> None:
     lore, source = theirs(clones), clones.clock.new_id()
@@ -60,7 +60,7 @@ def test_what_a_source_says_is_ignored_here_alone_through_syncs_and_rebuilds(
     assert earned(clones, lore.id).tier == "disputed"
 
 
-def test_what_cannot_be_ignored_is_refused(clones: Clones) -> None:
+def test_ignoring_an_invalid_or_own_id_is_refused(clones: Clones) -> None:
     a = clones["a"]
     with pytest.raises(UsageError, match="not the id"):
         a.ignore("everybody")

@@ -1,4 +1,4 @@
-"""Words in a repository of code, which people merge by git alone, and judgements beside them: no conflict, and all count."""
+"""Entries in a code repository that people merge with plain git: judgements cause no conflicts, and all count."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def counted(engram: Engram, lore_id: str) -> tuple[int, int]:
 
 
 @sampled("way", WAYS, everyday=1, ids=lambda way: way.__name__)
-def test_branches_that_voted_come_together_by_plain_git_and_every_vote_counts_once(
+def test_votes_on_branches_merged_by_plain_git_count_once(
     tmp_path: Path, way: Callable[[Path], set[str]]
 ) -> None:
     judged, *edited = prepared.copy("code with lore", tmp_path, clones_of_code)

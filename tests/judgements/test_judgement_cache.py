@@ -1,4 +1,4 @@
-"""The cache of ledgers holds what their files hold, whatever they were before: as they grow, are replaced, and go."""
+"""The cache of ledgers equals their files as these grow, are replaced and are deleted."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_two_processes_that_read_a_ledger_at_once_miss_none_of_its_lines(
     read = LedgerFolder.read
 
     def overtaken(folder: LedgerFolder, path: str, start: int = 0) -> bytes:
-        """Read what there is; before it is kept, another process judges, and keeps what it has read."""
+        """Read the ledgers; before the result is stored, another process judges and stores its own."""
         found = read(folder, path, start)
         monkeypatch.setattr(LedgerFolder, "read", read)
         with opened(root, session="other") as other:

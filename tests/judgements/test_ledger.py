@@ -21,7 +21,7 @@ def line(number: int, kind: str = "helpful", **more: str) -> Judgement:
     return Judgement(ulid.encode(1_770_000_000_000 + number, number), ENTRY, kind, source=SOURCE, **more)
 
 
-def test_a_line_is_read_as_it_was_written_and_says_nothing_that_is_empty() -> None:
+def test_a_line_is_read_as_it_was_written_and_omits_empty_values() -> None:
     said = line(1, text="0123456789ab", agent="claude-code")
     raw = ledger.render(said)
     assert sorted(json.loads(raw)) == ["agent", "entry", "id", "kind", "text"]
@@ -52,7 +52,7 @@ def test_files_of_other_names_are_no_ledgers() -> None:
         assert ledger.source_of(path) is None, path
 
 
-def test_malformed_lines_are_counted_and_passed_over() -> None:
+def test_malformed_lines_are_counted_and_skipped() -> None:
     good = ledger.render(line(1))
     bad = [
         b"{", b"[]", b"null", b"NaN", b'"x"', b'{"id":1}', good.replace(b'"helpful"', b"1e400").strip(),
@@ -62,7 +62,7 @@ def test_malformed_lines_are_counted_and_passed_over() -> None:
     assert (found.judgements, found.malformed) == ([line(1)], len(bad))
 
 
-def test_accounts_with_numbers_that_no_clone_writes_are_passed_over() -> None:
+def test_accounts_with_impossible_numbers_are_skipped() -> None:
     good = ledger.render_account(LegacyAccount(ENTRY, "6R2H5F8K", Vote(80, 0, 1)))
     for number in (b"-1", b"NaN", b"1e400", b'"80"', b"99999999999999", b"true", b"0.5"):
         assert ledger.parse(good.replace(b'"up":80', b'"up":' + number), "").malformed == 1, number
@@ -132,7 +132,7 @@ def test_texts_of_other_alphabets_stand_in_a_line_as_they_are() -> None:
     assert "Ада".encode() in ledger.render(line(1, agent="Ада"))
 
 
-def test_what_cannot_be_read_is_kept_when_versions_are_united() -> None:
+def test_invalid_lines_are_kept_when_versions_are_united() -> None:
     one = b"garbage\n" + ledger.render(line(1))
     two = ledger.render(line(2)) + b"\n\nmore of it\r\n"
     united = ledger.unite(one, two)
@@ -144,7 +144,7 @@ def test_what_cannot_be_read_is_kept_when_versions_are_united() -> None:
     assert ledger.parse(united, SOURCE).malformed == 2
 
 
-def test_of_two_lines_with_one_id_the_same_one_stays_everywhere() -> None:
+def test_every_clone_keeps_the_same_one_of_two_lines_with_one_id() -> None:
     one, two = ledger.render(line(1)), ledger.render(line(1, "incorrect"))
     assert ledger.unite(one, two) == ledger.unite(two, one) == max(one, two)
     account, other = (LegacyAccount(ENTRY, name, Vote(80, 0, 1)) for name in ("6R2H5F8K", "DBNFY6G9"))

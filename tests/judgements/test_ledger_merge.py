@@ -1,4 +1,4 @@
-"""Judgements merged by real git: unrelated histories, copies of a clone, what was erased, files in the way."""
+"""Judgements merged by real git: unrelated histories, copies of a clone, erased lines, clashing files."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_two_clones_merge_unrelated_histories_into_the_same_commit(tmp_path: Pat
     assert not merge(judges["a"], [tips["b"]])
 
 
-def test_plain_git_merges_two_judgement_branches_without_a_conflict_and_it_is_read_rightly(
+def test_two_judgement_branches_merged_by_plain_git_are_read_correctly(
     tmp_path: Path,
 ) -> None:
     judges = Judges(tmp_path / "scene", "a")
@@ -70,7 +70,7 @@ def test_a_third_clone_merges_what_two_copies_of_a_clone_wrote_to_one_file(tmp_p
     assert lines_at(judges.root("b")).keys() == ids(said)
 
 
-def test_lines_of_a_clone_that_is_gone_are_put_back_by_whoever_has_them(tmp_path: Path) -> None:
+def test_lost_lines_of_another_clone_are_restored_by_any_clone_that_has_them(tmp_path: Path) -> None:
     judges = Judges(tmp_path / "scene", "abc")
     said = judge(judges["a"])
     judges.exchange("a", "b")
@@ -87,7 +87,7 @@ def test_lines_of_a_clone_that_is_gone_are_put_back_by_whoever_has_them(tmp_path
 
 
 @pytest.mark.slow
-def test_what_is_listed_as_erased_goes_everywhere_and_nobody_brings_it_back(tmp_path: Path) -> None:
+def test_erased_lines_are_removed_everywhere_and_restored_by_nobody(tmp_path: Path) -> None:
     judges = Judges(tmp_path / "scene", "abc")
     kept, gone = judge(judges["a"], 2), judge(judges["b"], 2)
     judges.settle()
@@ -106,7 +106,7 @@ def test_what_is_listed_as_erased_goes_everywhere_and_nobody_brings_it_back(tmp_
     assert len({tree_of(judges.root(name)) for name in "abc"}) == 1
 
 
-def test_two_lists_of_what_is_erased_are_united_and_the_rest_of_each_side_stays(tmp_path: Path) -> None:
+def test_two_lists_of_erased_ids_are_united_and_other_lines_stay(tmp_path: Path) -> None:
     judges = Judges(tmp_path / "scene", "ab")
     said = judge(judges["a"], 3)
     judges.settle()
@@ -122,7 +122,7 @@ def test_two_lists_of_what_is_erased_are_united_and_the_rest_of_each_side_stays(
     assert erasure.parse(git(judges.hub, "show", f"{BRANCH}:erased").encode()) == {said[0].id, said[1].id}
 
 
-def test_a_file_in_the_way_of_a_folder_of_ledgers_gives_way_in_every_clone(tmp_path: Path) -> None:
+def test_a_file_that_clashes_with_a_folder_of_ledgers_is_removed_in_every_clone(tmp_path: Path) -> None:
     judges = Judges(tmp_path / "scene", "ab")
     said = judge(judges["a"])
     commit_own(judges["a"])

@@ -164,7 +164,7 @@ def test_thousands_of_entries_of_three_clones_migrate_apart(tmp_path: Path, orde
 
 
 @pytest.mark.slow
-def test_undo_of_a_migration_that_others_have_heard_of_restores_the_files_and_leaves_every_sum(
+def test_undoing_a_synced_migration_restores_the_files_and_keeps_every_sum(
     tmp_path: Path,
 ) -> None:
     left = prepared.copy(f"format 1, {FEW}", tmp_path, lambda place: of_format_1(place, FEW))

@@ -1,4 +1,4 @@
-"""What judgements add up to: replayed in order, kept within 0 and 1, taken back by their source alone, faded by time."""
+"""The tally of judgements: replayed in order, clamped to 0..1, retracted only by their source, decaying with time."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_each_judgement_moves_the_confidence_by_its_weight() -> None:
     assert value(line(1, "not_relevant"), line(2, "same"), line(3, "unheard of")) == 700
 
 
-def test_twenty_helpful_on_a_high_confidence_are_one_and_no_more() -> None:
+def test_twenty_helpful_votes_raise_a_high_confidence_to_one_at_most() -> None:
     found = tally(lore(950), [line(n) for n in range(20)], (), TODAY)
     assert (found.confidence, found.validation_count) == (1000, 20)
     assert value(*[line(n) for n in range(20)], line(21, "incorrect"), stated=950) == 850
@@ -55,7 +55,7 @@ def test_a_confirmation_counts_once_for_each_source_and_never_for_the_author() -
     assert value(line(1, "confirmed", AUTHOR)) == 700
 
 
-def test_taking_back_and_taking_that_back_leave_the_count_as_it_was() -> None:
+def test_retracting_a_retraction_restores_the_count() -> None:
     first = line(1)
     undo = line(2, "retracted", of=first.id)
     redo = line(3, "retracted", of=undo.id)
@@ -66,7 +66,7 @@ def test_taking_back_and_taking_that_back_leave_the_count_as_it_was() -> None:
         assert found.last_validated is None or count
 
 
-def test_nobody_takes_back_what_another_source_said_nor_what_it_has_yet_to_say() -> None:
+def test_a_source_cannot_retract_lines_of_others_or_later_lines() -> None:
     assert value(line(1), line(2, "retracted", BOB, of=line(1).id)) == 780
     assert value(line(5), line(2, "retracted", of=line(5).id)) == 780
 
@@ -99,7 +99,7 @@ def test_an_entry_of_format_1_has_the_confidence_that_its_file_says() -> None:
     assert (moved.validation_count, tallies.without_accounts(old).votes) == (1, {})
 
 
-def test_what_format_1_stated_beyond_one_is_kept_as_an_account() -> None:
+def test_a_confidence_of_format_1_above_one_is_kept_as_an_account() -> None:
     old = lore(1200, votes={"6R2H5F8K": Vote(0, 300, 0)})
     moved = tally(tallies.without_accounts(old), (), tallies.accounts_of(old), TODAY)
     assert old.thousandths == moved.confidence == 900
@@ -113,16 +113,16 @@ def test_accounts_of_a_folded_entry_count_as_format_1_carried_them() -> None:
 
 
 @pytest.mark.parametrize(("days", "lost"), [(29, 0), (30, 10), (59, 10), (60, 20), (10_000, 700)])
-def test_a_semantic_entry_fades_by_a_hundredth_for_each_full_month(days: int, lost: int) -> None:
+def test_a_semantic_entry_decays_by_a_hundredth_each_full_month(days: int, lost: int) -> None:
     assert value(day=TODAY + days) == 700 - lost
 
 
-def test_what_is_episodic_or_pinned_does_not_fade() -> None:
+def test_episodic_and_pinned_entries_do_not_decay() -> None:
     for change in ({"type": "episodic"}, {"pinned": True}):
         assert tally(lore(**change), (), (), TODAY + 300).confidence == 700
 
 
-def test_a_live_helpful_judgement_begins_the_months_anew_and_one_taken_back_does_not() -> None:
+def test_a_helpful_judgement_restarts_decay_unless_it_is_retracted() -> None:
     later = Judgement(
         ulid.encode(int((NOW + timedelta(days=90)).timestamp() * 1000), 0), ENTRY, "helpful", source=ADA
     )
@@ -147,7 +147,7 @@ def test_a_clock_ten_years_ahead_moves_nothing_beyond_today() -> None:
     assert found.last_validated < NOW + timedelta(days=1)
 
 
-def test_only_others_who_judged_these_very_words_support_or_oppose_them() -> None:
+def test_only_judgements_of_others_on_the_current_text_support_or_oppose_it() -> None:
     lines = [line(1, text="now"), line(2, source=BOB, text="before"), line(3, source=AUTHOR, text="now")]
     assert tally(lore(), lines, (), TODAY, "now").supporters == (ADA,)
     assert tally(lore(), [*lines, line(4, "incorrect", BOB, text="now")], (), TODAY, "now").opponents == (
@@ -159,7 +159,7 @@ def test_days_are_counted_from_1970_in_utc() -> None:
     assert [tallies.day_of(datetime(1970, 1, day, 23, 59, tzinfo=UTC)) for day in (1, 2)] == [0, 1]
 
 
-def test_only_a_retraction_takes_back_whatever_else_a_line_names() -> None:
+def test_only_lines_of_the_kind_retracted_retract() -> None:
     assert value(line(1), line(2, "same", of=line(1).id), line(3, "confirmed", of=line(1).id)) == 880
 
 
@@ -171,7 +171,7 @@ def test_the_accounts_say_how_much_each_source_really_moved_the_confidence() -> 
     assert tally(lore(), (), [empty], TODAY).accounts == {}
 
 
-def test_what_faded_is_an_account_of_its_own_and_counts_from_the_last_judgement() -> None:
+def test_decay_is_an_account_of_its_own_and_starts_at_the_last_judgement() -> None:
     assert tally(lore(), (), (), TODAY + 30).accounts == {"decay": Vote(0, 10, 0)}
     later = Judgement(
         ulid.encode(int((NOW + timedelta(days=9)).timestamp() * 1000), 0), ENTRY, "helpful", source=ADA
@@ -208,7 +208,7 @@ def test_an_entry_of_format_2_stays_as_it_is_but_for_what_is_derived() -> None:
     assert tallies.without_accounts(lore(1100)).prior == 1000
 
 
-def test_a_source_supports_or_opposes_by_what_it_said_more_often() -> None:
+def test_a_source_supports_or_opposes_by_the_majority_of_its_judgements() -> None:
     def sides(*kinds: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         found = tally(lore(), [line(n, kind, text="now") for n, kind in enumerate(kinds)], (), TODAY, "now")
         return found.supporters, found.opponents
@@ -270,7 +270,7 @@ def test_the_fast_sums_are_those_of_a_plain_replay(
     assert found == plain_tally(entry, lines, accounts, today, "now", belief)
     sums = tallies.sums_of(entry, lines, accounts, "now", belief)
     kept = found._replace(accounts={}, supporters=(), opponents=(), people=(), against=0, judged_at=0)
-    assert tallies.of_sums(entry, sums, today) == kept
+    assert tallies.tally_from_sums(entry, sums, today) == kept
 
 
 def test_a_line_from_the_future_counts_as_of_its_commit_and_then_as_of_its_own_time() -> None:

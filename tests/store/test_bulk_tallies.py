@@ -1,4 +1,4 @@
-"""An index that is built anew has the figures of every entry, from what was kept of them or worked out once more."""
+"""A rebuilt index has the tallies of every entry, from cached sums or computed again."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ WORDS = ("jitter", "cache", "index", "lock", "queue")
 
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Engram:
-    monkeypatch.setattr(bulk_tallies, "_FEW", 0)
+    monkeypatch.setattr(bulk_tallies, "_MIN_CACHED", 0)
     return opened(dedicated(tmp_path / "store"), clock=SetClock())
 
 
 def indexed(store: Engram) -> list[tuple[object, ...]]:
-    """What an index says that is built from nothing, and built again from what was kept by that."""
+    """Return the tallies in an index built from nothing, and in one rebuilt from the cached sums."""
     found = []
     for _ in range(2):
         refresh(store.store, rebuild="tested")
@@ -38,13 +38,13 @@ def indexed(store: Engram) -> list[tuple[object, ...]]:
 
 
 def single(store: Engram) -> list[tuple[object, ...]]:
-    """The same as each entry says by itself."""
+    """Return the same tallies, computed entry by entry."""
     ids = sorted(one.lore.id for one in store.list(limit=10).lore)
     entries = [judgements.with_tally(store.store, store.get(one).lore) for one in ids]
     return [(one.id, one.confidence, one.validation_count) for one in entries]
 
 
-def test_an_index_built_anew_goes_by_the_times_at_which_lines_of_wrong_clocks_came(store: Engram) -> None:
+def test_a_rebuilt_index_uses_the_corrected_times_of_lines_with_wrong_clocks(store: Engram) -> None:
     ids = sorted(
         store.record(f"What to know of the {word}: {word}.", category="FACT").lore.id for word in WORDS
     )
@@ -59,7 +59,7 @@ def test_an_index_built_anew_goes_by_the_times_at_which_lines_of_wrong_clocks_ca
     assert [row[1] for row in indexed(store)] == [0.78, 0.78, 0.77, 0.69, 0.69]
 
 
-def test_an_index_built_anew_has_what_single_entries_say_after_each_change(store: Engram) -> None:
+def test_a_rebuilt_index_equals_the_tallies_of_single_entries_after_each_change(store: Engram) -> None:
     ids = [store.record(f"What to know of the {word}: {word}.", category="FACT").lore.id for word in WORDS]
     assert indexed(store) == single(store)
     store.feedback(helpful=[ids[0], ids[1]], incorrect=ids[2])

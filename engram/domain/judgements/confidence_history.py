@@ -1,4 +1,4 @@
-"""How judgements moved an entry in the course of time, decay aside."""
+"""The history of an entry's confidence, judgement by judgement, without decay."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Step(NamedTuple):
-    """A judgement of an entry, the confidence (thousandths) before and after it, and how often it was helpful by then."""
+    """A judgement of an entry, the confidence before and after it (thousandths), and the number of helpful votes so far."""
 
     line: Judgement
     before: int
@@ -21,14 +21,14 @@ class Step(NamedTuple):
 
 
 class Course(NamedTuple):
-    """How judgements moved an entry in the course of time, decay aside; `lines` are those of all sources, by id."""
+    """The history of an entry's confidence; `lines` are those of all sources, sorted by id."""
 
     lore: Lore
     lines: list[Judgement]
     accounts: list[LegacyAccount]
 
     def steps(self, limit: int) -> list[Step]:
-        """Return the last judgements, newest first."""
+        """Return the latest judgements, newest first."""
         found = []
         for end in range(len(self.lines), max(0, len(self.lines) - limit), -1):
             before, after = self._upto(self.lore, end - 1), self._upto(self.lore, end)
@@ -36,7 +36,7 @@ class Course(NamedTuple):
         return found
 
     def upto(self, line_id: str, stated: int) -> Tally:
-        """Return what the judgements with earlier ids had made of a stated confidence (thousandths)."""
+        """Return the tally of a stated confidence (thousandths) after the judgements with ids before `line_id`."""
         end = sum(line.id < line_id for line in self.lines)
         return self._upto(self.lore._replace(prior=stated, votes={}), end)
 

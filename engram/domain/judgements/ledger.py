@@ -1,7 +1,7 @@
-"""The lines of a ledger of judgements: how they are written, read and united, and the names of its files.
+"""The format of ledgers of judgements: write, read and unite their lines, and name their files.
 
-A ledger is one file for each writer and month, of JSON lines, and only ever grows. The lines hold no numbers: what they
-add up to follows from `engram.domain.judgements.tally`. docs/lore-format.md specifies the format.
+A ledger is an append-only file of JSON lines for each writer and month. The lines contain no weights:
+`engram.domain.judgements.tally` adds them up. docs/lore-format.md specifies the format.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 
 CONFIRMED, RETRACTED, SAME = "confirmed", "retracted", "same"
 
-LARGEST_FILE = 8 * 1024 * 1024  # bytes, after which a writer goes on in another file
-LEGACY = "legacy"  # the folder of what files of format 1 held
-WHO = "who"  # the file beside a writer's ledgers that says who that is
-RESTORED = "Restore judgements"  # the subject of a commit with lines that an earlier one brought already
+LARGEST_FILE = 8 * 1024 * 1024  # bytes; then the writer starts another file
+LEGACY = "legacy"  # the folder of accounts from files of format 1
+WHO = "who"  # the file next to a writer's ledgers with their name
+RESTORED = "Restore judgements"  # the subject of a commit with lines that an earlier commit had
 ERASED = "erased"
 IGNORED = "ignored"  # in a clone's private folder: the sources that are ignored there
-_LONGEST_LINE = 2000  # bytes
-_LONGEST_TEXT = 100
-_MOST = 1 << 31  # of a number in a legacy line
-_PATH = r"(..)/([0-9A-Z]{26})/(.{4})-(\d{4})(?:-[1-9]\d*)?\.jsonl"  # compiled when the first ledger is read
+_MAX_LINE_LENGTH = 2000  # bytes
+_MAX_VALUE_LENGTH = 100
+_MAX_NUMBER = 1 << 31  # in a legacy line
+_PATH = r"(..)/([0-9A-Z]{26})/(.{4})-(\d{4})(?:-[1-9]\d*)?\.jsonl"  # compiled on first use
 _LEGACY_PATH = rf"{LEGACY}/[0-9A-Z]{{8}}-[0-9A-Z]\.jsonl"
-_ULID = r"(0[0-9A-HJKMNP-TV-Z]{25})"  # of a time before the year 3084
-# A line as `render` writes it, or (the last group) any other one.
+_ULID = r"(0[0-9A-HJKMNP-TV-Z]{25})"  # with a time before the year 3084
+# A line as written by `render`, or any other line (the last group).
 _LINE = (
     rf'^(?:\{{"id":"{_ULID}","entry":"{_ULID}","kind":"([a-z_]{{1,100}})"(?:,"of":"([0-9A-Z]{{1,100}})")?'
     r'(?:,"text":"([0-9a-f]{1,100})")?(?:,"agent":"([\w.@+ -]{1,100})")?(?:,"client":"([\w.@+ -]{1,100})")?\}|(.+))$'
@@ -42,10 +42,10 @@ _LINE = (
 
 
 class Judgement(NamedTuple):
-    """One line: what `source` (a ULID, known from the file's path) said of an entry, at the time in the line's own id.
+    """One line: the judgement of an entry by `source` (a ULID from the file's path), at the time in the line's own id.
 
-    `of` is the line taken back, or the entry folded into this one. `text` is a digest of the words judged. `client` is
-    the client of a server that said it, in whose name the source passes it on.
+    `of` is the line retracted, or the entry folded into this one. `text` is a digest of the text judged. `client` is the
+    client of a server for whom the source recorded the judgement.
     """
 
     id: str
@@ -59,9 +59,9 @@ class Judgement(NamedTuple):
 
 
 class LegacyAccount(NamedTuple):
-    """One account of votes that a file of format 1 held: thousandths up and down, times helpful, last time validated.
+    """An account of votes from a file of format 1: thousandths up and down, and the number of helpful votes.
 
-    `at` is in milliseconds since 1970; 0: never.
+    `at` is the time of the last one (Unix ms, 0: never).
     """
 
     entry: str
@@ -72,7 +72,7 @@ class LegacyAccount(NamedTuple):
     @property
     def id(self) -> str:
         """The id of its line, the same in every clone."""
-        from hashlib import blake2b  # 3 ms of start-up that a query has no use for
+        from hashlib import blake2b  # takes 3 ms, and queries do not need it
 
         digest = blake2b(f"{self.entry} {self.account}".encode(), digest_size=10).digest()
         return ulid.encode(int(ulid.moment(self.entry).timestamp() * 1000), int.from_bytes(digest))
@@ -86,7 +86,7 @@ class Said(NamedTuple):
 
 
 class Parsed(NamedTuple):
-    """The lines of a file that can be read, and how many cannot."""
+    """The valid lines of a file, and the number of invalid ones."""
 
     judgements: list[Judgement]
     accounts: list[LegacyAccount]
@@ -94,19 +94,19 @@ class Parsed(NamedTuple):
 
 
 def path_of(source: str, line_id: str, part: int = 1) -> str:
-    """Return the path of the file for a line of this writer. Files whose names end alike are packed well by git."""
+    """Return the path of the file for a line of this writer. Git packs files well whose names have the same end."""
     month = ulid.moment(line_id).strftime("%y%m")
     more = f"-{part}" if part > 1 else ""
     return f"{source[10:12]}/{source}/{source[-4:]}-{month}{more}.jsonl"
 
 
 def legacy_path(clone: str, entry: str) -> str:
-    """Return the path of the file in which the clone (short id) keeps what files of format 1 held of an entry."""
+    """Return the path of the file with a clone's (short id) accounts of an entry from files of format 1."""
     return f"{LEGACY}/{clone}-{entry[10]}.jsonl"
 
 
 def who_path(source: str) -> str:
-    """Return the path of the file that says who a writer is."""
+    """Return the path of the file with a writer's name."""
     return f"{source[10:12]}/{source}/{WHO}"
 
 
@@ -121,13 +121,13 @@ def source_of(path: str) -> str | None:
 
 
 def writer_of(path: str) -> str:
-    """Return the writer that the file at this path names; "" for any other file."""
+    """Return the writer whose name the file at this path contains; "" for any other file."""
     source = path.split("/")[1] if path.count("/") == 2 and path.endswith(f"/{WHO}") else ""
     return source if ulid.is_valid(source) and path == who_path(source) else ""
 
 
 def person_name(raw: bytes) -> str:
-    """Return the name in such a file as it may be shown anywhere: letters, digits, spaces and `.-'`, 40 at most."""
+    """Return the name in such a file, safe to display: at most 40 letters, digits, spaces and `.-'`."""
     return plain_name(raw[:400].decode("utf-8", "replace"))
 
 
@@ -148,14 +148,14 @@ def render_account(account: LegacyAccount) -> bytes:
 def parse(raw: bytes, source: str) -> Parsed:
     """Read the lines of a writer's file (`source` "": legacy accounts), in any order and with either line end."""
     judgements, accounts, malformed = list[Judgement](), list[LegacyAccount](), 0
-    usual, lines = split(raw) if source else ([], raw.split(b"\n"))
-    for row in usual:
+    rows, lines = split(raw) if source else ([], raw.split(b"\n"))
+    for row in rows:
         if row[0]:
             judgements.append(Judgement(*row[:6], source, row[6]))
     for line in lines:
         if not line or line == b"\r":
             continue
-        found = _read(line, source)
+        found = _parse_line(line, source)
         if isinstance(found, Judgement):
             judgements.append(found)
         elif found is not None:
@@ -166,17 +166,17 @@ def parse(raw: bytes, source: str) -> Parsed:
 
 
 def split(raw: bytes) -> tuple[list[tuple[str, str, str, str, str, str, str, str]], list[bytes]]:
-    """Return the lines of a writer's file that are as `render` writes them, and all others.
+    """Return the lines of a writer's file that are as written by `render`, and all others.
 
-    The former are their values as `Judgement` has them, but for the source; rows without an id are no lines. One regular
-    expression reads a million of them in about a second.
+    The former are rows of the values of a `Judgement` without the source; a row without an id is no line. A single
+    regular expression reads a million of them in about a second.
     """
     found = re.findall(_LINE, raw.decode("utf-8", "surrogateescape"), re.ASCII | re.MULTILINE)
     return found, [row[7].encode("utf-8", "surrogateescape") for row in found if row[7]]
 
 
 def unite(one: bytes, other: bytes) -> bytes:
-    """Merge two versions of a file: the longer if it begins with the other, else the union of the lines by id, in order.
+    """Merge two versions of a file: the longer if it starts with the other, else the union of the lines, sorted by id.
 
     Symmetric: every clone gets the same bytes.
     """
@@ -186,30 +186,30 @@ def unite(one: bytes, other: bytes) -> bytes:
     if other.startswith(one):
         return other
     lines: dict[str, bytes] = {}
-    strange = set[bytes]()
+    invalid = set[bytes]()
     for ended in [*one.split(b"\n"), *other.split(b"\n")]:
         line = ended.removesuffix(b"\r")
         fields = _load(line) if line else None
         if fields is None:
-            strange |= {line} if line else set()
+            invalid |= {line} if line else set()
             continue
         line_id = str(fields["id"])
         known = lines.get(line_id)
-        lines[line_id] = line if known is None or known == line else _larger(known, line)
+        lines[line_id] = line if known is None or known == line else _larger_line(known, line)
     return b"".join(
-        [lines[name] + b"\n" for name in sorted(lines)] + [one + b"\n" for one in sorted(strange)]
+        [line + b"\n" for line in [*(lines[line_id] for line_id in sorted(lines)), *sorted(invalid)]]
     )
 
 
 def words_digest(lore: Lore) -> str:
-    """Return a digest of the words of an entry: a judgement supports those that it was made of."""
+    """Return a digest of the text of an entry, to tell which text a judgement is about."""
     from hashlib import blake2b
 
     return blake2b("\n".join([lore.content, *lore.context]).encode(), digest_size=6).hexdigest()
 
 
 def larger_accounts(accounts: Iterable[LegacyAccount]) -> dict[tuple[str, str], LegacyAccount]:
-    """Return accounts by entry and name; of several of one name the larger of each number counts."""
+    """Return accounts by entry and name, with the larger of each number of those with the same key."""
     found: dict[tuple[str, str], LegacyAccount] = {}
     for new in accounts:
         key = new.entry, new.account
@@ -219,14 +219,14 @@ def larger_accounts(accounts: Iterable[LegacyAccount]) -> dict[tuple[str, str], 
 
 
 def larger_of(one: LegacyAccount, other: LegacyAccount) -> LegacyAccount:
-    """Return one account with the larger of each number of two."""
+    """Return an account with the larger of each number of two."""
     vote = Vote(*map(max, one.vote, other.vote))
     return LegacyAccount(one.entry, one.account, vote, max(one.at, other.at))
 
 
-def _larger(one: bytes, other: bytes) -> bytes:
-    """Of two lines with one id: the larger numbers of an account, else the larger line."""
-    accounts = [found for line in (one, other) if isinstance(found := _read(line, ""), LegacyAccount)]
+def _larger_line(one: bytes, other: bytes) -> bytes:
+    """Return the larger of two lines with the same id; of accounts, a line with the larger numbers."""
+    accounts = [found for line in (one, other) if isinstance(found := _parse_line(line, ""), LegacyAccount)]
     if len(accounts) == 2 and accounts[0][:2] == accounts[1][:2]:
         return render_account(larger_of(*accounts)).rstrip(b"\n")
     return max(one, other)
@@ -241,8 +241,8 @@ def _dump(fields: Mapping[str, object]) -> bytes:
 
 
 def _load(line: bytes) -> dict[str, object] | None:
-    """Return the object of a line with an id; None for anything else."""
-    if len(line) > _LONGEST_LINE:
+    """Parse a JSON object with an id; return None for anything else."""
+    if len(line) > _MAX_LINE_LENGTH:
         return None
     try:
         fields = json.loads(line)
@@ -251,7 +251,7 @@ def _load(line: bytes) -> dict[str, object] | None:
     return fields if isinstance(fields, dict) and isinstance(fields.get("id"), str) else None
 
 
-def _read(line: bytes, source: str) -> Judgement | LegacyAccount | None:
+def _parse_line(line: bytes, source: str) -> Judgement | LegacyAccount | None:
     fields = _load(line)
     if fields is None:
         return None
@@ -260,26 +260,28 @@ def _read(line: bytes, source: str) -> Judgement | LegacyAccount | None:
     if not (_is_id(line_id) and _is_id(entry)):
         return None
     if not source:
-        return _account(fields)
+        return _parse_account(fields)
     values = get("kind"), get("of", ""), get("text", ""), get("agent", ""), get("client", "")
-    if not all(isinstance(one, str) and len(one) <= _LONGEST_TEXT and one.isprintable() for one in values):
+    if not all(
+        isinstance(value, str) and len(value) <= _MAX_VALUE_LENGTH and value.isprintable() for value in values
+    ):
         return None
     return Judgement(line_id, entry, *values[:4], source, values[4])  # type: ignore[arg-type]
 
 
-def _account(fields: Mapping[str, object]) -> LegacyAccount | None:
-    up, down, n, at = (_number(fields.get(key, 0)) for key in ("up", "down", "n", "at"))
+def _parse_account(fields: Mapping[str, object]) -> LegacyAccount | None:
+    up, down, n, at = (_parse_number(fields.get(key, 0)) for key in ("up", "down", "n", "at"))
     name = fields.get("account")
     if up is None or down is None or n is None or at is None or not isinstance(name, str):
         return None
-    if not 0 < len(name) <= _LONGEST_TEXT or max(up, down, n) >= _MOST:
+    if not 0 < len(name) <= _MAX_VALUE_LENGTH or max(up, down, n) >= _MAX_NUMBER:
         return None
     found = LegacyAccount(str(fields["entry"]), name, Vote(up, down, n), at)
     return found if found.id == fields["id"] else None
 
 
-def _number(value: object) -> int | None:
-    return value if type(value) is int and 0 <= value < _MOST << 16 else None
+def _parse_number(value: object) -> int | None:
+    return value if type(value) is int and 0 <= value < _MAX_NUMBER << 16 else None
 
 
 def _is_id(value: object) -> TypeGuard[str]:

@@ -1,7 +1,7 @@
-"""What the judgements of an entry add up to, by replaying them in the order of their ids.
+"""Add up the judgements of an entry by replaying them in the order of their ids.
 
-Each line moves the confidence from where it is, and it stays within 0 and 1 after each: so the sum cannot be pushed
-beyond by repetition, and nobody can write a weight of their own. Decay is subtracted on reading and never stored.
+Each line moves the confidence, which is clamped to 0..1 after each, so that repetition cannot push it further; and
+since lines contain no weights, nobody can choose their own. Decay is subtracted on reading and never stored.
 docs/merge-rules.md has the reasons.
 """
 
@@ -35,22 +35,22 @@ if TYPE_CHECKING:
     from engram.domain.entry.lore import Lore
 
 CONFIRMED_GAIN = 100  # thousandths
-_NEVER = 2_932_896  # the last day of the year 9999: what lies ahead counts as now
-DECAY = "decay"  # the account of what an entry lost by not being validated
-UNSTATED = "stated"  # the account of what a stated confidence of format 1 is beyond 0 and 1
-IDLE = "idle."  # the accounts of format 1 for decay, which is derived now
-MERGED = "merged."  # the accounts for what format 1 gained by each entry that was folded in
-_MOVING = (HELPFUL, INCORRECT, CONFIRMED)
-_FOR = (HELPFUL, CONFIRMED)
+_NEVER = 2_932_896  # the last day of the year 9999; days in the future count as today
+DECAY = "decay"  # the account of the loss from decay
+_EXCESS = "stated"  # the account of the excess of a stated confidence of format 1 over 0..1
+_IDLE = "idle."  # prefix of the accounts of format 1 for decay, which is computed now
+MERGED = "merged."  # prefix of the accounts of format 1 for the gain from each folded entry
+_WEIGHTED = (HELPFUL, INCORRECT, CONFIRMED)
+_SUPPORTING = (HELPFUL, CONFIRMED)
 _NO_VOTE = Vote()
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Belief(NamedTuple):
-    """Whom a clone believes: `own` are the sources of its person, `ignored` those left out, `names` say who a source is.
+    """Whose judgements a clone trusts: `own` are the sources of its user, `ignored` those left out, `names` their names.
 
-    `forged` are the ids of lines that claim to be of this clone, which does not have them. Where signatures are demanded,
-    `signers` say who signed: a line by its id, and the words of an entry by its own; else it is None.
+    `forged` are the ids of lines that claim to be of this clone but are unknown to it. `signers` are the signers by the
+    ids of lines and, for the texts of entries, by the ids of entries; None if signatures are not required.
     """
 
     own: frozenset[str] = frozenset()
@@ -60,17 +60,17 @@ class Belief(NamedTuple):
     signers: Mapping[str, str] | None = None
 
     def accepts(self, line: Judgement) -> bool:
-        """Return whether the line counts for what is shown in this clone."""
+        """Return whether the line counts in this clone."""
         return line.source not in self.ignored and line.id not in self.forged
 
     def voice(self, signed: str, source: str) -> str | None:
-        """Return whose word a line or an entry (its id) of a source is: who signed it where that is asked for; None: nobody's."""
+        """Return the source of a line or entry, or its signer by the id `signed` if signatures are required (None: unsigned)."""
         return source if self.signers is None or source in self.own else self.signers.get(signed)
 
     def person(self, voice: str) -> str:
-        """Return the name of whoever has a voice: "" for anybody who gave none."""
+        """Return the name of the person behind a result of `voice`; "" if unknown."""
         if voice in self.own:
-            return next((self.names[one] for one in sorted(self.own) if self.names.get(one)), HERE)
+            return next((self.names[source] for source in sorted(self.own) if self.names.get(source)), HERE)
         return self.names.get(voice, "") if self.signers is None else voice
 
 
@@ -78,33 +78,33 @@ EVERYBODY = Belief()
 
 
 def day_of(moment: datetime) -> int:
-    """Return the number of the UTC day since 1970."""
+    """Return the UTC day of a moment, counted from 1970."""
     return (moment - _EPOCH).days
 
 
 def anchor_of(lore: Lore) -> int:
-    """Return the day that decay counts from, judgements aside: no day for a person's note, which Engram only found."""
+    """Return the day that decay counts from, apart from judgements; never for a person's note, whose date is unknown."""
     return _NEVER if ulid.is_undated(lore.id) else day_of(lore.updated_at)
 
 
 def live(lines: Iterable[Judgement]) -> list[Judgement]:
-    """Return the lines that nobody took back, by id, each once. Only the same source takes back, and only an earlier line."""
+    """Return the lines that are not retracted, unique and sorted by id. A source can retract only its own earlier lines."""
     ordered = _sort_lines(list(lines))
     if RETRACTED not in [line[2] for line in ordered]:
         return ordered
-    taken_back = set[tuple[str, str]]()
+    retracted = set[tuple[str, str]]()
     found = []
     for line in reversed(ordered):
-        if (line.source, line.id) in taken_back:
+        if (line.source, line.id) in retracted:
             continue
         if line.kind == RETRACTED and line.of < line.id:
-            taken_back.add((line.source, line.of))
+            retracted.add((line.source, line.of))
         found.append(line)
     return found[::-1]
 
 
 def _sort_lines(lines: list[Judgement]) -> list[Judgement]:
-    """Return lines by id, each once; of one id by source, then by what they say, so that every clone has one order."""
+    """Return unique lines sorted by id, source and content, so that all clones have the same order."""
     ids = [line[0] for line in lines]
     if all(map(operator.lt, ids, ids[1:])):
         return lines
@@ -120,21 +120,20 @@ def tally(
     belief: Belief = EVERYBODY,
     known: Mapping[str, int] = MappingProxyType({}),
 ) -> Tally:
-    """Return what lines and accounts of format 1 make of an entry on a day (since 1970, UTC).
+    """Return the tally of an entry on a day (since 1970, UTC) from ledger lines and accounts of format 1.
 
-    Lines whose own time cannot be right came when it is `known` (Unix ms, by their ids): one of a later day counts as of
-    then, and of that day at the latest; an earlier one as of then, as soon as that has come.
-
-    They are those of the entry and of all that were folded into it; accounts in the entry's own file count as well.
-    `words` is the digest of the words as they are now: judgements of others support those alone.
+    `lines` and `accounts` are those of the entry and of all that were folded into it; accounts in its own file count as
+    well. `words` is the digest of its current text, since judgements of others support only the text that they are about.
+    `known` are corrected times of lines (Unix ms, by id): a line from the future counts as of that time, or its own if
+    that is earlier; another line as of the later of both, once that has come.
     """
-    all_live, states, here = _replays(lore, list(lines), accounts, words, belief)
-    votes = states.votes()
-    sums = _sums(all_live, states, here)
+    all_live, shared, here = _replays(lore, list(lines), accounts, words, belief)
+    votes = shared.votes()
+    sums = _sums(all_live, shared, here)
     last = sums.last
     if known or last > end_of(today):
-        supports = [_time_of(line, known, today) for line in all_live if line.kind in _FOR]
-        last = max([states.last, *supports])
+        supporting = [_time_of(line, known, today) for line in all_live if line.kind in _SUPPORTING]
+        last = max([shared.last, *supporting])
     confidence, anchor = fade(lore, sums.full, last, today)
     last = min(last, end_of(today))
     if confidence < sums.full:
@@ -160,10 +159,10 @@ def tally(
 
 
 class Sums(NamedTuple):
-    """What an index keeps of the judgements of an entry, the same on every day; confidences in thousandths.
+    """The sums of an entry's judgements that an index keeps, independent of the day; confidences in thousandths.
 
-    `helped` says how often it was helpful, `last` when it was last validated (Unix ms, 0: never), by a clock that may be
-    ahead. The rest is as `Tally` has it.
+    `helped` is the number of helpful votes, `last` the time of the last validation (Unix ms, 0: never) by a clock that
+    may be ahead. The other fields are those of `Tally`.
     """
 
     full: int
@@ -180,12 +179,12 @@ def sums_of(
     words: str,
     belief: Belief = EVERYBODY,
 ) -> Sums:
-    """Return the sums of an entry; `of_sums` makes of them what `tally` does of the lines and accounts."""
+    """Return the sums of an entry, from which `tally_from_sums` computes the tally of a day."""
     return _sums(*_replays(lore, lines, accounts, words, belief))
 
 
-def of_sums(lore: Lore, sums: Sums, today: int) -> Tally:
-    """Return what `tally` does, without who judged what."""
+def tally_from_sums(lore: Lore, sums: Sums, today: int) -> Tally:
+    """Return the result of `tally` without who judged what."""
     last = min(sums.last, end_of(today))
     confidence, anchor = fade(lore, sums.full, sums.last, today)
     moment = _moment(last) if last else lore.last_validated
@@ -200,16 +199,16 @@ def end_of(day: int) -> int:
 
 
 def _time_of(line: Judgement, known: Mapping[str, int], today: int) -> int:
-    """Return when a line was written (Unix ms): by its own time, if that can be right."""
+    """Return the time of a line (Unix ms): its own, unless the corrected one has to be used."""
     own, end = ulid.milliseconds(line.id), end_of(today)
-    came = known.get(line.id, own)
+    corrected = known.get(line.id, own)
     if own > end:
-        return min(own, came)
-    return max(own, came) if came <= end else own
+        return min(own, corrected)
+    return max(own, corrected) if corrected <= end else own
 
 
 def fade(lore: Lore, full: int, last: int, today: int) -> tuple[int, int]:
-    """Return the confidence that is left of `full` on a day, and the day that decay counts from."""
+    """Return the confidence left of `full` on a day, and the day that decay counts from."""
     anchor = anchor_of(lore)
     if last:
         anchor = max(anchor, last // 86_400_000)
@@ -220,54 +219,54 @@ def fade(lore: Lore, full: int, last: int, today: int) -> tuple[int, int]:
 def _replays(
     lore: Lore, lines: list[Judgement], accounts: Iterable[LegacyAccount], words: str, belief: Belief
 ) -> tuple[list[Judgement], _Replay, _Replay]:
-    """Return the live lines, what they make of the entry, and what those make of it that this clone believes."""
+    """Return the live lines, their replay, and the replay of the lines that this clone trusts."""
     all_live = live(lines)
-    states = here = _Replay(lore, all_live, accounts, words, belief)
+    shared = here = _Replay(lore, all_live, accounts, words, belief)
     if belief.ignored or belief.forged:
         accepted = [line for line in lines if belief.accepts(line)]
         if len(accepted) != len(lines):
             here = _Replay(lore, live(accepted), accounts, words, belief)
-    return all_live, states, here
+    return all_live, shared, here
 
 
-def _sums(lines: Sequence[Judgement], states: _Replay, here: _Replay) -> Sums:
+def _sums(lines: Sequence[Judgement], shared: _Replay, here: _Replay) -> Sums:
     modest = here.value if here.is_supported_here() else here.modest
-    return Sums(states.value, states.count, max(states.last, _last_support(lines)), here.value, modest)
+    return Sums(shared.value, shared.count, max(shared.last, _last_support(lines)), here.value, modest)
 
 
 def _last_support(lines: Sequence[Judgement]) -> int:
-    """Return when the last of these lines that speak for an entry was written (Unix ms, 0: none)."""
+    """Return the time of the last of these lines that supports an entry (Unix ms, 0: none)."""
     for line in reversed(lines):
-        if line[2] in _FOR:
+        if line[2] in _SUPPORTING:
             return ulid.milliseconds(line[0])
     return 0
 
 
 def accounts_of(lore: Lore) -> list[LegacyAccount]:
-    """Return the accounts that the file of an entry holds, if it is of format 1."""
+    """Return the accounts in the file of an entry, if it is of format 1."""
     if not lore.votes:
         return []
     at = int(lore.last_validated.timestamp() * 1000) if lore.last_validated else 0
-    votes = {name: vote for name, vote in lore.votes.items() if not name.startswith(IDLE)}
-    votes |= {f"{MERGED}{ulid.short(one)}": Vote(CONFIRMED_GAIN, 0, 0) for one in lore.merged_from}
-    beyond = lore.prior - clamp(lore.prior)
-    if beyond:
-        votes[UNSTATED] = Vote(max(beyond, 0), max(-beyond, 0), 0)
+    votes = {name: vote for name, vote in lore.votes.items() if not name.startswith(_IDLE)}
+    votes |= {f"{MERGED}{ulid.short(folded)}": Vote(CONFIRMED_GAIN, 0, 0) for folded in lore.merged_from}
+    excess = lore.prior - clamp(lore.prior)
+    if excess:
+        votes[_EXCESS] = Vote(max(excess, 0), max(-excess, 0), 0)
     return [LegacyAccount(lore.id, name, vote, at if vote.n else 0) for name, vote in sorted(votes.items())]
 
 
 def without_accounts(lore: Lore) -> Lore:
-    """Return an entry of format 1 as format 2 has it: what its author stated, and nothing that others said."""
+    """Return an entry of format 1 in format 2: only what its author stated, without the votes of others."""
     if not lore.votes and lore.last_validated is None and lore.prior == clamp(lore.prior):
         return lore
     return lore._replace(prior=clamp(lore.prior), votes={}, last_validated=None)
 
 
 class _Replay:
-    """What live lines, in the order of their ids, make of an entry; confidences in thousandths.
+    """A replay of the live lines of an entry in the order of their ids; confidences in thousandths.
 
-    `value` is the confidence, `modest` that of a stated one that counts as the default at most; `count` says how often
-    it was helpful, `last` when an account of format 1 last validated it (Unix ms).
+    `value` is the confidence, `modest` the confidence if the stated one counts as the default at most, `count` the
+    number of helpful votes, and `last` the time of the last validation by an account of format 1 (Unix ms).
     """
 
     def __init__(
@@ -281,44 +280,44 @@ class _Replay:
         self._belief = belief
         author = belief.voice(lore.id, lore.source_id) if lore.source_id else ""
         self._author = belief.person(author) if author else ""
-        # Of each other voice: how often it spoke for the words less how often against.
+        # By voice, without the author: the lines that support the current text minus those against it.
         self._sums: dict[str, int] = {}
-        self._spoke: dict[str, str] = {}  # the id of the line in which it last spoke for them
+        self._last_lines: dict[str, str] = {}  # by voice, the id of the last line that supports it
         self._accounts: dict[str, Vote] = {}
-        self._lines, self._values = lines, list[int]()  # the confidence after each line that can move it
+        self._lines, self._values = lines, list[int]()  # the confidence after each weighted line
         self.count = self.last = 0
         self.value = clamp(lore.prior)
         self._supporters: tuple[str, ...] = ()
         accounts = [*accounts, *accounts_of(lore)]
         if accounts:
-            self._begin_with(lore, accounts)
-        self._begun = self.value
+            self._add_accounts(lore, accounts)
+        self._initial = self.value
         self.modest = min(self.value, DEFAULT_PRIOR)
         if lines:
             self._replay(lore.source_id, lines, words)
 
-    def _begin_with(self, lore: Lore, accounts: Iterable[LegacyAccount]) -> None:
-        known = larger_accounts([_of_heir(one, lore.id) for one in accounts])
-        votes = {name: one.vote for (_, name), one in sorted(known.items()) if any(one.vote)}
+    def _add_accounts(self, lore: Lore, accounts: Iterable[LegacyAccount]) -> None:
+        known = larger_accounts([_moved_account(account, lore.id) for account in accounts])
+        votes = {name: account.vote for (_, name), account in sorted(known.items()) if any(account.vote)}
         self._accounts, self.count = votes, sum(vote.n for vote in votes.values())
-        self.last = max(one.at for one in known.values())
+        self.last = max(account.at for account in known.values())
         self.value = clamp(self.value + sum(vote.up - vote.down for vote in votes.values()))
         author = ulid.short(lore.source_id) if lore.source_id else ""
         self._supporters = tuple(
             [name for name, vote in votes.items() if name != author and vote.n and vote.up >= vote.down]
         )
 
-    # A rebuild comes by here for every line of every ledger, hence one loop over local variables.
+    # A rebuild of the index runs this for every line of every ledger, hence a single loop over local variables.
 
     def _replay(self, author: str | None, lines: Sequence[Judgement], words: str) -> None:
-        """Move the confidence by each line, and note who else speaks for the present words or against them.
+        """Move the confidence by each line, and count who else supports the current text or is against it.
 
-        The first time of a person raises `modest`. Who a client of a server is, nobody knows: its word moves the
-        confidence, and makes no supporter. Nor does what nobody signed where signatures are demanded.
+        The first supporting line of each person raises `modest`. Clients of a server are unknown: they move the
+        confidence but are no supporters. Neither are the authors of unsigned lines if signatures are required.
         """
         belief, signers = self._belief, self._belief.signers
         value, count, modest, confirmed = self.value, self.count, self.modest, {author}
-        sums, spoke, values = self._sums, self._spoke, self._values
+        sums, last_lines, values = self._sums, self._last_lines, self._values
         raised = {self._author} if self._author else set()
         for line_id, _, kind, _, text, _, source, client in lines:
             if kind == HELPFUL:
@@ -337,23 +336,23 @@ class _Replay:
             if not 0 <= value <= FULL:
                 value = clamp(value)
             values.append(value)
-            said_by = source if signers is None else belief.voice(line_id, source)
-            if text != words or said_by is None or (source == author and not client):
+            judge = source if signers is None else belief.voice(line_id, source)
+            if text != words or judge is None or (source == author and not client):
                 continue
             if not client:
-                sums[said_by] = sums.get(said_by, 0) + (-1 if kind == INCORRECT else 1)
+                sums[judge] = sums.get(judge, 0) + (-1 if kind == INCORRECT else 1)
                 if kind != INCORRECT:
-                    spoke[said_by] = line_id
-            if gain > 0 and (person := "" if client else belief.person(said_by)) not in raised:
+                    last_lines[judge] = line_id
+            if gain > 0 and (person := "" if client else belief.person(judge)) not in raised:
                 raised.add(person)
                 modest = min(FULL, modest + gain)
         self.value, self.count, self.modest = value, count, modest
 
     def votes(self) -> dict[str, Vote]:
         """Return how much each account moved the confidence, by name."""
-        votes, before = dict(self._accounts), self._begun
-        moving = [line for line in self._lines if line.kind in _MOVING]
-        for line, value in zip(moving, self._values, strict=True):
+        votes, before = dict(self._accounts), self._initial
+        weighted = [line for line in self._lines if line.kind in _WEIGHTED]
+        for line, value in zip(weighted, self._values, strict=True):
             helpful, moved, before = line.kind == HELPFUL, value - before, value
             if moved or helpful:
                 name = ulid.short(line.source)
@@ -362,46 +361,48 @@ class _Replay:
         return dict(sorted(votes.items()))
 
     def is_supported_here(self) -> bool:
-        """Return whether the person at this clone, not being the author, speaks for the words."""
+        """Return whether the user of this clone supports the text without being its author."""
         if not self._sums:
             return False
         own = self._belief.own
         return sum([sum_ for voice, sum_ in self._sums.items() if voice in own]) > 0
 
     def people(self) -> tuple[tuple[str, ...], int, int]:
-        """Return who supports the words, the latest last, how many people do not, and when the latest did (Unix ms)."""
+        """Return who supports the text, the latest last, how many people are against it, and the latest time (Unix ms)."""
         if not self._sums:
             return (), 0, 0
-        sums, spoke = dict[str, int](), dict[str, int]()
+        sums, times = dict[str, int](), dict[str, int]()
         for voice, sum_ in self._sums.items():
             person = self._belief.person(voice)
             sums[person] = sums.get(person, 0) + sum_
-            said = ulid.milliseconds(self._spoke[voice]) if voice in self._spoke else 0
-            spoke[person] = max(spoke.get(person, 0), said)
+            last = ulid.milliseconds(self._last_lines[voice]) if voice in self._last_lines else 0
+            times[person] = max(times.get(person, 0), last)
         if self._author:
             sums.pop(self._author, None)
-        found = sorted([one for one, sum_ in sums.items() if sum_ > 0], key=lambda one: (spoke[one], one))
-        against = sum([one < 0 for one in sums.values()])
-        names = (
-            found if self._belief.signers is None else [plain_name(one.partition(" <")[0]) for one in found]
+        found = sorted(
+            [person for person, sum_ in sums.items() if sum_ > 0], key=lambda person: (times[person], person)
         )
-        return tuple(names), against, spoke[found[-1]] if found else 0
+        against = sum([sum_ < 0 for sum_ in sums.values()])
+        names = found
+        if self._belief.signers is not None:
+            names = [plain_name(signer.partition(" <")[0]) for signer in found]
+        return tuple(names), against, times[found[-1]] if found else 0
 
     def sides(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return the voices that speak for the words, and those that speak against them."""
+        """Return the voices that support the text, and those against it."""
         if not self._sums:
             return self._supporters, ()
         found = sorted(self._sums.items())
-        supporters = [one for one, sum_ in found if sum_ > 0]
-        return (*supporters, *self._supporters), tuple([one for one, sum_ in found if sum_ < 0])
+        supporters = [voice for voice, sum_ in found if sum_ > 0]
+        return (*supporters, *self._supporters), tuple([voice for voice, sum_ in found if sum_ < 0])
 
 
-def _of_heir(account: LegacyAccount, heir: str) -> LegacyAccount:
-    """Return an account as the entry that took in its own has it: format 1 adds the entry to the clone's name."""
-    if account.entry == heir:
+def _moved_account(account: LegacyAccount, entry: str) -> LegacyAccount:
+    """Return the account of a folded entry for the one it was folded into: format 1 appends its id to the name."""
+    if account.entry == entry:
         return account
     name = account.account if "." in account.account else f"{account.account}.{ulid.short(account.entry)}"
-    return account._replace(entry=heir, account=name)
+    return account._replace(entry=entry, account=name)
 
 
 def _moment(milliseconds: int) -> datetime:

@@ -1,6 +1,6 @@
-"""Commit this clone's own ledgers, which its private folder holds in full, to the local branch of judgements.
+"""Commit this clone's own ledgers from its private folder to the local branch of judgements.
 
-Whatever happened to the branch, the next commit puts back every line that this clone ever wrote.
+The folder is complete, so whatever happened to the branch, the next commit restores every line that this clone wrote.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
     from engram.adapters.git.run.layout import Repository
     from engram.usecases.store.store import Store
 
-COMMIT_SECONDS = 600.0  # that lines wait for others before they are committed, where no sync does so sooner
+COMMIT_SECONDS = 600.0  # to wait for more lines before a commit, unless there is a sync
 NAME_KEY = "judgements.name"
 ADDED = "Add judgements\n"
-_MARK = "judgements-committed.json"
-_LONGEST_NAME = 200  # characters
+_STATE_FILE = "judgements-committed.json"
+_MAX_NAME_LENGTH = 200  # characters
 
 
 class _Committed(NamedTuple):
-    """What the commit `tip` is known to hold: of own files by path, the first `size` bytes in the blob `oid`.
+    """The own files that the commit `tip` contains: by path, the number of bytes committed and the blob id.
 
-    `at` is when that was found (Unix seconds).
+    `at` is the time of the check (Unix seconds).
     """
 
     tip: str = ""
@@ -45,9 +45,13 @@ class _Committed(NamedTuple):
     files: Mapping[str, tuple[int, str]] = {}
     at: float = 0.0
 
+    def sizes(self) -> dict[str, int]:
+        """Return the number of bytes committed of each file."""
+        return {path: size for path, (size, _) in self.files.items()}
+
 
 class _Plan(NamedTuple):
-    """What to write upon `base`, and what of the own files the branch then holds."""
+    """The changes to commit on top of `base`, and the own files that the branch then contains."""
 
     base: str | None
     changes: dict[str, bytes | None]
@@ -55,10 +59,10 @@ class _Plan(NamedTuple):
 
 
 def commit_own(store: Store) -> bool:
-    """Bring all own lines into the local branch, in one commit; False where they are there already.
+    """Commit all own lines to the local branch, in one commit; return False if it has them already.
 
-    Without git, or where this clone has never judged, there is nothing to do. Raises GitError where the branch is checked
-    out, belongs to somebody else or cannot be written, and StoreError.
+    Does nothing outside git, or if this clone has never judged. Raises GitError if the branch is checked out, is used
+    for something else or cannot be written, and StoreError.
     """
     repo = store.places.repository
     if repo is None:
@@ -69,10 +73,9 @@ def commit_own(store: Store) -> bool:
         if not sizes:
             return False
         tip = ledger_branch.tip(repo, branch)
-        known = _read_mark(store)
+        known = _read_committed(store)
         is_named = store.settings.flag(NAME_KEY)
-        sizes_known = {path: size for path, (size, _) in known.files.items()}
-        if tip and (tip, is_named, sizes) == (known.tip, known.is_named, sizes_known):
+        if tip and (tip, is_named, sizes) == (known.tip, known.is_named, known.sizes()):
             return False
         plan = _plan(store, repo, tip, known, sizes)
         if plan.changes:
@@ -80,24 +83,24 @@ def commit_own(store: Store) -> bool:
             if not ledger_branch.move(repo, branch, tip, new):
                 continue
             tip = new
-        _write_mark(store, _Committed(tip or "", is_named, plan.files, store.clock.now().timestamp()))
+        _write_committed(store, _Committed(tip or "", is_named, plan.files, store.clock.now().timestamp()))
         return bool(plan.changes)
     raise ledger_branch.move_error()
 
 
 def seconds_until_due(store: Store) -> float | None:
-    """Return how many seconds the lines that wait may wait still, so that there is no commit for each; None for none."""
+    """Return the seconds until uncommitted lines are due, which batches them into commits; None if there are none."""
     if store.places.repository is None or not os.path.isdir(store.ledgers.folder):
         return None
-    known = _read_mark(store)
-    if _own_sizes(store) == {path: size for path, (size, _) in known.files.items()}:
+    known = _read_committed(store)
+    if _own_sizes(store) == known.sizes():
         return None
     age = store.clock.now().timestamp() - known.at
     return max(0.0, COMMIT_SECONDS - age) if age >= 0 else 0.0
 
 
 def commit_if_due(store: Store, *, at_once: bool = False) -> None:
-    """Commit own lines that have waited long enough, or any; where that fails they wait on, and are safe meanwhile."""
+    """Commit own lines if they are due or `at_once`; on an error they stay in the private folder until the next try."""
     wait = seconds_until_due(store)
     if wait is not None and (at_once or wait == 0):
         with contextlib.suppress(EngramError, OSError):
@@ -105,7 +108,7 @@ def commit_if_due(store: Store, *, at_once: bool = False) -> None:
 
 
 def _own_sizes(store: Store) -> dict[str, int]:
-    """Return the size of each own file, by its path on the branch."""
+    """Return the sizes of own files by their paths on the branch."""
     top = store.ledgers.folder
     found: dict[str, int] = {}
     for folder, _, names in os.walk(top):
@@ -118,28 +121,26 @@ def _own_sizes(store: Store) -> dict[str, int]:
 
 def _plan(store: Store, repo: Repository, tip: str | None, known: _Committed, sizes: dict[str, int]) -> _Plan:
     base = tip
-    if base is None:  # the first judgement here, or the branch was deleted
+    if base is None:  # this is the first judgement, or the branch was deleted
         base = next(iter(ledger_branch.known_tips(repo, branch_of(store))), None)
     if base and not known.tip:
         ledger_merge.check_is_ledger(repo, base)
     who = [ledger.who_path(source) for source in {ledger.source_of(path) for path in sizes} if source]
-    asked = [*sizes, *who, create.ATTRIBUTES, ledger.ERASED]
-    entries = objects.entries(repo, base, asked)
+    entries = objects.entries(repo, base, [*sizes, *who, create.ATTRIBUTES, ledger.ERASED])
     raws, files = _own_contents(store, sizes, entries, known)
-    wanted = [entries[path].oid for path in raws if path in entries]
-    wanted += [entries[path].oid for path in (create.ATTRIBUTES, ledger.ERASED) if path in entries]
+    wanted = [entries[path].oid for path in (*raws, create.ATTRIBUTES, ledger.ERASED) if path in entries]
     algorithm = layout.hash_name(repo)
-    there = ledger_branch.contents(repo, wanted, _expected_blobs(raws, known, algorithm))
-    erased = erasure.parse(there[entries[ledger.ERASED].oid]) if ledger.ERASED in entries else frozenset()
+    contents = ledger_branch.contents(repo, wanted, _expected_blobs(raws, known, algorithm))
+    erased = erasure.parse(contents[entries[ledger.ERASED].oid]) if ledger.ERASED in entries else frozenset()
     changes: dict[str, bytes | None] = {}
     for path, raw in raws.items():
-        before = there[entries[path].oid] if path in entries else b""
+        before = contents[entries[path].oid] if path in entries else b""
         united = erasure.without(path, ledger.unite(raw, before), erased)
         if united != before:
             changes[path] = united or None
         files[path] = (len(raw), objects.blob_oid(united, algorithm))
     changes |= _name_changes(store, repo, entries, who, erased, is_new=bool(changes))
-    before = there[entries[create.ATTRIBUTES].oid] if create.ATTRIBUTES in entries else b""
+    before = contents[entries[create.ATTRIBUTES].oid] if create.ATTRIBUTES in entries else b""
     attributes = create.with_attributes(before, [ledger_branch.UNION])
     if attributes != before:
         changes[create.ATTRIBUTES] = attributes
@@ -149,7 +150,7 @@ def _plan(store: Store, repo: Repository, tip: str | None, known: _Committed, si
 def _own_contents(
     store: Store, sizes: dict[str, int], entries: dict[str, Entry], known: _Committed
 ) -> tuple[dict[str, bytes], dict[str, tuple[int, str]]]:
-    """Return the complete lines of own files that the branch may lack, and what is known of the others."""
+    """Return the complete lines of own files that the branch may lack, and the sizes and blob ids of the others."""
     raws, files = dict[str, bytes](), dict[str, tuple[int, str]]()
     for path, size in sizes.items():
         if path in entries and known.files.get(path) == (size, entries[path].oid):
@@ -161,7 +162,7 @@ def _own_contents(
 
 
 def _expected_blobs(raws: dict[str, bytes], known: _Committed, algorithm: str) -> dict[str, bytes]:
-    """Return what need not be read of the branch, by blob id: the attributes, and what own files have grown from."""
+    """Return the likely contents of files of the branch by blob id, which saves reading them."""
     usual = create.with_attributes(b"", [ledger_branch.UNION])
     parts = (raw[: known.files[path][0]] for path, raw in raws.items() if path in known.files)
     return {objects.blob_oid(raw, algorithm): raw for raw in (usual, *parts)}
@@ -176,15 +177,15 @@ def _name_changes(
     *,
     is_new: bool,
 ) -> dict[str, bytes | None]:
-    """Return the changes that make the branch say who this clone is, or no more.
+    """Return the changes that add the name of this clone's user to the branch, or remove it.
 
-    A name is added along with lines alone: two copies of a clone under different names would go on changing it.
+    A name is only added together with lines, since otherwise two copies of a clone with different names would keep
+    changing it.
     """
-    name = people.own_name(store) if store.settings.flag(NAME_KEY) else ""
-    shown = " ".join(name.split())[:_LONGEST_NAME]
     if not store.settings.flag(NAME_KEY):
         return {path: None for path in who if path in entries}
-    with store.lock:  # a thread may come by here while another one reads ledgers
+    shown = " ".join(people.own_name(store).split())[:_MAX_NAME_LENGTH]
+    with store.lock:  # another thread may be reading ledgers
         store.judgements.set_meta(
             trusted_judges.OWN_NAME, ledger.person_name(shown.encode("utf-8", "replace"))
         )
@@ -192,12 +193,12 @@ def _name_changes(
         return {}
     raw = f"{shown}\n".encode("utf-8", "replace")
     oid = objects.blob_oid(raw, layout.hash_name(repo))
-    lacking = (path for path in who if path not in entries or entries[path].oid != oid)
-    return {path: raw for path in lacking if erasure.source_of(path) not in erased}
+    outdated = (path for path in who if path not in entries or entries[path].oid != oid)
+    return {path: raw for path in outdated if erasure.source_of(path) not in erased}
 
 
 def _write(store: Store, repo: Repository, plan: _Plan) -> str:
-    """Write the commit, in the person's name unless that is not to be published."""
+    """Write the commit, in the user's name if that may be published."""
     is_named = store.settings.flag(NAME_KEY)
     person = configuration.committer(repo) if is_named else merge_commit.AUTHOR
     moment = int(store.clock.now().timestamp())
@@ -205,15 +206,17 @@ def _write(store: Store, repo: Repository, plan: _Plan) -> str:
     return ledger_branch.write(repo, plan.base, plan.changes, person, moment, ADDED, signed_in=signed_in)
 
 
-def _read_mark(store: Store) -> _Committed:
+def _read_committed(store: Store) -> _Committed:
     try:
-        found = json.loads(atomic.read(os.path.join(store.places.state, _MARK)))
+        found = json.loads(atomic.read(os.path.join(store.places.state, _STATE_FILE)))
         files = {str(path): (int(size), str(oid)) for path, (size, oid) in found["files"].items()}
         return _Committed(str(found["tip"]), bool(found["named"]), files, float(found.get("at", 0)))
     except (EngramError, ValueError, KeyError, TypeError, AttributeError):
         return _Committed()
 
 
-def _write_mark(store: Store, committed: _Committed) -> None:
+def _write_committed(store: Store, committed: _Committed) -> None:
     facts = {"tip": committed.tip, "named": committed.is_named, "files": committed.files, "at": committed.at}
-    atomic.write(os.path.join(store.places.state, _MARK), json.dumps(facts).encode(), "judgements", 0o600)
+    atomic.write(
+        os.path.join(store.places.state, _STATE_FILE), json.dumps(facts).encode(), "judgements", 0o600
+    )

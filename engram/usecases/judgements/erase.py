@@ -1,4 +1,4 @@
-"""Erase judgements for everyone: all of a source, or single lines, by listing their ids on the branch of judgements."""
+"""Erase judgements for everyone, by source or line by line, by listing their ids on the branch of judgements."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ MESSAGE = "Erase judgements\n"
 
 
 def erase(store: Store, ids: Collection[str]) -> int:
-    """Erase the judgements of these sources, and these lines; no clone that syncs reads or restores them.
+    """Erase the judgements with these ids of sources and lines; after a sync no clone reads or restores them.
 
-    Returns how many ids are new. Raises UsageError for a wrong id and outside git, NotFoundError if there are no judgements
-    yet, GitError, StoreError.
+    Returns how many ids are new. Raises UsageError for an invalid id and outside git, NotFoundError if there are no
+    judgements yet, GitError, StoreError.
     """
-    for one in ids:
-        if not ulid.is_valid(one):
+    for item in ids:
+        if not ulid.is_valid(item):
             raise UsageError(
-                f"'{one[:60]}' is not the id of a source or of a judgement.",
+                f"'{item[:60]}' is not the id of a source or of a judgement.",
                 "An id has 26 capital letters and digits; `git log -p engram/judgements` shows them.",
             )
     if store.places.repository is None:
@@ -58,15 +58,15 @@ def erase(store: Store, ids: Collection[str]) -> int:
 
 
 def _changes(repo: Repository, tip: str, ids: frozenset[str]) -> tuple[dict[str, bytes | None], int]:
-    """Return the files without what is erased, with the longer list, and how many ids are new in it."""
+    """Return the changed files, including the list, without the erased lines, and how many ids are new."""
     files = {path: entry.oid for path, entry in ledger_branch.files(repo, tip).items()}
     listed = files.get(ledger.ERASED)
     known = erasure.parse(ledger_branch.contents(repo, [listed])[listed]) if listed else frozenset[str]()
     erased, months = known | ids, erasure.months(ids)
-    concerned = {path: oid for path, oid in files.items() if erasure.may_hold(path, ids, months)}
-    contents = ledger_branch.contents(repo, concerned.values())
+    candidates = {path: oid for path, oid in files.items() if erasure.may_hold(path, ids, months)}
+    contents = ledger_branch.contents(repo, candidates.values())
     changes: dict[str, bytes | None] = {ledger.ERASED: erasure.render(erased)}
-    for path, oid in concerned.items():
+    for path, oid in candidates.items():
         left = erasure.without(path, contents[oid], ids)
         if left != contents[oid]:
             changes[path] = left or None

@@ -1,6 +1,6 @@
 """Exchange judgements with remotes: fetch their branch, merge it, add our own lines, push.
 
-Own lines are safe in the private folder all the while: whatever fails or is killed here, the next exchange sends them.
+Own lines are safe in the private folder: whatever fails or is killed here, the next exchange sends them.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ if TYPE_CHECKING:
     from engram.adapters.git.remote.remotes import Report
     from engram.usecases.store.store import Store
 
-TRIES = 6  # the first push and five more
-PAUSE_SECONDS = 0.2  # before the second push, at most; twice as long before each further one
-OTHERS_SECONDS = 20.0  # for a remote that is only read
-# Whoever could fetch from a remote a moment ago, and now cannot push for one of these reasons, has no right to.
+TRIES = 6  # pushes
+PAUSE_SECONDS = 0.2  # the longest pause before the second push; doubled before each further one
+_OTHER_REMOTE_SECONDS = 20.0  # the timeout for a remote that is only read
+# Reasons for which a push right after a successful fetch means that the user may not push.
 REFUSALS = (failures.DECLINED, failures.FORBIDDEN, failures.AUTH)
-_LOCK = "judgements.lock"
+_LOCK_FILE = "judgements.lock"
 
 
 class Exchanged(NamedTuple):
-    """What an exchange did: whether judgements came in, and went out to `remote`.
+    """The result of an exchange: whether judgements were received, and sent to `remote`.
 
-    `refused` is why the remote does not take ours ("" if it does): a sentence, and no failure. `unreachable` are other
-    remotes that could not be read.
+    `refused` says why the remote refuses ours ("" if it does not), which is no failure. `unreachable` are other remotes
+    that could not be read.
     """
 
     received: bool = False
@@ -51,7 +51,7 @@ class Exchanged(NamedTuple):
 
 
 def merge(store: Store, tips: Sequence[str]) -> bool:
-    """Merge commits of remotes into the local branch; whether it moved. Raises GitError."""
+    """Merge commits of remotes into the local branch; return whether it moved. Raises GitError."""
     return ledger_merge.merge_tips(store.repository, branch_of(store), tips)
 
 
@@ -64,33 +64,32 @@ def exchange(
     report: Report | None = None,
     fetched: bool = False,
 ) -> Exchanged:
-    """Read judgements from every remote that has them; with `publish`, push to one of them: `remote`, or the usual one.
+    """Fetch judgements from all remotes that have them; with `publish`, push to `remote` or the default one.
 
-    `fetched` says that those of the usual remote came a moment ago. `timeout` is that of each git command that uses the
-    network, in seconds; `report` hears its progress and may end it by raising an exception. Where the remote cannot be
-    read, own lines are committed all the same, and RemoteError is raised. Raises SecretInCommitError, and GitError,
-    StoreError as `commit_own`.
+    `fetched` says that the default remote was fetched just now. `timeout` applies to each git command that uses the
+    network, in seconds; `report` receives its progress and may end it by raising an exception. Raises RemoteError if the
+    remote cannot be read, after committing own lines; SecretInCommitError; GitError and StoreError like `commit_own`.
     """
     repo = store.places.repository
     if repo is None:
         return Exchanged()
-    # The state folder of a dedicated store is that of one work tree; the branch is that of all.
+    # Lock all work trees, which share the branch; the state folder belongs to one of them.
     folder = os.path.join(repo.common_dir, "engram")
     os.makedirs(folder, exist_ok=True)
-    with FileLock(os.path.join(folder, _LOCK), timeout=timeout):
+    with FileLock(os.path.join(folder, _LOCK_FILE), timeout=timeout):
         return _Exchange(store, remote, timeout, report).run(publish=publish, fetched=fetched)
 
 
 class _Exchange:
-    """One exchange; `done` is what it has done so far."""
+    """One exchange; `done` is its result so far."""
 
     def __init__(self, store: Store, named: str, timeout: float, report: Report | None) -> None:
         self.done = Exchanged()
         self._store, self._repo, self._branch = store, store.repository, branch_of(store)
         self._timeout, self._report = timeout, report
-        self._known = [one.name for one in remotes.remotes(self._repo)]
+        self._remotes = [other.name for other in remotes.remotes(self._repo)]
         self._target: Counterpart | None = None
-        if self._known:
+        if self._remotes:
             self._choose_target(named)
 
     def run(self, *, publish: bool, fetched: bool) -> Exchanged:
@@ -111,7 +110,7 @@ class _Exchange:
         return self.done
 
     def _choose_target(self, named: str) -> None:
-        """Choose the remote of the words; in a code repository that of the branch itself, else origin or the only one."""
+        """Choose the remote of the store's branch; in a code repository that of the judgements, else origin or the only one."""
         head = layout.read_head(self._repo).branch if self._store.places.owns_branch else None
         try:
             found = remotes.counterpart(self._repo, head or self._branch, named)
@@ -124,7 +123,7 @@ class _Exchange:
         self.done = self.done._replace(remote=found.remote)
 
     def _receive(self, *, with_others: bool, fetched: bool) -> None:
-        """Fetch, merge, and commit own lines, also where the remote that counts cannot be read."""
+        """Fetch, merge, and commit own lines, even if the target remote cannot be read."""
         tips: list[str] = []
         failure: RemoteError | None = None
         try:
@@ -138,18 +137,20 @@ class _Exchange:
         received = merge(self._store, tips)
         commit_own(self._store)
         if received:
-            judgements.refresh(self._store)  # who asks for an entry by its id looks at what was read last
+            judgements.refresh(self._store)  # lookups by id use the judgements read last
         self.done = self.done._replace(received=received or self.done.received)
         if failure is not None:
             raise failure
 
     def _fetch_from_others(self) -> list[str]:
         tips: list[str] = []
-        for name in self._known:
+        for name in self._remotes:
             if self._target is not None and name == self._target.remote:
                 continue
             try:
-                tips += self._fetch(Counterpart(name, self._branch), min(self._timeout, OTHERS_SECONDS))
+                tips += self._fetch(
+                    Counterpart(name, self._branch), min(self._timeout, _OTHER_REMOTE_SECONDS)
+                )
             except RemoteError:
                 self.done = self.done._replace(unreachable=(*self.done.unreachable, name))
         return tips
@@ -168,7 +169,7 @@ class _Exchange:
         self.done = self.done._replace(sent=True)
 
     def _check_commits(self, commits: Sequence[str]) -> None:
-        """Raise SecretInCommitError where the message of a commit or the name of who made it holds a secret."""
+        """Raise SecretInCommitError if the message, author or committer of a commit contains a secret."""
         found = secret_in_commits(self._store, commits)
         if found is None:
             return
@@ -178,12 +179,12 @@ class _Exchange:
             " judgements were not pushed.",
             f"Revoke the secret, take it out of `git config user.name`, then `git branch -D {self._branch}`: the next"
             " sync makes the branch anew, with all that you judged.",
-            tuple(one.as_dict() for one in secrets),
+            tuple(secret.as_dict() for secret in secrets),
         )
 
 
 def pause(attempt: int) -> None:
-    """Wait a random time, longer with each attempt: those who pushed at the same moment must not meet again."""
+    """Wait a random time, longer with each attempt, so that clones that pushed at once do not collide again."""
     import random
 
     time.sleep(random.uniform(0, PAUSE_SECONDS * 2**attempt))  # noqa: S311 - jitter, no secret

@@ -1,4 +1,4 @@
-"""Set aside what sources said, in this clone alone: it counts in no figure and no tier that is shown here."""
+"""Ignore the judgements of sources in this clone alone, for all figures and tiers that it shows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Ignored(NamedTuple):
-    """An ignored source: its id, its name ("" unknown), and how many judgements it made."""
+    """An ignored source: its id, its name ("": unknown), and the number of its judgements."""
 
     source: str
     name: str
@@ -27,40 +27,42 @@ def list_ignored(store: Store) -> list[Ignored]:
     judgements.refresh(store)
     listed = sorted(judgements.ignored_sources(store))
     names = store.judgements.names() if listed else {}
-    return [Ignored(one, names.get(one, ""), len(store.judgements.of_source(one))) for one in listed]
+    return [
+        Ignored(source, names.get(source, ""), len(store.judgements.of_source(source))) for source in listed
+    ]
 
 
 def ignore(store: Store, sources: Collection[str]) -> int:
-    """Set sources aside; return how many are new. They need not have judged yet.
+    """Ignore sources, which need not have judged yet; return how many are new.
 
-    Raises UsageError for what is no id and for this clone's own, StoreError, GitError.
+    Raises UsageError for an invalid id and for this clone's own, StoreError, GitError.
     """
-    for one in sources:
-        if not ulid.is_valid(one):
+    for source in sources:
+        if not ulid.is_valid(source):
             raise UsageError(
-                f"'{one[:60]}' is not the id of a source.",
+                f"'{source[:60]}' is not the id of a source.",
                 "An id has 26 capital letters and digits; `engram show` prints that of an entry's source.",
             )
-        if one == store.known_source_id:
+        if source == store.known_source_id:
             raise UsageError("That is this clone's own id.", "`engram undo` takes back your own judgements.")
     known = judgements.ignored_sources(store)
     return _replace(store, known | set(sources)) and len(set(sources) - known)
 
 
 def restore_sources(store: Store, sources: Collection[str]) -> int:
-    """Let sources count again; return how many. Raises NotFoundError for one that is not ignored, StoreError, GitError."""
+    """Stop ignoring sources; return how many. Raises NotFoundError for one that is not ignored, StoreError, GitError."""
     known = judgements.ignored_sources(store)
-    for one in sources:
-        if one not in known:
+    for source in sources:
+        if source not in known:
             raise NotFoundError(
-                f"'{one[:60]}' is not ignored.", "To list those that are: engram trust ignore"
+                f"'{source[:60]}' is not ignored.", "To list those that are: engram trust ignore"
             )
     _replace(store, known - set(sources))
     return len(set(sources))
 
 
 def _replace(store: Store, listed: frozenset[str]) -> bool:
-    """Write the list, and bring what is shown up to date. Return whether it differs from before."""
+    """Write the list and refresh the judgements; return whether it changed."""
     with store.lock:
         if listed == judgements.ignored_sources(store):
             return False

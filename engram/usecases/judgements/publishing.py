@@ -1,4 +1,4 @@
-"""Whether this clone pushes judgements: they show who judged what, and when."""
+"""Decide whether this clone pushes judgements, which show who judged what, and when."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ PUBLISH_KEY = "judgements.publish"
 
 
 def may_publish(store: Store) -> Answer:
-    """Return `yes`, `no`, or `ask` where nobody has decided for this clone of a code repository yet.
+    """Return `yes`, `no`, or `ask` if nobody has decided for this clone of a code repository yet.
 
-    A scope that is read-only publishes nothing; else the setting decides. In CI the rest is `no`, and `yes` where the
-    branch of lore is the store's own.
+    A read-only scope publishes nothing; else the setting decides. Without a setting the answer is `no` in CI, and `yes`
+    if the branch is the store's own.
     """
     if store.places.repository is None or store.scope.readonly:
         return "no"
@@ -33,5 +33,5 @@ def may_publish(store: Store) -> Answer:
 
 
 def is_ci() -> bool:
-    """Whether this runs in continuous integration, as the variable CI says."""
+    """Return whether this runs in continuous integration, by the environment variable CI."""
     return os.environ.get("CI", "").lower() not in ("", "0", "false")
