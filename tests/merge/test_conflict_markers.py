@@ -17,7 +17,7 @@ texts = st.lists(lines, max_size=6).map(lambda found: "".join(f"{line}\n" for li
 @example(base=b"a\n\n", ours=b"a\na\n", theirs=b"b\na\n", style="")
 @example(base=b"a\nb\na\n", ours=b"b\n", theirs=b"a\nb\nb\na\n", style="")
 @given(base=texts, ours=texts, theirs=texts, style=st.sampled_from(["", "--diff3"]))
-def test_both_sides_come_out_of_what_git_makes_of_them(
+def test_both_sides_are_read_back_from_the_markers_that_git_writes(
     base: bytes, ours: bytes, theirs: bytes, style: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     folder = tmp_path_factory.getbasetemp() / "sides"
@@ -52,7 +52,7 @@ def test_both_sides_come_out_of_what_git_makes_of_them(
         b"",
     ],
 )
-def test_what_is_no_whole_conflict_has_no_sides(text: bytes) -> None:
+def test_an_incomplete_conflict_has_no_sides(text: bytes) -> None:
     assert sides_of(text) is None
 
 

@@ -1,4 +1,4 @@
-"""A conflict that was decided without commits is decided again once they are there."""
+"""A conflict decided without commits is reviewed once these exist."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def rewritten_by(how: str, pair: Pair, *, hand_edit_is_later: bool) -> None:
     [(how, later) for how in ("rebase", "cherry-pick", "stash") for later in (True, False)],
     everyday=2,
 )
-def test_what_was_decided_without_commits_is_decided_again_by_the_next_sync(
+def test_a_conflict_decided_without_commits_is_reviewed_by_the_next_sync(
     pair: Pair, how: str, is_later: bool
 ) -> None:
     rewritten_by(how, pair, hand_edit_is_later=is_later)
@@ -71,7 +71,7 @@ def test_what_was_decided_without_commits_is_decided_again_by_the_next_sync(
     assert git(pair.clones.root("b"), "rev-parse", "HEAD") == head, "and then no more"
 
 
-def test_words_that_somebody_wrote_since_are_not_replaced_by_a_second_look(pair: Pair) -> None:
+def test_text_written_since_is_not_replaced_by_the_review(pair: Pair) -> None:
     rewritten_by("rebase", pair, hand_edit_is_later=True)
     pair.edit("b", "9090", "6060")
     pair.clones.settle()

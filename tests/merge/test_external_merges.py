@@ -1,4 +1,4 @@
-"""A merge that was made without Engram's rules ends, after a sync, in the bytes that the rules give."""
+"""After a sync, a merge made without Engram's rules has the bytes that the rules give."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Scene:
         return subprocess.run(words, cwd=self.host, capture_output=True, check=False).returncode != 0
 
     def push(self) -> None:
-        """End the merge as it stands, and let the other clones meet it."""
+        """Commit the merge as it is, and let the other clones receive it."""
         git(self.host, "add", "-A")
         if git(self.host, "status", "--porcelain") or (self.host / ".git/MERGE_HEAD").exists():
             git(self.host, "commit", "-q", "-m", "Merge pull request #1")
@@ -90,7 +90,7 @@ def scene(tmp_path: Path) -> Scene:
 
 
 @sampled("style", ["merge", "diff3"])
-def test_committed_markers_become_what_sync_would_have_made(scene: Scene, style: str) -> None:
+def test_committed_markers_are_merged_as_by_a_sync(scene: Scene, style: str) -> None:
     git(scene.host, "config", "merge.conflictStyle", style)
     assert scene.merge()
     assert b"<<<<<<<" in (scene.host / scene.path).read_bytes()
@@ -99,7 +99,7 @@ def test_committed_markers_become_what_sync_would_have_made(scene: Scene, style:
 
 
 @sampled("side", ["ours", "theirs"])
-def test_one_sides_words_alone_become_what_sync_would_have_made(scene: Scene, side: str) -> None:
+def test_a_merge_that_took_one_side_is_redone_as_by_a_sync(scene: Scene, side: str) -> None:
     assert not scene.merge("-X", side)
     assert b"<<<<<<<" not in (scene.host / scene.path).read_bytes()
     scene.push()
@@ -108,7 +108,7 @@ def test_one_sides_words_alone_become_what_sync_would_have_made(scene: Scene, si
     assert (lore.confidence, lore.validation_count, len(lore.conflicts)) == (0.63, 1, 1)
 
 
-def test_clones_that_put_a_merge_right_at_once_make_the_same_commit(scene: Scene) -> None:
+def test_clones_that_repair_a_merge_at_the_same_time_make_the_same_commit(scene: Scene) -> None:
     scene.merge("-X", "ours")
     scene.push()
     for name in "ab":
@@ -121,7 +121,7 @@ def test_clones_that_put_a_merge_right_at_once_make_the_same_commit(scene: Scene
     assert [done.pulled for done in scene.clones.sync("a", "b", "a")] == [0, 0, 0]
 
 
-def test_what_came_after_such_a_merge_stays(scene: Scene) -> None:
+def test_edits_made_after_such_a_merge_are_kept(scene: Scene) -> None:
     scene.merge("-X", "ours")
     scene.push()
     file = scene.host / scene.path
@@ -133,7 +133,7 @@ def test_what_came_after_such_a_merge_stays(scene: Scene) -> None:
     assert (lore.confidence, lore.validation_count) == (0.63, 1)
 
 
-def test_a_person_who_resolved_in_their_own_words_is_not_overruled(scene: Scene) -> None:
+def test_a_resolution_in_a_persons_own_words_is_kept(scene: Scene) -> None:
     scene.merge("-X", "theirs")
     file = scene.host / scene.path
     text = file.read_text("utf-8").replace("must be idempotent, always", "must tolerate every repeat")
@@ -146,7 +146,7 @@ def test_a_person_who_resolved_in_their_own_words_is_not_overruled(scene: Scene)
     assert (lore.confidence, lore.validation_count, lore.conflicts) == (0.63, 1, ())
 
 
-def test_a_squash_merge_with_markers_is_merged_from_what_they_show(scene: Scene) -> None:
+def test_a_squash_merge_with_markers_is_merged_from_the_markers(scene: Scene) -> None:
     assert scene.merge("--squash")
     scene.push()
     assert git(scene.host, "rev-list", "--merges", "HEAD") == ""
@@ -156,7 +156,7 @@ def test_a_squash_merge_with_markers_is_merged_from_what_they_show(scene: Scene)
     assert {"measuring"} == set(scene.clones["a"].get(scene.lore[1]).lore.tags)
 
 
-def test_a_merge_without_the_driver_in_ones_own_clone_is_put_right_too(scene: Scene) -> None:
+def test_a_merge_without_the_driver_in_the_own_clone_is_repaired_too(scene: Scene) -> None:
     root = scene.clones.root("a")
     git(root, "fetch", "-q")
     git(root, "config", "--unset", "merge.engram.driver")

@@ -1,4 +1,4 @@
-"""Telling git of the driver: at `init`, by the doctor, on request, and never over what is there."""
+"""Installing the merge driver: at `init`, by the doctor, on request, and never over existing attributes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from engram.adapters.git.write.merge_driver import configured_command
 from engram.usecases.merge.install_driver import driver_command, install_merge_driver
 
 
-def test_init_tells_git_and_commits_the_attributes(tmp_path: Path) -> None:
+def test_init_configures_git_and_commits_the_attributes(tmp_path: Path) -> None:
     root = dedicated(tmp_path / "store")
     assert git(root, "show", "HEAD:.gitattributes") == "lore/** -text\nlore/** merge=engram"
     assert git(root, "check-attr", "merge", "text", "--", "lore/x.md").splitlines() == [
@@ -52,7 +52,7 @@ def test_an_older_store_is_completed_by_the_doctor(pair: tuple[Path, Path]) -> N
     assert install_merge_driver(repo) == ()
 
 
-def test_in_somebodys_repository_git_is_told_only_on_request(tmp_path: Path) -> None:
+def test_in_a_code_repository_git_is_configured_only_on_request(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q")
     ok("init", "--placement", "in-tree", cwd=tmp_path)
     assert not (tmp_path / ".gitattributes").exists()

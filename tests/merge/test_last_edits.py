@@ -1,4 +1,4 @@
-"""Who wrote the two versions that are merged, and when, as the commits of each side say."""
+"""The authors and times of two merged versions, from the commits of each side."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_at_the_end_of_a_shallow_history_the_author_is_unknown(pair: Pair, tmp_p
     assert (found[0], found[1].by) == (UNKNOWN, ANN)
 
 
-def test_merges_repairs_and_retagging_are_nobodys_words(pair: Pair) -> None:
+def test_merges_repairs_and_retagging_do_not_count_as_edits_of_the_text(pair: Pair) -> None:
     """What counts is the last commit by which a person changed the text itself."""
     root, path = pair.clones.root("a"), pair.clones["a"].get(pair.id).path
     start = git(root, "rev-parse", "HEAD")

@@ -1,4 +1,4 @@
-"""The short way of a merge gives what the long way gives, and takes what Engram itself writes."""
+"""The fast path of a merge gives the same result as the slow one, and covers files that Engram writes."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ def by_the_long_way(triple: Triple) -> Merged | None:
 
 @settings(quick, max_examples=examples(40, 1500))
 @given(machine_made())
-def test_the_short_way_gives_the_bytes_and_the_losses_of_the_long_way(triple: Triple) -> None:
+def test_the_fast_path_gives_the_bytes_and_losses_of_the_slow_one(triple: Triple) -> None:
     if len(set(triple)) == 3:
         short = merge_canonical(*triple, EDITS, JOB)
         assert short is None or short == by_the_long_way(triple)
 
 
-def test_votes_and_edits_of_files_as_engram_writes_them_take_the_short_way() -> None:
+def test_canonical_files_take_the_fast_path() -> None:
     before = Lore("01JD6TQ8XW9YV3N5K7P2M4R6ST", "One.\n\nTwo.", "FACT", NOW, NOW, type="semantic")
     ours = before._replace(content="One, seen again.\n\nTwo.", votes={"AAAAAAAA": Vote(80, 0, 1)})
     theirs = before._replace(content="One.\n\nTwo.\n\nThree.", votes={"BBBBBBBB": Vote(80, 0, 1)})
@@ -68,7 +68,7 @@ def test_votes_and_edits_of_files_as_engram_writes_them_take_the_short_way() -> 
     assert merge_files(*raws, PATH, CATEGORIES, NOW, EDITS) == short
 
 
-def test_a_file_with_a_comment_or_an_unknown_key_takes_the_long_way() -> None:
+def test_a_file_with_a_comment_or_an_unknown_key_takes_the_slow_path() -> None:
     lore = Lore("01JD6TQ8XW9YV3N5K7P2M4R6ST", "One.", "FACT", NOW, NOW, type="semantic")
     raw = codec.write_new(lore, CATEGORIES)
     for line in (b"# mine\n", b"note: mine\n"):

@@ -129,7 +129,7 @@ def test_a_criss_cross_merge_counts_every_vote_of_format_1_once(pair: tuple[Path
     assert "confidence: 0.56\n" in text  # 0.70 − 2·0.15 + 2·0.08
 
 
-def test_a_version_that_fits_into_no_file_is_kept_beside_it(pair: tuple[Path, Path]) -> None:
+def test_a_version_too_large_for_the_file_is_kept_next_to_it(pair: tuple[Path, Path]) -> None:
     first, second = pair
     (one,), (other,) = lore_files(first), lore_files(second)
     one.write_bytes(b"\xff\xfe one")
@@ -157,7 +157,7 @@ def test_a_clock_that_runs_ahead_does_not_win(pair: tuple[Path, Path]) -> None:
     assert "value: PREFERENCE" in text
 
 
-def test_what_cannot_be_merged_is_an_error_and_leaves_ours(tmp_path: Path) -> None:
+def test_a_failed_merge_is_an_error_and_leaves_ours_unchanged(tmp_path: Path) -> None:
     ours = tmp_path / "ours"
     ours.write_bytes(b"mine")
     done = cli(
@@ -167,7 +167,7 @@ def test_what_cannot_be_merged_is_an_error_and_leaves_ours(tmp_path: Path) -> No
     assert "does not exist" in done.err or "no" in done.err
 
 
-def test_both_sides_are_told_when_a_person_has_to_look(tmp_path: Path) -> None:
+def test_both_sides_are_told_when_a_person_has_to_decide(tmp_path: Path) -> None:
     for name, text in (("base", ""), ("ours", "---\nid: 01M806ZZWH03EWHXWBG1FA47RA\n---\nOne\n"),
                        ("theirs", "---\nid: 01M806ZZWH03EWHXWBG1FA47RA\n---\nTwo\n")):  # fmt: skip
         (tmp_path / name).write_text(text, "utf-8")
@@ -179,7 +179,7 @@ def test_both_sides_are_told_when_a_person_has_to_look(tmp_path: Path) -> None:
     assert again.json["kept"] == []
 
 
-def test_outside_a_repository_the_clock_is_all_there_is(
+def test_outside_a_repository_the_clock_gives_the_time_of_the_merge(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

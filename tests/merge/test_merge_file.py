@@ -35,7 +35,7 @@ def test_helpful_against_incorrect() -> None:
     assert done.fields == ("votes", "last_validated")
 
 
-def test_votes_that_are_there_already_are_not_counted_again() -> None:
+def test_votes_present_on_both_sides_are_counted_once() -> None:
     ours = judged(BASE, "AAAAAAAA", HELPFUL)
     theirs = judged(ours, "AAAAAAAA", HELPFUL)
     lore, _ = merged(with_changes(ours, status="archived"), theirs)
@@ -49,7 +49,7 @@ def test_a_confidence_set_by_hand_and_a_vote_both_count() -> None:
 
 
 @pytest.mark.parametrize(("base", "confidence"), [(BASE, 0.7), (judged(BASE, "AAAAAAAA", HELPFUL), 0.98)])
-def test_what_was_folded_in_anywhere_counts_once_and_only_in_format_1(base: bytes, confidence: float) -> None:
+def test_a_folded_entry_counts_once_and_only_in_format_1(base: bytes, confidence: float) -> None:
     lore, _ = both({"merged_from": (SOURCE, OTHER)}, {"merged_from": (SOURCE,), "pinned": True}, base)
     assert (lore.merged_from, lore.confidence) == ((SOURCE, OTHER), confidence)
     lore, _ = both({"merged_from": (SOURCE,)}, {"merged_from": (OTHER,)}, base)
@@ -87,7 +87,7 @@ def test_a_list_that_one_side_put_in_another_order_stays_as_it_wrote_it() -> Non
             assert lore.tags == changed
 
 
-def test_what_one_side_removed_is_gone_and_what_one_side_added_is_there() -> None:
+def test_removals_and_additions_of_one_side_are_both_applied() -> None:
     relation, other = Relation("refines", OTHER), Relation("see_also", OTHER)
     base = with_changes(BASE, relations=(relation,), context=("in CI",), files=("a.py", "b.py"))
     lore, done = both(

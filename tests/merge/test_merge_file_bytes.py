@@ -51,7 +51,7 @@ Freeze the queue.\r
 Migrate.""" % ID.encode()
 
 
-def test_nothing_is_reformatted_that_both_left_alone() -> None:
+def test_unchanged_parts_are_not_reformatted() -> None:
     ours = BY_HAND.replace(b"Freeze", b"Stop").replace(b"'Deploy'", b"'Ship it'")
     theirs = BY_HAND.replace(b"  - deploy\r\n", b"  - deploy\r\n  - 'check'\r\n")
     theirs = theirs.replace(b"# my notes\r\n", b"# my notes\r\n# and yours\r\n")
@@ -175,7 +175,7 @@ def test_an_unreadable_side_loses_and_its_text_is_kept(broken: bytes) -> None:
 
 
 @pytest.mark.parametrize("broken", [b"\xff\xfe\x00", BASE + b"\0", BASE + b"x" * 256 * 1024])
-def test_what_no_entry_can_hold_is_kept_beside(broken: bytes) -> None:
+def test_a_version_that_no_entry_can_hold_is_kept_next_to_it(broken: bytes) -> None:
     with pytest.raises(LoreFileError):
         read(broken)
     readable = with_changes(BASE, pinned=True)

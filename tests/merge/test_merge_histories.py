@@ -160,7 +160,7 @@ def test_changes_apart_give_the_same_entry_in_whatever_order_they_are_merged(ope
     assert all(not lore.conflicts for lore in results)
 
 
-def test_what_was_written_twice_in_a_list_is_there_once_in_whatever_order() -> None:
+def test_duplicates_in_a_list_are_merged_into_one_in_any_order() -> None:
     """A history that the search found."""
     found = run([("edit", 0, context(0)), ("edit", 2, context(0)), ("pull", 1, 0), ("edit", 0, context(0))])
     results = {

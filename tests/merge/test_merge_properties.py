@@ -1,4 +1,4 @@
-"""What must hold of every merge of lore files, found by search: machine-written files, hand-edited ones, damaged ones."""
+"""Properties of every merge of lore files: machine-written, hand-edited and damaged ones."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_every_line_that_a_side_wrote_is_still_somewhere(versions: Versions) -> 
 
 @quick
 @given(anything())
-def test_what_cannot_be_read_is_kept_whole(versions: Versions) -> None:
+def test_an_unreadable_version_is_kept_whole(versions: Versions) -> None:
     base, ours, theirs = versions
     assume(base not in (ours, theirs) and ours != theirs and None not in (ours, theirs))
     merged = merge(base, ours, theirs)

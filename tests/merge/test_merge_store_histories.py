@@ -38,7 +38,7 @@ histories = st.lists(
 
 
 class History:
-    """What happens to three clones, and what has to be true of it in the end."""
+    """Random events in three clones, and the invariants checked at the end."""
 
     def __init__(self) -> None:
         self.repository = Repository()
@@ -57,7 +57,7 @@ class History:
             self.sync(clone, 0, 0)
 
     def run(self, operations: list[Operation]) -> None:
-        """Do all of it, then let everyone come home and sync."""
+        """Run all events, then sync all clones."""
         for kind, clone, which, what in operations:
             self.moment += timedelta(seconds=7)
             method = kind.replace("-", "_")

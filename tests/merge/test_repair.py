@@ -53,7 +53,7 @@ def assert_well(root: Path) -> None:
     assert git(root, "fsck", "--no-dangling", "--no-progress") == ""
 
 
-def test_a_merge_under_way_is_resolved_and_left_to_end(disputed: Path) -> None:
+def test_a_merge_in_progress_is_resolved_but_not_committed(disputed: Path) -> None:
     wanted = merged_by_the_driver(disputed)
     merge_as_text(disputed)
     told = cli("doctor", cwd=disputed)
@@ -91,7 +91,7 @@ def test_without_parents_the_markers_show_the_versions(disputed: Path, style: st
     assert_well(disputed)
 
 
-def test_outside_git_the_markers_are_all_there_is(tmp_path: Path) -> None:
+def test_outside_git_the_versions_are_read_from_the_markers(tmp_path: Path) -> None:
     root = plain(tmp_path)
     (root / "lore").mkdir()
     tags = "<<<<<<< a\ntags: [one]\n=======\ntags: [two]\n>>>>>>> b"
@@ -133,7 +133,7 @@ def test_deleted_on_one_side_and_voted_in_format_1_on_the_other_stays_deleted(tm
     assert_well(second)
 
 
-def test_in_somebodys_repository_the_file_is_mended_and_git_left_to_them(tmp_path: Path) -> None:
+def test_in_a_code_repository_the_file_is_repaired_and_git_left_alone(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q")
     (tmp_path / "sub").mkdir()
     store = tmp_path / "sub"

@@ -1,4 +1,4 @@
-"""What people decided about conflicts is neither forgotten nor overruled in silence, in whatever order versions are merged.
+"""Decisions on conflicts are neither lost nor silently overruled, in whatever order versions are merged.
 
 Mutants that make no difference: `>=` where two settlements are compared that chose differently: they are never equal.
 """
@@ -79,16 +79,14 @@ def test_a_settlement_names_its_conflict_by_field_and_digest_as_the_format_says(
     assert len(digest) == 12
 
 
-def test_two_people_who_chose_alike_agree_and_the_earlier_is_named() -> None:
+def test_two_equal_choices_agree_and_the_earlier_person_is_named() -> None:
     lore, done = both(settled(OTHER, "Ann", 3), settled(OTHER, "Bob", 2), DISPUTED)
     assert (lore.content, lore.conflicts, done.clean) == (HIS, (), True)
     assert [one.by for one in lore.settled] == ["Bob"]
 
 
 @pytest.mark.parametrize(("kept", "taken", "stands", "left"), [(2, 3, HIS, HERS), (3, 2, HERS, HIS)])
-def test_two_who_chose_differently_are_in_conflict_again(
-    kept: int, taken: int, stands: str, left: str
-) -> None:
+def test_different_choices_reopen_the_conflict(kept: int, taken: int, stands: str, left: str) -> None:
     """Also where one kept what stood, which leaves the text as it was in the base."""
     lore, done = both(settled(KEPT, "Ann", kept), settled(OTHER, "Bob", taken), DISPUTED)
     (conflict,) = done.conflicts
@@ -98,14 +96,14 @@ def test_two_who_chose_differently_are_in_conflict_again(
     assert lore.settled == ()
 
 
-def test_what_one_side_wrote_elsewhere_comes_through_a_settlement_that_is_contested() -> None:
+def test_edits_elsewhere_in_the_text_survive_a_contested_settlement() -> None:
     changed = {**settled(KEPT, "Ann", 3), "content": f"{HERS}\n\nAn ack takes 30 s."}
     lore, _ = both(changed, settled(OTHER, "Bob"), DISPUTED)
     assert lore.content == f"{HERS}\n\nAn ack takes 30 s."
     assert [one.value for one in lore.conflicts] == [f"{HIS}\n\nAn ack takes 30 s."]
 
 
-def test_who_takes_out_a_paragraph_and_who_keeps_it_are_in_conflict_again() -> None:
+def test_removing_and_keeping_a_paragraph_reopen_the_conflict() -> None:
     shorter = HERS.replace("\n\nThe broker sends twice.", "")
     dispute = DISPUTE._replace(value=shorter)
     base = with_changes(DISPUTED, conflicts=(dispute,))
@@ -120,7 +118,7 @@ def test_who_takes_out_a_paragraph_and_who_keeps_it_are_in_conflict_again() -> N
     assert (lore.content, [one.value for one in done.conflicts]) == (HERS, [shorter])
 
 
-def test_who_settles_by_taking_the_first_line_out_and_who_takes_the_other_are_in_conflict_again() -> None:
+def test_removing_the_first_line_and_taking_the_other_version_reopen_the_conflict() -> None:
     hers, his, shorter = (f"{first}An ack takes 30 s." for first in ("Never.\n", "Twice.\n", ""))
     dispute = DISPUTE._replace(value=his)
     base = with_changes(DISPUTED, content=hers, conflicts=(dispute,))
@@ -151,7 +149,7 @@ def test_the_same_version_written_again_later_is_a_new_conflict() -> None:
     assert open_conflicts([again._replace(at=item.at)], [item]) == ()
 
 
-def test_fields_that_were_settled_differently_are_in_conflict_again() -> None:
+def test_different_settlements_of_a_field_reopen_the_conflict() -> None:
     dispute = Conflict("category", "PLAN", "Bob", "2026-11-21T10:00:00Z")
     base = with_changes(BASE, conflicts=(dispute,))
     items = [

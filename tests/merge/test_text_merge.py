@@ -1,4 +1,4 @@
-"""Merging texts by lines: exact alignment, symmetric results, nothing that touches is mixed.
+"""Merging texts by lines: exact alignment, symmetric results, touching changes conflict.
 
 Mutants that make no difference: one bit more in the rows, which stands for no line.
 """
@@ -85,14 +85,14 @@ BASE = "Title\n\nfirst paragraph\n\nsecond paragraph\n\nthird paragraph"
         (("third paragraph", "third paragraph\nmore"), ("third paragraph", "third paragraph\nelse"), None),
     ],
 )
-def test_changes_apart_are_mixed_and_changes_that_meet_are_not(
+def test_separate_changes_are_merged_and_touching_ones_conflict(
     ours: tuple[str, str], theirs: tuple[str, str], merged: str | None
 ) -> None:
     assert merge_text(BASE, BASE.replace(*ours), BASE.replace(*theirs)) == merged
 
 
 @pytest.mark.parametrize("unit", ["\n", "a\n", "a\nb\n"])
-def test_the_longest_texts_take_no_time(unit: str) -> None:
+def test_the_longest_texts_are_merged_quickly(unit: str) -> None:
     base = (unit * 4000)[:4000]
     start = time.process_time()
     merge_text(base, "x\n" + base[:-7] + "\ny", base[100:] + "z\n" * 50)

@@ -1,4 +1,4 @@
-"""Two trees of lore are merged: moves on both sides, and one entry that came along two ways."""
+"""Merging two trees of lore: moves on both sides, folds, and an entry that was added on both sides."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def both_ways(repository: Repository, base: dict[str, Entry], *sides: dict[str, 
     return results[0]
 
 
-def test_moved_by_both_and_changed_by_nobody(repository: Repository) -> None:
+def test_an_entry_moved_by_both_and_changed_by_nobody_has_one_path(repository: Repository) -> None:
     path, raw = new_lore(1, START, "Lesson.")
     entry = repository.entry(raw)
     merged = both_ways(repository, {path: entry}, {"lore/b.md": entry}, {"lore/a.md": entry})
@@ -53,7 +53,7 @@ def test_the_same_entry_added_at_two_paths_is_one(repository: Repository) -> Non
     assert merged == {"lore/moved.md": entry}
 
 
-def test_moved_to_one_place_and_deleted_by_the_other_stays_there(repository: Repository) -> None:
+def test_an_entry_moved_by_one_side_and_deleted_by_the_other_stays(repository: Repository) -> None:
     path, raw = new_lore(1, START, "Lesson.")
     entry = repository.entry(raw)
     assert both_ways(repository, {path: entry}, {"lore/moved.md": entry}, {}) == {"lore/moved.md": entry}
@@ -98,7 +98,7 @@ class Lessons:
         return read(self._repository.blobs[side[self.paths[number]].oid])
 
 
-def test_an_entry_that_was_folded_away_takes_along_what_was_folded_into_it(repository: Repository) -> None:
+def test_a_folded_entry_takes_along_entries_folded_into_it(repository: Repository) -> None:
     lore = Lessons(repository, 4)
     one = lore.folded(lore.base, 1, 2)
     other = lore.folded(lore.folded(lore.base, 0, 1), 3, 0)
@@ -109,7 +109,7 @@ def test_an_entry_that_was_folded_away_takes_along_what_was_folded_into_it(repos
     assert kept.conflicts == ()
 
 
-def test_one_that_was_archived_meanwhile_goes_too_and_its_account_moves_to_the_ledger(
+def test_a_folded_entry_archived_meanwhile_is_deleted_and_its_account_moved_to_the_ledger(
     repository: Repository,
 ) -> None:
     lore = Lessons(repository, 2)
@@ -126,14 +126,14 @@ def test_one_that_was_archived_meanwhile_goes_too_and_its_account_moves_to_the_l
     assert repository.accounts == (LegacyAccount(lore.ids[1], "6R2H5F8K", Vote(80, 0, 1)),)
 
 
-def test_entries_that_took_in_one_another_both_stay_for_a_person(repository: Repository) -> None:
+def test_entries_folded_into_each_other_both_stay_for_a_person(repository: Repository) -> None:
     lore = Lessons(repository, 2)
     merged = both_ways(repository, lore.base, lore.folded(lore.base, 0, 1), lore.folded(lore.base, 1, 0))
     held = [lore.file(merged, number).lore.conflicts for number in (0, 1)]
     assert [[entry.field for entry in conflicts] for conflicts in held] == [["deleted"], ["deleted"]]
 
 
-def test_what_else_a_person_changed_of_an_entry_that_was_folded_away_is_asked(repository: Repository) -> None:
+def test_other_changes_of_a_folded_entry_are_left_for_a_person(repository: Repository) -> None:
     lore = Lessons(repository, 3)
     theirs = lore.changed(lore.folded(lore.base, 1, 2), 1, content="In other words.")
     merged = both_ways(repository, lore.base, lore.folded(lore.base, 0, 1), theirs)

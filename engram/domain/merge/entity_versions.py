@@ -1,4 +1,4 @@
-"""Use the version of an entity that lost a merge, in place of the one that won."""
+"""Replace the winning version of an entity by the one that lost a merge."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def take_version(entity: Entity, conflicts: Sequence[Conflict]) -> Entity | None:
-    """Return the entity with each version of `conflicts` in place of the winner's; None where that version was deleted.
+    """Return the entity with the losing versions in `conflicts` in place of the winning ones; None if it was deleted.
 
-    Of several versions of one thing the latest is taken. Raises UsageError for what only an editor can resolve.
+    Of several versions of the same field the latest is taken. Raises UsageError for a conflict that needs an editor.
     """
     if any(entry.field == DELETED for entry in conflicts):
         return None
@@ -37,7 +37,7 @@ def _set_field(entity: Entity, field: str, value: str) -> Entity:
         return entity._replace(aliases=tuple(value.split("\n")) if value else ())
     if field == "relationships":
         return entity._replace(relationships=_relationships(entity, value))
-    # A list or a mapping stands in the entry as it stood in the file, which no text of a field can say.
+    # The conflict has a list or mapping as YAML, which cannot be set as a text.
     if field == FILE or field in OWN_KEYS or value.startswith(f"{field}:"):
         raise _editor_error(field)
     kept = {**dict(entity.metadata), field: value}
@@ -45,7 +45,7 @@ def _set_field(entity: Entity, field: str, value: str) -> Entity:
 
 
 def _relationships(entity: Entity, value: str) -> tuple[Relationship, ...]:
-    """Parse the lines of a version: one is a relationship with another date; several are all that the version had."""
+    """Parse a version: a single line is a relationship with another date, several are all relationships."""
     relationships = [_relationship(line) for line in value.split("\n")]
     if len(relationships) > 1:
         return tuple(relationships)

@@ -1,4 +1,4 @@
-"""Merge two versions of one entry: which rule each of its fields follows."""
+"""Merge two versions of an entry: the rule for each of its fields."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from engram.domain.entry.categories import Categories
 
-# Fields that a clone may change without keeping an entry that another clone deletes.
+# Fields whose changes do not keep an entry that another clone deletes.
 PASSING = ("votes", "last_validated", "created_at", "updated_at")
 
 
@@ -43,7 +43,7 @@ def version_of(lore: Lore, digest: bytes = b"", edit: Edit = UNKNOWN) -> Version
 
 
 def only_passing(before: Lore, after: Lore) -> bool:
-    """Return whether a change is of votes and dates alone, so that a deletion on another clone stands."""
+    """Return whether a change is only of votes and dates, so that a deletion on another clone wins."""
     same = {name: getattr(before, name) for name in PASSING}
     return after._replace(**same) == before
 
@@ -57,10 +57,10 @@ def merge(
     lost: Sequence[Conflict] = (),
     tight: bool = False,
 ) -> Settled:
-    """Merge two versions of one entry, in the order that `in_order` gave them; the rest as of `merge_records`.
+    """Merge two versions of an entry in the order of `in_order`; the other parameters are those of `merge_records`.
 
-    `tight` is for what does not fit into one file together: the winner's lists and text stay, those of the loser go into
-    `conflicts`.
+    `tight` is for versions that do not fit into one file together: the winner's lists and text are kept, the loser's go
+    into `conflicts`.
     """
     one, other = winner.record, loser.record
     before = base or Lore(one.id, NO_TEXT, "", one.created_at, one.updated_at, type="")
@@ -71,34 +71,34 @@ def merge(
     winner, loser = (
         side._replace(record=_without_defaults(side.record, categories)) for side in (winner, loser)
     )
-    before_it = version_of(_without_defaults(before, categories))
-    done = merge_records(before_it, winner, loser, _RULES, now, lost, tight, settled, clashes)
-    merged = done.version.record
+    base_version = version_of(_without_defaults(before, categories))
+    result = merge_records(base_version, winner, loser, _RULES, now, lost, tight, settled, clashes)
+    merged = result.version.record
     lore = merged._replace(
-        # A type that follows from the category follows it to the merged one.
+        # A default type becomes that of the merged category.
         type=merged.type or categories.type_of(merged.category),
-        updated_at=done.version.updated_at,
-        conflicts=done.version.conflicts,
+        updated_at=result.version.updated_at,
+        conflicts=result.version.conflicts,
         settled=settled,
-        **_of_format_1(before, one, other, now),
+        **_merge_format_1(before, one, other, now),
     )
-    return done._replace(version=version_of(lore), fields=differing(one, other))
+    return result._replace(version=version_of(lore), fields=differing(one, other))
 
 
 def _without_defaults(lore: Lore, categories: Categories) -> Lore:
-    """Return an entry without the type that its category has by default, and with the only source, which its file leaves out.
+    """Return an entry without the default type of its category, and with its only source, which its file omits.
 
-    Else two changes of a category would be two conflicts.
+    Otherwise two changes of a category would be two conflicts.
     """
     is_default = lore.type == categories.type_of(lore.category)
     sources = lore.sources or ((lore.source_id,) if lore.source_id else ())
     return lore._replace(type="" if is_default else lore.type, sources=sources)
 
 
-def _of_format_1(before: Lore, one: Lore, other: Lore, now: datetime) -> dict[str, Any]:
-    """Return what files of format 1 have besides: accounts, those that one side moved to the ledger only where the other grew.
+def _merge_format_1(before: Lore, one: Lore, other: Lore, now: datetime) -> dict[str, Any]:
+    """Merge the fields of format 1. Accounts that one side moved to the ledger are only kept if the other changed them.
 
-    A file that lost its frontmatter, and with it its id, has moved nothing.
+    A file that lost its frontmatter, and its id with it, has moved nothing.
     """
     has_moved = any(not side.votes and side.id == before.id for side in (one, other))
     moved = before.votes if has_moved else {}
@@ -123,7 +123,7 @@ _RULES = {
     "status": Rule(scalar),
     "prior": Rule(scalar, lambda value: f"{value / 1000:.3f}"),
     "importance": Rule(scalar, lambda value: "" if value is None else str(value)),
-    "pinned": Rule(scalar),  # of two values both sides never chose another one
+    "pinned": Rule(scalar),  # of two values, so both sides never change it differently
     "expires_at": Rule(scalar, lambda value: times.render(value) if value else ""),
     "agent": Rule(scalar),
     "author": Rule(scalar),

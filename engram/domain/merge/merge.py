@@ -1,7 +1,7 @@
-"""Merge two versions of one record: the rules by which a field of three versions becomes one.
+"""Merge two versions of a record: rules for three-way merges of fields.
 
-Every rule is symmetric, and looks at nothing but its arguments, so that all clones get the same result. Which field follows
-which rule, `entry_merge` and `named_merge` say. The rules and their reasons are in docs/merge-rules.md.
+Every rule is symmetric and depends only on its arguments, so that all clones get the same result. `entry_merge` and
+`named_merge` have the rule for each field. docs/merge-rules.md explains the rules.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from engram.domain.merge.settlements import Clash, open_conflicts
 from engram.domain.merge.text_merge import NO_TEXT, merge_versions
 
 Item = TypeVar("Item")
-TRUSTED_AHEAD = timedelta(hours=24)
-# The `updated_at` of a version that says none: every other is later.
+_MAX_AHEAD = timedelta(hours=24)
+# The `updated_at` of a version without one: every other is later.
 NEVER = datetime.min.replace(tzinfo=UTC)
 
 
 class Edit(NamedTuple):
-    """Who wrote a version and when, as its history says; "" and None where that is not known."""
+    """The author and time of a version, by its history; "" and None if unknown."""
 
     by: str = ""
     at: datetime | None = None
@@ -32,9 +32,9 @@ UNKNOWN = Edit()
 
 
 class Version(NamedTuple):
-    """One side of a merge: an entry, entity or agent's profile. `updated_at` is `NEVER` where its file says none.
+    """One side of a merge: an entry, entity or agent's profile. `updated_at` is `NEVER` if its file has none.
 
-    `digest` is of the bytes of the file and breaks ties.
+    `digest`, that of the file, breaks ties.
     """
 
     record: Any
@@ -45,14 +45,14 @@ class Version(NamedTuple):
 
     @property
     def written(self) -> Edit:
-        """Who wrote it, and when: as its history says, else as the file does."""
+        """The author and time, by the history, else by the file."""
         return Edit(self.edit.by, self.edit.at or self.updated_at)
 
 
 class Settled(NamedTuple):
     """A merged version, the fields in which the sides differed, and the new elements of `conflicts`.
 
-    `contested` says that it mattered which side won.
+    `contested` says whether it mattered which side won.
     """
 
     version: Version
@@ -62,9 +62,9 @@ class Settled(NamedTuple):
 
 
 class Field(NamedTuple):
-    """A field of the base, the winner and the loser. `lose` receives what loses, as `shown` writes a value for a person.
+    """A field of the base, the winner and the loser. `lose` receives the losing value as text, from `shown`.
 
-    `tight` asks for no more than the winner's own value.
+    `tight` asks for the winner's value only.
     """
 
     before: Any
@@ -74,31 +74,31 @@ class Field(NamedTuple):
     lose: Callable[[str], None]
     tight: bool
 
-    def keep_one(self) -> Any:
-        """Return the winner's value; the loser's loses as a whole."""
+    def keep_winner(self) -> Any:
+        """Return the winner's value, and record the loser's as lost."""
         self.lose(self.shown(self.other))
         return self.one
 
 
 class Rule(NamedTuple):
-    """How a field is merged, and how a person reads a value of it."""
+    """How to merge a field, and how to show a value of it."""
 
     merge: Callable[[Field], Any]
     shown: Callable[[Any], str] = str
 
 
 def reference_time(clock: datetime, heads: Sequence[datetime]) -> datetime:
-    """Return the time of a merge of two commits: the newest of their times that is plausible by this machine's clock.
+    """Return the time of a merge of two commits: the latest of their times that is plausible by this machine's clock.
 
-    The clock only chooses, so that machines whose clocks are right get the same time whenever they merge;
-    a commit dated over 24 hours ahead is left out. Where all are, it is the earliest.
+    The clock only rules out commits dated over 24 hours ahead, so that all machines with a correct clock get the same
+    time whenever they merge. If all commits are ahead, the earliest counts.
     """
-    believed = [head for head in heads if head - clock <= TRUSTED_AHEAD]
-    return max(believed) if believed else min(heads)
+    plausible = [head for head in heads if head - clock <= _MAX_AHEAD]
+    return max(plausible) if plausible else min(heads)
 
 
 def in_order(ours: Version, theirs: Version, now: datetime) -> tuple[Version, Version]:
-    """Return the winner and the loser: by time, then digest; a time over 24 hours after `now` never wins."""
+    """Return the winner and the loser, by time, then digest; a time over 24 hours after `now` never wins."""
     ranks = [(*_time_key(side.edit.at or side.updated_at, now), side.digest) for side in (ours, theirs)]
     return (ours, theirs) if ranks[0] >= ranks[1] else (theirs, ours)
 
@@ -114,10 +114,10 @@ def merge_records(
     settled: Sequence[Settlement] = (),
     clashes: Iterable[Clash] = (),
 ) -> Settled:
-    """Merge the fields that have a rule, in the order of versions that `in_order` gave; the others are the winner's.
+    """Merge the fields that have a rule, of versions in the order of `in_order`; the others are the winner's.
 
-    `lost` are losing versions of what is no field; they join `conflicts`. Of a field about which settlements clash the
-    side of the later settlement wins.
+    `lost` are losing versions of parts that are no fields; they are added to `conflicts`. If settlements of a field
+    clash, the side with the later settlement wins.
     """
     losses = list(lost)
     reopened = {clash.field: clash for clash in clashes}
@@ -132,9 +132,9 @@ def merge_records(
             losses.append(clash.reopen(value) if clash else loss(name, value, loser.written, winner.edit))
 
         field = Field(before, one, other, rule.shown, lose, tight)
-        # In a text that was settled differently, what one side wrote elsewhere comes through.
+        # A text is merged even if it was settled differently, since edits elsewhere in it must not be lost.
         is_kept_whole = clash is not None and one != other and name != "content"
-        found[name] = field.keep_one() if is_kept_whole else rule.merge(field)
+        found[name] = field.keep_winner() if is_kept_whole else rule.merge(field)
     known = (*winner.conflicts, *loser.conflicts)
     conflicts = merge_conflicts(base.conflicts, winner.conflicts, loser.conflicts, losses)
     conflicts = open_conflicts(conflicts, settled)
@@ -154,22 +154,22 @@ def differing(one: Any, other: Any) -> tuple[str, ...]:
 
 
 def scalar(field: Field) -> Any:
-    """Merge a value: that of the side that changed it; if both did, differently, the winner's."""
+    """Merge a value: that of the side that changed it; the winner's if both changed it differently."""
     if field.before != field.one != field.other != field.before:
-        return field.keep_one()
+        return field.keep_winner()
     return field.other if field.one == field.before else field.one
 
 
 def items(field: Field, most: int = MAX_ITEMS) -> Any:
-    """Merge a list; one that is too long is the winner's. One side's own list is never too long: only a union can be."""
+    """Merge a list; if the union is too long, take the winner's. A list of one side is never too long."""
     merged = merge_list(field.before, field.one, field.other)
     if merged != field.one and (field.tight or (merged != field.other and len(merged) > most)):
-        return field.keep_one()
+        return field.keep_winner()
     return merged
 
 
 def text(field: Field, fits: Callable[[str], bool] = lambda _: True) -> str:
-    """Merge a text by lines; without a base an empty one gives way."""
+    """Merge a text by lines; without a base an empty text loses."""
     before, one, other = field[:3]
     if one == other:
         return str(one)
@@ -186,17 +186,16 @@ def text(field: Field, fits: Callable[[str], bool] = lambda _: True) -> str:
 
 
 def loss(field: str, value: str, loser: Edit, winner: Edit) -> Conflict:
-    """Return a value that lost, or a whole file, as an entry of `conflicts`."""
-    lost_at, kept_at = ("" if one.at in (None, NEVER) else times.render(one.at) for one in (loser, winner))
+    """Return a losing value, or a whole file, as an entry of `conflicts`."""
+    lost_at, kept_at = ("" if edit.at in (None, NEVER) else times.render(edit.at) for edit in (loser, winner))
     return Conflict(field, value, loser.by, lost_at, winner.by, kept_at)
 
 
 def merge_list(base: Sequence[Item], one: Sequence[Item], other: Sequence[Item]) -> tuple[Item, ...]:
-    """Merge lists: what both sides have, and what one side added to the base.
+    """Merge lists: items that both sides have, and items that one side added to the base.
 
-    A change of one side alone stands as that side wrote it. Else what was in the base comes first, in its
-    order, then what is new, sorted: so the order of merging does not show. For the same reason what somebody
-    wrote twice is there once.
+    If only one side changed the list, its version is taken as it is. Otherwise items of the base come first, in its
+    order, then new items, sorted and without duplicates, so that the result does not depend on the order of merging.
     """
     if tuple(one) == tuple(base) or tuple(one) == tuple(other):
         return tuple(dict.fromkeys(other))
@@ -207,7 +206,7 @@ def merge_list(base: Sequence[Item], one: Sequence[Item], other: Sequence[Item])
 
 
 def union_of(one: Sequence[str], other: Sequence[str]) -> tuple[str, ...]:
-    """Return the union: the list that has all elements already, else sorted."""
+    """Return the union: the list that already has all elements, else sorted."""
     both = {*one, *other}
     complete = {tuple(side) for side in (one, other) if set(side) == both}
     return complete.pop() if len(complete) == 1 else tuple(sorted(both))
@@ -216,7 +215,7 @@ def union_of(one: Sequence[str], other: Sequence[str]) -> tuple[str, ...]:
 def merge_conflicts(
     base: Sequence[Conflict], one: Sequence[Conflict], other: Sequence[Conflict], losses: Iterable[Conflict]
 ) -> tuple[Conflict, ...]:
-    """Merge `conflicts` by field and value, without those that one side resolved; new losses are always included."""
+    """Merge `conflicts` by field and value, without those that one side resolved, and add new losses."""
     sides = [[_key(entry) for entry in side] for side in (base, one, other)]
     keys = merge_list(*sides)
     new = {_key(entry): entry for entry in sorted(losses)}
@@ -233,8 +232,8 @@ def latest(moments: Iterable[datetime], now: datetime) -> datetime:
 
 
 def _time_key(moment: datetime, now: datetime) -> tuple[bool, datetime]:
-    """Return the key by which of two moments the later is the greater one, unless it lies too far ahead."""
-    return moment - now <= TRUSTED_AHEAD, moment
+    """Return a sort key by which moments too far ahead come first, then earlier ones."""
+    return moment - now <= _MAX_AHEAD, moment
 
 
 def _order_items(base: Iterable[Item], items: set[Item]) -> tuple[Item, ...]:

@@ -1,6 +1,6 @@
-"""Merge two versions of one entity, or of one agent's profile: which rule each field follows.
+"""Merge two versions of an entity or an agent's profile: the rule for each field.
 
-Metadata are not here: they are merged as keys that nobody knows are.
+Metadata are not covered here: they are merged like unknown keys.
 """
 
 from __future__ import annotations
@@ -34,27 +34,27 @@ Named = Entity | AgentProfile
 def merge(
     base: Version | None, winner: Version, loser: Version, now: datetime, lost: Sequence[Conflict] = ()
 ) -> Settled:
-    """Merge two versions in the order that `in_order` gave them; `lost` are losing values of metadata."""
-    before = base or Version(_nothing(winner.record), winner.updated_at)
+    """Merge two versions in the order of `in_order`; `lost` are losing values of metadata."""
+    before = base or Version(_empty_record(winner.record), winner.updated_at)
     return merge_records(before, winner, loser, _RULES[type(winner.record)], now, lost)
 
 
 def values(record: Named) -> tuple[object, ...]:
-    """Return the fields that are merged here."""
+    """Return the values of the fields that are merged here."""
     return tuple([getattr(record, name) for name in _RULES[type(record)]])
 
 
-def _nothing(record: Named) -> Named:
+def _empty_record(record: Named) -> Named:
     """Return a record with defaults only; the name of an agent defaults to its id."""
     if isinstance(record, AgentProfile):
         return AgentProfile(record.id, record.id, text=NO_TEXT)
     return Entity("", "", "", content=NO_TEXT)
 
 
-def _rows(field: Field) -> list[tuple[str, ...]]:
-    """Merge rows by all but their last value: these keys as a list, the last value of each as a scalar.
+def _merge_rows(field: Field) -> list[tuple[str, ...]]:
+    """Merge rows that consist of a key and a last value: the keys as a list, the values as scalars.
 
-    A changed value stays if the other side removed it.
+    A changed row is kept if the other side removed it.
     """
     before, one, other = [{tuple(row[:-1]): row[-1] for row in side} for side in field[:3]]
     old = [
@@ -64,27 +64,27 @@ def _rows(field: Field) -> list[tuple[str, ...]]:
     ]
     keys = merge_list(old, list(one), list(other))
     if len(keys) > MAX_ITEMS:
-        return list(field.keep_one())
+        return list(field.keep_winner())
     found = []
     for key in keys:
-        was, mine, yours = before.get(key), one.get(key), other.get(key)
-        if mine is not None and yours is not None and was != mine != yours != was:
-            field.lose(field.shown([(*key, yours)]))
-        found.append((*key, yours if mine in (was, None) else mine))
+        base, ours, theirs = before.get(key), one.get(key), other.get(key)
+        if ours is not None and theirs is not None and base != ours != theirs != base:
+            field.lose(field.shown([(*key, theirs)]))
+        found.append((*key, theirs if ours in (base, None) else ours))
     return found
 
 
-def _relationships(field: Field) -> tuple[Relationship, ...]:
+def _merge_relationships(field: Field) -> tuple[Relationship, ...]:
     """Merge relationships by kind and target; the date of each is a value of its own."""
-    return tuple(map(Relationship._make, _rows(field)))
+    return tuple(map(Relationship._make, _merge_rows(field)))
 
 
-def _settings(field: Field) -> tuple[tuple[str, ...], ...]:
+def _merge_settings(field: Field) -> tuple[tuple[str, ...], ...]:
     """Merge settings key by key."""
-    return tuple(_rows(field))
+    return tuple(_merge_rows(field))
 
 
-def _lines(separator: str) -> Callable[[Any], str]:
+def _row_formatter(separator: str) -> Callable[[Any], str]:
     return lambda rows: "\n".join([separator.join(row).strip() for row in rows])
 
 
@@ -93,14 +93,14 @@ _RULES: Mapping[type, Mapping[str, Rule]] = {
         "name": Rule(scalar),
         "type": Rule(scalar),
         "aliases": Rule(items, "\n".join),
-        "relationships": Rule(_relationships, _lines(" ")),
+        "relationships": Rule(_merge_relationships, _row_formatter(" ")),
         "content": Rule(text),
     },
     AgentProfile: {
         "name": Rule(scalar),
         "capabilities": Rule(items, "\n".join),
         "default_scope": Rule(scalar),
-        "settings": Rule(_settings, _lines(": ")),
+        "settings": Rule(_merge_settings, _row_formatter(": ")),
         "text": Rule(text),
     },
 }

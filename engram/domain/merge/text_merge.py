@@ -15,21 +15,21 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-# The text of a base that is not there: a line that no side has.
+# The text of a missing base: a line that no side has.
 NO_TEXT = "\0"
 
 
 def merge_text(base: str, ours: str, theirs: str) -> str | None:
-    """Return the text with the changes of both sides; None where they overlap or touch."""
+    """Return the text with the changes of both sides; None if they overlap or touch."""
     one, other = merge_versions(base, ours, theirs)
     return one if one == other else None
 
 
 def merge_versions(base: str, winner: str, loser: str) -> tuple[str, str]:
-    """Return the text with the changes of both sides: where they overlap or touch with the winner's, and with the loser's.
+    """Return the text with the changes of both sides, twice: with the winner's changes where they conflict, and the loser's.
 
-    A line that both sides kept separates two changes. Between two such lines a change of one side is taken,
-    and so is the same change of both.
+    Changes conflict if they overlap or touch, that is, if no line that both sides kept separates them. A change of only
+    one side, or the same change of both, is taken.
     """
     before, ours, theirs = base.split("\n"), winner.split("\n"), loser.split("\n")
     in_ours, in_theirs = dict(common(before, ours)), dict(common(before, theirs))
@@ -38,24 +38,24 @@ def merge_versions(base: str, winner: str, loser: str) -> tuple[str, str]:
     at = our_at = their_at = 0
     for line in [*sorted(in_ours.keys() & in_theirs.keys()), len(before)]:
         our_end, their_end = in_ours.get(line, len(ours)), in_theirs.get(line, len(theirs))
-        old, mine, yours = before[at:line], ours[our_at:our_end], theirs[their_at:their_end]
+        old, our_lines, their_lines = before[at:line], ours[our_at:our_end], theirs[their_at:their_end]
         kept = before[line : line + 1]
-        one += (yours if mine == old else mine) + kept
-        other += (mine if yours == old else yours) + kept
+        one += (their_lines if our_lines == old else our_lines) + kept
+        other += (our_lines if their_lines == old else their_lines) + kept
         at, our_at, their_at = line + 1, our_end + 1, their_end + 1
     return "\n".join(one), "\n".join(other)
 
 
 def common(one: Sequence[str], other: Sequence[str]) -> list[tuple[int, int]]:
-    """Return the pairs of positions of a longest common subsequence, in order; equal edges are always part of it."""
+    """Return the pairs of positions of a longest common subsequence, in order; it always contains a common start and end."""
     start, end = common_ends(one, other)
     pairs = [(at, at) for at in range(start)]
-    middle = _longest(one[start : len(one) - end], other[start : len(other) - end])
-    pairs += [(at + start, there + start) for at, there in middle]
+    middle = _longest_common(one[start : len(one) - end], other[start : len(other) - end])
+    pairs += [(at + start, other_at + start) for at, other_at in middle]
     return pairs + [(len(one) - left, len(other) - left) for left in range(end, 0, -1)]
 
 
-def _longest(one: Sequence[str], other: Sequence[str]) -> list[tuple[int, int]]:
+def _longest_common(one: Sequence[str], other: Sequence[str]) -> list[tuple[int, int]]:
     """Return the pairs of a longest common subsequence, by bit vectors over the positions of `one`."""
     places: dict[str, int] = {}
     for at, line in enumerate(one):

@@ -1,4 +1,4 @@
-"""Write the files of a commit that came from elsewhere: Engram does it itself, so that no filter or hook is run."""
+"""Write the files of a foreign commit without git, outcome that no filter or hook runs."""
 
 from __future__ import annotations
 
@@ -20,34 +20,34 @@ if TYPE_CHECKING:
 
     from engram.adapters.git.run.layout import Repository
 
-BYTES_AT_ONCE = 16 * 1024 * 1024
+_BATCH_BYTES = 16 * 1024 * 1024
 
 
 def files_of(repo: Repository, commit: str) -> dict[str, objects.Entry]:
-    """Return every file that a commit holds."""
+    """Return all files of a commit."""
     found = differences(repo, None, commit)
-    return {path: one.after for path, one in found.items() if one.after}
+    return {path: change.after for path, change in found.items() if change.after}
 
 
 def store_settings(
-    repo: Repository, entries: Mapping[str, objects.Entry], so: str
+    repo: Repository, entries: Mapping[str, objects.Entry], outcome: str
 ) -> dict[str, object] | None:
-    """Return the commit's settings by key; None where it holds no store. `so` ends the message of an error.
+    """Return the commit's settings by key; None if it contains no store.
 
-    Raises SyncBlockedError where they cannot be used to find entries.
+    Raises SyncBlockedError, with a message that ends with `outcome`, if the place of its entries cannot be determined.
     """
     entry = entries.get(CONFIG_NAME)
     if entry is None:
         return None
-    incoming_paths.check_files(repo, {CONFIG_NAME: entry}, "lore", so)
+    incoming_paths.check_files(repo, {CONFIG_NAME: entry}, "lore", outcome)
     try:
-        values, wrong = config_file.parse_kindly(blobs(repo, [entry.oid])[entry.oid], CONFIG_NAME)
-        for key in wrong.keys() & {*GUARDED}:
-            raise wrong[key]
+        values, invalid = config_file.parse_kindly(blobs(repo, [entry.oid])[entry.oid], CONFIG_NAME)
+        for key in invalid.keys() & {*GUARDED}:
+            raise invalid[key]
     except ConfigError as error:
         raise SyncBlockedError(
             f"The {CONFIG_NAME} of that repository cannot be used: {error.message}",
-            f"Have it corrected there; {so}.",
+            f"Have it corrected there; {outcome}.",
         ) from None
     return values
 
@@ -56,14 +56,14 @@ def check(
     repo: Repository,
     entries: Mapping[str, objects.Entry],
     folder: str,
-    so: str,
+    outcome: str,
     whose: str = "The remote's",
 ) -> dict[str, str]:
-    """Return which of a commit's files (all of them) stay out of the work tree, each with why; `so` ends an error's message.
+    """Return which of all files of a commit must not be checked out, each with why.
 
-    Raises SyncBlockedError if nothing of it may be written here.
+    Raises SyncBlockedError, with a message that ends with `outcome`, if none of them may be written here.
     """
-    left_out = incoming_paths.check_files(repo, entries, folder, so, whose)
+    left_out = incoming_paths.check_files(repo, entries, folder, outcome, whose)
     return left_out | excluded_files.find_twins(
         repo, None, [path for path in entries if path not in left_out]
     )
@@ -72,34 +72,34 @@ def check(
 def write_files(
     repo: Repository, entries: Mapping[str, objects.Entry], left_out: Collection[str] = ()
 ) -> None:
-    """Write these files, but those `left_out`, into the repository's work tree, where none of them is yet. Raises OSError."""
+    """Write these files, except those `left_out`, to the work tree, where none of them exists yet. Raises OSError."""
     entries = {path: entry for path, entry in entries.items() if path not in left_out}
     size_of = sizes(repo, (entry.oid for entry in entries.values()))
-    for some in _batches(entries, size_of):
-        contents = blobs(repo, (entries[path].oid for path in some))
-        for path in some:
+    for batch in _batches(entries, size_of):
+        contents = blobs(repo, (entries[path].oid for path in batch))
+        for path in batch:
             file = os.path.join(repo.worktree, *path.split("/"))
             _write(file, contents[entries[path].oid], entries[path].mode)
 
 
 def leave_out(repo: Repository, state_folder: str, found: Mapping[str, str]) -> None:
-    """Note which files of the branch stay out of the work tree, and mark them in git's index, which holds them."""
+    """Note which files of the branch are not checked out, and mark them in git's index."""
     excluded_files.note_left_out(state_folder, found)
     staging.leave_out(repo, found)
 
 
 def _batches(entries: Mapping[str, objects.Entry], size_of: Mapping[str, int]) -> Iterator[list[str]]:
-    """Yield the paths in parts whose files fit into memory."""
-    some: list[str] = []
+    """Yield the paths in batches whose files fit into memory."""
+    batch: list[str] = []
     size = 0
     for path, entry in entries.items():
         more = size_of.get(entry.oid, 0)
-        if some and size + more > BYTES_AT_ONCE:
-            yield some
-            some, size = [], 0
-        some.append(path)
+        if batch and size + more > _BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+        batch.append(path)
         size += more
-    yield some
+    yield batch
 
 
 def _write(file: str, content: bytes, mode: str) -> None:

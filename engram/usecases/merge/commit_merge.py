@@ -1,4 +1,4 @@
-"""Merge two commits into one by Engram's rules, in two steps: plan what changes, then write the merge commit.
+"""Merge two commits by Engram's rules in two steps: plan the changes, then write the merge commit.
 
 Nothing here reads or writes the work tree.
 """
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
     from engram.domain.merge.merge import Edit
     from engram.usecases.store.store import Store
 
-MOST_BYTES = 32 * 1024 * 1024  # kept of what was read ahead
+_MAX_CACHE_BYTES = 32 * 1024 * 1024
 
 
 class ReadAhead:
-    """What was read before a merge needs it: contents of files by object id, and folders of our head."""
+    """A cache of data read before a merge: contents of files by object id, and folders of our head."""
 
     def __init__(self) -> None:
         self.contents: dict[str, bytes] = {}
@@ -46,18 +46,18 @@ class ReadAhead:
         self._size = 0
 
     def keep(self, contents: Mapping[str, bytes]) -> None:
-        """Keep contents that are needed again soon, unless that comes to very much."""
+        """Cache contents that are needed again soon, unless the cache gets too large."""
         new = {oid: raw for oid, raw in contents.items() if oid not in self.contents}
         size = self._size + sum(map(len, new.values()))
-        if size <= MOST_BYTES:
+        if size <= _MAX_CACHE_BYTES:
             self.contents.update(new)
             self._size = size
 
 
 class Plan(NamedTuple):
-    """What merging the commit `theirs` (None: there is none) into our head means, as differences from their base.
+    """The plan of merging the commit `theirs` (None: there is none) into our head, as differences from their base.
 
-    `left_out` are files of theirs that may not be written here, each with why.
+    `left_out` are files of theirs that must not be checked out, each with why.
     """
 
     ours: str | None
@@ -78,12 +78,12 @@ class Plan(NamedTuple):
 
 
 class Merge(NamedTuple):
-    """What our head becomes: a commit, and its differences from our head.
+    """The result of a merge: a commit, and its differences from our head.
 
-    `merged` are the paths that both sides had changed; `conflicts` counts the versions that are left for a person;
-    `contents` has the bytes that are new with the merge, by path, `known` all that need not be read again, by object id;
-    `held` counts entries that were quarantined; `notes` say what happened to files that were changed here and are not
-    committed. `left_out` are all files of the commit that stay out of the work tree, each with why.
+    `merged` are the paths that both sides changed, `conflicts` the number of versions left for a person. `contents` has
+    the new contents by path, `known` all contents read so far by object id. `held` is the number of entries quarantined;
+    `notes` say what happened to uncommitted local changes. `left_out` are all files of the commit that must not be
+    checked out, each with why.
     """
 
     commit: str
@@ -100,7 +100,7 @@ class Merge(NamedTuple):
 def plan_merge(
     store: Store, ours: str | None, theirs: str | None, read_ahead: ReadAhead | None = None
 ) -> Plan:
-    """Plan the merge of `theirs` into `ours`. Raises SyncBlockedError for what may not come in, GitError."""
+    """Plan the merge of `theirs` into `ours`. Raises SyncBlockedError if `theirs` must not come in, GitError."""
     repo = store.repository
     if theirs is None:
         return Plan(ours, None, (), None, differences(repo, None, ours) if ours else {}, {})
@@ -116,9 +116,9 @@ def plan_merge(
 
 
 def merge_commits(store: Store, plan: Plan, read_ahead: ReadAhead | None = None) -> Merge | None:
-    """Write the commit that a plan leads to; None where our head has all of `theirs` already.
+    """Write the commit of a plan, which is on no branch yet; return None if our head contains `theirs` already.
 
-    No branch has the commit yet. Raises SyncBlockedError for what cannot be merged, GitError.
+    Raises SyncBlockedError for files that cannot be merged, GitError.
     """
     repo, ours, theirs = store.repository, plan.ours, plan.theirs
     read_ahead = read_ahead or ReadAhead()
@@ -127,30 +127,30 @@ def merge_commits(store: Store, plan: Plan, read_ahead: ReadAhead | None = None)
     if ours is None or ours in plan.bases:
         return _with_left_out(store, plan, Merge(theirs, plan.theirs_changed, known=read_ahead.contents))
     changed = {theirs: dict(plan.theirs_changed)}
-    commit, made = _commit(store, ours, theirs, plan.base, changed, read_ahead)
-    _learn(repo, (ours, theirs), plan.base, commit, made)
-    if plan.bases == (plan.base,):  # what theirs has of our history, the base has
+    commit, tree = _commit(store, ours, theirs, plan.base, changed, read_ahead)
+    _learn(repo, (ours, theirs), plan.base, commit, tree)
+    if plan.bases == (plan.base,):  # the base contains all that theirs has of our history
         learn_outgoing(repo, theirs, commit, [*outgoing(repo, plan.base, ours), commit])
     changes = differences(repo, ours, commit)
     new = {
-        entry.oid: made.contents[path]
-        for path, entry in made.edits.items()
-        if entry and path in made.contents
+        entry.oid: tree.contents[path]
+        for path, entry in tree.edits.items()
+        if entry and path in tree.contents
     }
     known = read_ahead.contents | new
-    merge = Merge(commit, changes, made.merged, made.conflicts, made.contents, known)
+    merge = Merge(commit, changes, tree.merged, tree.conflicts, tree.contents, known)
     return _with_left_out(store, plan, merge)
 
 
-def _learn(repo: Repository, heads: tuple[str, str], base: str | None, commit: str, made: Tree) -> None:
-    """Remember how `commit` differs from the three it was made of, which git would search all folders for."""
+def _learn(repo: Repository, heads: tuple[str, str], base: str | None, commit: str, tree: Tree) -> None:
+    """Cache the differences of `commit` from its parents and base, for which git would have to compare all folders."""
     first, second = sorted(heads)
     changed = {head: differences(repo, base, head) for head in heads}
     whole = dict(changed[first])
-    for path, entry in made.edits.items():
+    for path, entry in tree.edits.items():
         known = changed[first].get(path) or changed[second].get(path)
         if known is None:
-            return  # a file that was put beside another one; what was there before is not known
+            return  # a version kept in a file of its own, whose previous content is unknown
         whole[path] = Difference(known.before, entry)
     whole = {path: found for path, found in whole.items() if found.before != found.after}
     learn(repo, base, commit, whole)
@@ -159,7 +159,7 @@ def _learn(repo: Repository, heads: tuple[str, str], base: str | None, commit: s
 
 
 def merge_again(store: Store, one: str, other: str) -> str:
-    """Return the commit that Engram makes of two others, the same on every machine. Raises GitError, SyncBlockedError."""
+    """Return the merge commit that Engram makes of two commits on every machine. Raises GitError, SyncBlockedError."""
     repo = store.repository
     base = _single_base(store, merge_commit.bases(repo, one, other))
     return _commit(store, one, other, base)[0]
@@ -173,9 +173,9 @@ def merge_by_rules(store: Store, parents: list[str]) -> Tree:
 
 
 def check_incoming_commits(store: Store, ours: str | None, theirs: str) -> None:
-    """Raise SyncBlockedError if the remote is unrelated to this store and holds none itself, or a commit is too large.
+    """Raise SyncBlockedError if the remote shares no history and contains no store, or if a commit is too large.
 
-    Two stores that were made separately may be joined.
+    Two stores that were created separately may be joined.
     """
     repo = store.repository
     if (
@@ -193,9 +193,9 @@ def check_incoming_commits(store: Store, ours: str | None, theirs: str) -> None:
 def _check_incoming_files(
     store: Store, files: Mapping[str, Entry | None], known: Mapping[str, bytes]
 ) -> dict[str, str]:
-    """Return which files of a remote may not be written here, each with why.
+    """Return which files of a remote must not be checked out, each with why.
 
-    Raises SyncBlockedError if nothing of it may, or none would be left to be a store.
+    Raises SyncBlockedError if none of them may be written, or the result would not be a store.
     """
     if CONFIG_NAME in files and files[CONFIG_NAME] is None:
         raise SyncBlockedError(
@@ -203,18 +203,19 @@ def _check_incoming_files(
             "Have it restored on the remote's branch, then sync again.",
         )
     found = {path: entry for path, entry in files.items() if entry is not None}
-    repo, so = store.repository, incoming_paths.NOT_SYNCED
-    return incoming_paths.check_files(repo, found, store.places.folder, so, known=known)
+    return incoming_paths.check_files(
+        store.repository, found, store.places.folder, incoming_paths.NOT_SYNCED, known=known
+    )
 
 
 def _with_left_out(store: Store, plan: Plan, merge: Merge) -> Merge:
-    """Return the merge with what it leaves out of the work tree, and with files that need not stay out any more."""
+    """Add to the merge the files that must not be checked out, and those that now may be."""
     repo, known = store.repository, excluded_files.read_left_out(store.places.state)
     files = {path: found.after for path, found in merge.changes.items() if found.after is not None}
     left_out = {path: why for path, why in plan.left_out.items() if path in files}
     before = objects.entries(repo, merge.commit, [path for path in known if path not in merge.changes])
     left_out |= incoming_paths.check_files(repo, before, store.places.folder, incoming_paths.NOT_SYNCED)
-    # A file that was left out is none of this work tree: it is weighed as if it came in.
+    # A file left out before is not in the work tree, so it is checked like a new one.
     new = {path for path in files if merge.changes[path].before is None} | (known.keys() & files.keys())
     gone = {path for path, found in merge.changes.items() if found.after is None} | known.keys()
     left_out |= excluded_files.find_twins(repo, plan.ours, {*new, *before} - left_out.keys(), gone)
@@ -224,7 +225,7 @@ def _with_left_out(store: Store, plan: Plan, merge: Merge) -> Merge:
 
 
 def _single_base(store: Store, bases: tuple[str, ...]) -> str | None:
-    """Return one base: several are merged first, by the same rules, in the order of their ids."""
+    """Return a single base: several are merged by the same rules, in the order of their ids."""
     if not bases:
         return None
     repo, base = store.repository, bases[0]
@@ -243,31 +244,31 @@ def _commit(
     changed: Mapping[str, dict[str, Difference]] | None = None,
     read_ahead: ReadAhead | None = None,
 ) -> tuple[str, Tree]:
-    """Write the merge commit of two heads: the same in either order, but quicker if our head comes first.
+    """Write the merge commit of two heads: the same in either order, but faster if our head comes first.
 
-    `changed` is what a head is known to have changed since the base.
+    `changed` has known differences of heads from the base.
     """
     repo = store.repository
     parents = sorted((one, other))
     times = merge_commit.moments(repo, parents)
-    made = _merged_tree(store, parents, times, base, changed or {}, read_ahead)
-    judgements.keep_accounts(store, made.accounts)
-    clash = sync_plan.clash(path for path, entry in made.edits.items() if entry)
+    tree = _merged_tree(store, parents, times, base, changed or {}, read_ahead)
+    judgements.keep_accounts(store, tree.accounts)
+    clash = sync_plan.clash(path for path, entry in tree.edits.items() if entry)
     if clash:
         raise SyncBlockedError(
             f"{clash} is a file here and a folder there, or the other way round; nothing was changed.",
             "Rename one of them, then sync again.",
         )
-    edits = made.edits
-    if parents[1] == one:  # which is our head: its folders have been read by now
+    edits = tree.edits
+    if parents[1] == one:  # our head, whose folders have been read by now
         ours, theirs = ((changed or {}).get(side) or differences(repo, base, side) for side in (one, other))
         edits = {path: found.before for path, found in ours.items()}
-        edits |= {path: found.after for path, found in theirs.items()} | made.edits
+        edits |= {path: found.after for path, found in theirs.items()} | tree.edits
     folders = read_ahead.folders if read_ahead is not None else None
     commit = merge_commit.write_merge(
-        repo, parents, edits, made.contents, max(times), upon=one, folders=folders
+        repo, parents, edits, tree.contents, max(times), upon=one, folders=folders
     )
-    return commit, made
+    return commit, tree
 
 
 def _merged_tree(
@@ -287,10 +288,10 @@ def _merged_tree(
         for parent, moment in zip(parents, times, strict=True)
     ]
 
-    def historian(commit: str, paths: Sequence[str]) -> Mapping[str, Edit]:
+    def find_edits(commit: str, paths: Sequence[str]) -> Mapping[str, Edit]:
         from engram.usecases.merge.last_edits import last_edits
 
         known = [base] if base else []
         return last_edits(repo, commit, known, paths, store.places.folder, store.categories)
 
-    return merge_trees(rules, sides[0], sides[1], lambda oids: blobs(repo, oids, contents), historian)
+    return merge_trees(rules, sides[0], sides[1], lambda oids: blobs(repo, oids, contents), find_edits)

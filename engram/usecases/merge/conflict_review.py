@@ -1,8 +1,8 @@
-"""Look again at conflicts of words that were decided without commits, once the commits are there.
+"""Review conflicts of text that were decided without commits, once the commits exist.
 
-Under a rebase, a cherry-pick or a stash the merge driver sees files alone: `updated_at` decides, and the names stay empty.
-The commit that brought such a conflict along says who wrote its own side and when, and what is below it says the same of
-the other. Everything here follows from commits, so that every clone decides alike.
+Under a rebase, a cherry-pick or a stash the merge driver sees only files: `updated_at` decides, and the names stay empty.
+Later, the commit that brought the conflict says who wrote its side and when, and the history below it says the same of
+the other side. Everything follows from commits, so that all clones decide alike.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 _UNNAMED = b'from: ""'
 
 
-def may_be_decided(raw: bytes) -> bool:
-    """Return whether a file may hold a conflict without names."""
+def may_have_unnamed_conflicts(raw: bytes) -> bool:
+    """Return whether a file may contain a conflict without names."""
     return _UNNAMED in raw
 
 
-class SecondLook:
-    """A look at the history of the commit `head`, whose time is `now`; `folder` is the lore folder as git spells it."""
+class ConflictReview:
+    """A review by the history of the commit `head`, whose time is `now`; `folder` is the path of the lore folder in git."""
 
     def __init__(
         self, repo: Repository, head: str, now: datetime, folder: str, categories: Categories
@@ -40,9 +40,9 @@ class SecondLook:
         self._folder, self._categories = folder, categories
 
     def decide(self, path: str, raw: bytes) -> bytes | None:
-        """Return the file (at `path` in `head`) with names and times of the conflicts of words that have none.
+        """Return the file (at `path` in `head`) with names and times added to its conflicts of text that lack them.
 
-        And with the other words standing where these are later; None where there is nothing to decide or git does not say.
+        If the other text is the later one, the two are swapped. None if nothing changes, or the history does not tell.
         """
         try:
             file = codec.read(raw, path, self._categories, NEVER)
@@ -55,44 +55,44 @@ class SecondLook:
             return None
 
     def _decide_again(self, path: str, lore: Lore, conflict: Conflict) -> Lore:
-        """Return the entry with one conflict decided again, if the commit that brought it had one parent with the file."""
+        """Return the entry with one conflict decided again, if the commit that brought it has a single parent with the file."""
         for commit in edits_of(self._repo, self._head, [], [path])[path]:
             after, before = (
                 self._version(path, commit.after),
-                [self._version(path, one) for one in commit.before],
+                [self._version(path, oid) for oid in commit.before],
             )
             if not _has(after, conflict):
-                break  # its file was at another path
-            if not any(_has(one, conflict) for one in before):
+                break  # the file was at another path
+            if not any(_has(version, conflict) for version in before):
                 if len(before) == 1 and after is not None and before[0] is not None:
                     return self._rank(commit.oid, path, lore, (before[0].content, after.content), conflict)
                 break
         return lore
 
     def _rank(self, commit: str, path: str, lore: Lore, texts: tuple[str, str], conflict: Conflict) -> Lore:
-        """Return the entry with the later of two versions standing: that of a commit, and that below it.
+        """Return the entry with the later of two texts as its content: that of a commit, or that below it.
 
         `texts` are those of the file before and after the commit.
         """
         below, kept = texts
-        kept_is_below = _is_of(below, kept, conflict.value)
+        is_kept_from_below = _comes_from(below, kept, conflict.value)
         own, other = (
             last_edits(self._repo, tip, known, [path], self._folder, self._categories)[path]
             for tip, known in ((commit, [f"{commit}^"]), (f"{commit}^", []))
         )
-        if kept_is_below is None or own.at is None or other.at is None:
+        if is_kept_from_below is None or own.at is None or other.at is None:
             return lore
         standing, lost = (
             Version(text, NEVER, digest=text.encode("utf-8", "surrogatepass"), edit=edit)
             for text, edit in zip(
-                (kept, conflict.value), (other, own) if kept_is_below else (own, other), strict=True
+                (kept, conflict.value), (other, own) if is_kept_from_below else (own, other), strict=True
             )
         )
         winner, loser = in_order(standing, lost, self._now)
-        if lore.content != kept:  # somebody wrote on: that stands
+        if lore.content != kept:  # it was edited since, and that edit is kept
             winner, loser = standing, lost
         new = loss("content", loser.record, loser.written, winner.edit)
-        conflicts = tuple([new if one == conflict else one for one in lore.conflicts])
+        conflicts = tuple([new if known == conflict else known for known in lore.conflicts])
         content = lore.content if winner is standing else str(winner.record)
         return lore._replace(content=content, conflicts=conflicts)
 
@@ -104,11 +104,11 @@ class SecondLook:
 
 def _has(lore: Lore | None, conflict: Conflict) -> bool:
     known = lore.conflicts if lore is not None else ()
-    return any((one.field, one.value) == (conflict.field, conflict.value) for one in known)
+    return any((other.field, other.value) == (conflict.field, conflict.value) for other in known)
 
 
-def _is_of(text: str, one: str, other: str) -> bool | None:
-    """Return whether a version of a text has what `one` has and `other` lacks, and not the other way round; None: neither."""
-    lines, mine, yours = (set(found.split("\n")) for found in (text, one, other))
-    has_mine, has_yours = mine - yours <= lines, yours - mine <= lines
-    return has_mine if has_mine != has_yours else None
+def _comes_from(text: str, one: str, other: str) -> bool | None:
+    """Return whether `text` has all lines that only `one` has, but not all that only `other` has; None if unclear."""
+    lines, ours, theirs = (set(version.split("\n")) for version in (text, one, other))
+    has_ours, has_theirs = ours - theirs <= lines, theirs - ours <= lines
+    return has_ours if has_ours != has_theirs else None

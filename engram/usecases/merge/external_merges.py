@@ -1,9 +1,9 @@
 """Repair merges that were made without Engram's rules.
 
-A host's merge button runs no merge driver: it may leave conflict markers, or lose one side's votes. Such a merge is made
-again from its parents, in one commit upon the head that has it: the same commit on every machine, because it is dated
-like its parent. A person who resolved conflicts in their own words is not overruled: then only what must never be lost,
-votes and `merged_from`, is restored.
+A host's merge button runs no merge driver: it may leave conflict markers, or lose one side's votes. Such a merge is
+repeated from its parents in one commit on top of the head; the commit is the same on every machine, since it has the
+date of its parent. If a person resolved conflicts in their own words, these are kept, and only votes and `merged_from`,
+which must never be lost, are restored.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from engram.domain.merge.merge import NEVER, union_of
 from engram.domain.sync import sync_plan
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.merge import commit_merge
-from engram.usecases.merge.conflict_review import SecondLook, may_be_decided
+from engram.usecases.merge.conflict_review import ConflictReview, may_have_unnamed_conflicts
 from engram.usecases.merge.file_merge import merge_one
 from engram.usecases.store import judgements, sync_state
 
@@ -35,17 +35,17 @@ if TYPE_CHECKING:
     from engram.usecases.merge.commit_merge import ReadAhead
     from engram.usecases.store.store import Store
 
-_MARK = "merges-looked-at"
+_WATERMARK = "merges-looked-at"
 
 
 def repair_merges(store: Store, head: str, read_ahead: ReadAhead | None = None) -> str:
-    """Return the head itself, or a commit upon it in which the merges of others are what the rules make of them.
+    """Return the head, or a commit on top of it that repairs merges made without the rules.
 
-    Only merges since the last `mark_repaired` are examined. `read_ahead` keeps what is read and merged next. Raises
+    Only merges since the last `mark_repaired` are examined. `read_ahead` caches contents for the next merge. Raises
     GitError.
     """
     repo, read_ahead = store.repository, read_ahead or commit_merge.ReadAhead()
-    known = sync_state.read_watermark(store, _MARK)
+    known = sync_state.read_watermark(store, _WATERMARK)
     if head == known:
         return head
     repair = _Repair(store, repo, head)
@@ -57,13 +57,13 @@ def repair_merges(store: Store, head: str, read_ahead: ReadAhead | None = None) 
 
 
 def mark_repaired(store: Store, head: str) -> None:
-    """Note that all merges in the history of `head` are in order; a note that cannot be written is left out."""
+    """Note that all merges in the history of `head` are in order, ignoring errors."""
     with contextlib.suppress(EngramError):
-        sync_state.write_watermark(store, _MARK, head)
+        sync_state.write_watermark(store, _WATERMARK, head)
 
 
-def _is_small(path: str) -> bool:
-    """Return whether a file is small enough for an entry: a plain `git pull` brings in files of any size."""
+def _is_entry_size(path: str) -> bool:
+    """Return whether a file is small enough for an entry; `git pull` brings files of any size."""
     try:
         return os.lstat(path).st_size <= sync_plan.LARGEST_LORE
     except OSError:
@@ -71,44 +71,44 @@ def _is_small(path: str) -> bool:
 
 
 class _Repair:
-    """The files of one head that have to be repaired."""
+    """A repair of the files of one head."""
 
     def __init__(self, store: Store, repo: Repository, head: str) -> None:
         self._store, self._repo, self._head = store, repo, head
         self._files: dict[str, bytes] = {}
         self._entries: dict[str, objects.Entry] = {}
         self._merges: list[str] = []
-        self._deleted: dict[str, str] = {}  # entries that were folded, and the merge that kept them
+        self._deleted: dict[str, str] = {}  # folded entries that a merge kept: its commit by path
 
     def compare(self, merge: Foreign) -> None:
-        """Compare one merge with what the rules give, file by file, and take over what is missing."""
+        """Compare a merge with the result of the rules, file by file, and add what is missing."""
         parents = sorted((merge.ours, merge.theirs))
-        made = commit_merge.merge_by_rules(self._store, parents)
-        # By the rules, an entry that another was folded into has a vote for that, though only one side changed its file.
-        touched = dict.fromkeys((*made.merged, *made.contents, *made.followed))
+        tree = commit_merge.merge_by_rules(self._store, parents)
+        # The rules give an entry a vote for another folded into it, even if only one side changed its file.
+        touched = dict.fromkeys((*tree.merged, *tree.contents, *tree.followed))
         paths = [path for path in touched if self._is_by_fields(path)]
         commits = (merge.oid, self._head, *parents)
         found = [objects.entries(self._repo, commit, paths) for commit in commits]
         contents = blobs(self._repo, (entry.oid for entries in found for entry in entries.values()))
         for path in paths:
-            there, now, *sides = [
+            merged, now, *sides = [
                 contents[entries[path].oid] if path in entries else None for entries in found
             ]
-            wanted = made.contents.get(path)
-            if now is not None and now == there == made.followed.get(path):
+            wanted = tree.contents.get(path)
+            if now is not None and now == merged == tree.followed.get(path):
                 self._deleted[path] = merge.oid
-            if there is None or now is None or wanted is None or there == wanted:
-                continue  # deleted or moved by somebody since, or as it should be
+            if merged is None or now is None or wanted is None or merged == wanted:
+                continue  # deleted or moved since, or merged correctly
             now = self._files.get(path, now)
-            repaired = self._repair_file(path, there, now, wanted, [side for side in sides if side])
+            repaired = self._repair_file(path, merged, now, wanted, [side for side in sides if side])
             if repaired is not None and repaired != now:
                 self._files[path], self._entries[path] = repaired, found[1][path]
                 self._merges = list(dict.fromkeys([*self._merges, merge.oid]))
 
     def resolve_markers(self, known: str, read_ahead: ReadAhead) -> None:
-        """Merge the sides of conflict markers in files that changed since: of squash merges, rebases and the like.
+        """Merge the sides of conflict markers in files changed since `known` by squash merges, rebases and the like.
 
-        And decide again what a driver decided there without commits.
+        Also review conflicts that a merge driver decided there without commits.
         """
         found = {
             path: change.after
@@ -121,7 +121,7 @@ class _Repair:
             (
                 entry.oid
                 for path, entry in found.items()
-                if entry.mode in sync_plan.REGULAR and _is_small(os.path.join(root, path))
+                if entry.mode in sync_plan.REGULAR and _is_entry_size(os.path.join(root, path))
             ),
             read_ahead.contents,
         )
@@ -129,13 +129,13 @@ class _Repair:
         moment = 0
         for path, entry in found.items():
             sides = sides_of(raw) if holds_markers(raw := contents.get(entry.oid, b"")) else None
-            if sides is None and not may_be_decided(raw):
+            if sides is None and not may_have_unnamed_conflicts(raw):
                 continue
             moment = moment or merge_commit.moments(self._repo, [self._head])[0]
             now, categories = datetime.fromtimestamp(moment, UTC), self._store.categories
             folder = self._store.places.folder
             if sides is None:
-                decided = SecondLook(self._repo, self._head, now, folder, categories).decide(path, raw)
+                decided = ConflictReview(self._repo, self._head, now, folder, categories).decide(path, raw)
                 if decided is not None:
                     self._files[path], self._entries[path] = decided, entry
                 continue
@@ -147,18 +147,19 @@ class _Repair:
         return sync_plan.is_by_fields(path, self._store.places.folder)
 
     def _repair_file(
-        self, path: str, there: bytes, now: bytes, wanted: bytes, sides: list[bytes]
+        self, path: str, merged: bytes, now: bytes, wanted: bytes, sides: list[bytes]
     ) -> bytes | None:
-        """Return the file as it is now, with what the merge made of it (`there`) replaced by what the rules make (`wanted`)."""
-        if now == there and _is_made_of(there, sides):
+        """Return the current file with the result of the merge (`merged`) replaced by that of the rules (`wanted`)."""
+        is_automatic = _is_made_of(merged, sides)
+        if is_automatic and now == merged:
             return wanted
         folder = self._store.places.folder
-        if _is_made_of(there, sides) and (is_named(path, folder) or self._lore(path, there) is not None):
-            return merge_one(there, now, wanted, path, folder, self._store.categories, NEVER).content
-        return self._with_merged(path, now, wanted)
+        if is_automatic and (is_named(path, folder) or self._lore(path, merged) is not None):
+            return merge_one(merged, now, wanted, path, folder, self._store.categories, NEVER).content
+        return self._with_merged_from(path, now, wanted)
 
-    def _with_merged(self, path: str, now: bytes, wanted: bytes) -> bytes | None:
-        """Return the file with the `merged_from` of both, their votes kept in the ledger; None where one is no entry."""
+    def _with_merged_from(self, path: str, now: bytes, wanted: bytes) -> bytes | None:
+        """Return the file with the `merged_from` of both, and move their votes to the ledger; None if one is no entry."""
         file, other = self._lore(path, now), self._lore(path, wanted)
         if file is None or other is None or file.lore.id != other.lore.id:
             return None
@@ -181,7 +182,7 @@ class _Repair:
             return None
 
     def commit(self) -> str:
-        """Return the head, or the new commit upon it."""
+        """Return the head, or the new commit on top of it."""
         if not self._files and not self._deleted:
             return self._head
         (moment,) = merge_commit.moments(self._repo, [self._head])
@@ -196,8 +197,8 @@ class _Repair:
 
 
 def _is_made_of(raw: bytes, sides: list[bytes]) -> bool:
-    """Return whether every line of a file is from one of the sides: then no person resolved its conflicts."""
-    shown = sides_of(raw)
-    versions = [shown.ours, shown.theirs] if shown else [raw]
+    """Return whether every line of a file is from one of the sides, so that no person resolved its conflicts."""
+    marked = sides_of(raw)
+    versions = [marked.ours, marked.theirs] if marked else [raw]
     lines = {line for side in sides for line in side.splitlines()}
     return all(line in lines for version in versions for line in version.splitlines())

@@ -1,4 +1,4 @@
-"""Refuse files and commits of a remote, all of them before the first one is written."""
+"""Check all files and commits of a remote before the first one is written."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ def check_files(
     repo: Repository,
     files: Mapping[str, Entry],
     folder: str,
-    so: str,
+    outcome: str,
     whose: str = "The remote's",
     known: Mapping[str, bytes] | None = None,
 ) -> dict[str, str]:
-    """Return which of these files stay out of the work tree, each with why: by name, kind or size.
+    """Return which of these files must not be checked out, each with why: by name, kind or size.
 
-    `folder` is the lore folder; `so` ends the message with the consequence, such as `NOT_SYNCED`; `whose` begins it.
-    `known` has contents, by object id, whose size need not be asked for. Raises SyncBlockedError for a file that no
-    mistake makes, and for more bytes than may come in at once.
+    `folder` is the lore folder; `whose` begins the message of an error, `outcome` (such as `NOT_SYNCED`) ends it.
+    `known` has contents already read, by object id. Raises SyncBlockedError for a file that is clearly an attack, and if
+    the files are too large together.
     """
     size_of = _sizes(repo, files, known)
     left_out: dict[str, str] = {}
     for path, found in _find_refusals(files, size_of, folder):
         if found.stops:
-            raise SyncBlockedError(f"{whose} {path[:200]!r} {found.why}; {so}.", _HINT)
+            raise SyncBlockedError(f"{whose} {path[:200]!r} {found.why}; {outcome}.", _HINT)
         left_out[path] = found.why
     total = sum(size_of.get(entry.oid, 0) for path, entry in files.items() if path not in left_out)
     if total > sync_plan.LARGEST_SUM:
         limit = f"{sync_plan.LARGEST_SUM:,}"
         raise SyncBlockedError(
-            f"{whose} files have {total:,} bytes together, more than the {limit} allowed; {so}.", _HINT
+            f"{whose} files have {total:,} bytes together, more than the {limit} allowed; {outcome}.", _HINT
         )
     return left_out
 
@@ -53,7 +53,7 @@ def check_files(
 def judge_files(
     repo: Repository, files: Mapping[str, Entry], folder: str, known: Mapping[str, bytes]
 ) -> dict[str, sync_plan.Refusal]:
-    """Return which of these files others would refuse, each with why; `known` has contents by object id."""
+    """Return which of these files other clones would refuse, each with why; `known` has contents already read, by object id."""
     return dict(_find_refusals(files, _sizes(repo, files, known), folder))
 
 
@@ -70,22 +70,19 @@ def _find_refusals(
             yield path, found
 
 
-def check_commits(repo: Repository, ours: str | None, theirs: str, so: str) -> None:
-    """Raise SyncBlockedError if a commit that `theirs` has and `ours` has not is too large.
-
-    Also if `theirs` holds more files or deeper folders than can be listed.
-    """
+def check_commits(repo: Repository, ours: str | None, theirs: str, outcome: str) -> None:
+    """Raise SyncBlockedError if `theirs` adds a commit that is too large, or has too many files or too deep folders."""
     shared = merge_commit.bases(repo, ours, theirs) if ours else ()
     try:
         check_countable(repo, theirs, shared[0] if len(shared) == 1 else None)
     except GitError as error:
         raise SyncBlockedError(
-            f"The remote's branch is refused: {error.message} So {so}.", error.hint
+            f"The remote's branch is refused: {error.message} So {outcome}.", error.hint
         ) from None
     for oid, size in commit_sizes(repo, ours, theirs).items():
         if size > sync_plan.LARGEST_COMMIT:
             limit = f"{sync_plan.LARGEST_COMMIT:,}"
             raise SyncBlockedError(
-                f"The remote's commit {oid[:10]} itself has {size:,} bytes, more than the {limit} allowed; {so}.",
-                "Have it removed from the remote's branch, then try again.",
+                f"The remote's commit {oid[:10]} itself has {size:,} bytes, more than the {limit} allowed; {outcome}.",
+                _HINT,
             )

@@ -23,8 +23,8 @@ def install_merge_driver(
 ) -> tuple[str, ...]:
     """Make git merge the lore files under `folder` of the store at `root` (default: the work tree) by field.
 
-    Of a store in place (`folder` is "") no file of the work tree is completed either, but the clone's own attributes.
-    Without `attributes` only the repository's configuration is completed and no file of the work tree.
+    For a store in place (`folder` is "") the clone's own attributes are changed instead of a file of the work tree.
+    Without `attributes` only the repository's configuration is changed.
 
     Return what had to be changed: `attributes` (a file to commit), `command`. Calling it again changes nothing.
     Raises GitError, StoreError.
@@ -43,7 +43,7 @@ def install_merge_driver(
 
 
 def complete(store: Store, missing: tuple[str, ...]) -> None:
-    """Complete a store that was made before, or cloned by plain git; a changed .gitattributes is committed."""
+    """Install the driver in a store made by an older version, or cloned by git; commits a changed .gitattributes."""
     from engram.adapters.git.write.create import ATTRIBUTES, read_attributes, with_attributes
 
     places = store.places
@@ -67,7 +67,7 @@ def complete(store: Store, missing: tuple[str, ...]) -> None:
 
 
 def what_is_missing(repository: Repository, folder: str = "lore", root: str = "") -> tuple[str, ...]:
-    """Return which of `attributes` and `command` git lacks, or has for another interpreter."""
+    """Return which of `attributes` and `command` are missing, or are for another interpreter."""
     from engram.adapters.git.write.create import read_attributes, with_attributes
     from engram.adapters.git.write.merge_driver import configured_command
 
@@ -79,7 +79,7 @@ def what_is_missing(repository: Repository, folder: str = "lore", root: str = ""
 
 
 def _attributes(repository: Repository, folder: str, root: str) -> tuple[str, list[str]]:
-    """Return the file of attributes that has to name the driver, and its lines."""
+    """Return the attributes file that has to name the driver, and its lines."""
     from engram.adapters.git.write.create import ATTRIBUTES, own_attributes
     from engram.adapters.git.write.merge_driver import ATTRIBUTE
 
@@ -94,14 +94,14 @@ def _attributes(repository: Repository, folder: str, root: str) -> tuple[str, li
 
 
 def attribute_lines(folder: str) -> list[str]:
-    """Return the lines of .gitattributes: git does not convert lore files, and runs Engram to merge them."""
+    """Return the lines of .gitattributes that turn off conversion of lore files and have Engram merge them."""
     from engram.adapters.git.write.merge_driver import ATTRIBUTE
 
     return [f"{folder}/** -text", f"{folder}/** {ATTRIBUTE}"]
 
 
 def driver_command() -> str:
-    """Return the line that runs this Engram, wherever git is called from."""
+    """Return the command line that runs this Engram from any folder."""
     from engram.adapters.git.write.merge_driver import command_line
 
     package_root = os.path.dirname(os.path.dirname(os.path.abspath(version.__file__)))

@@ -1,7 +1,7 @@
-"""Who wrote the two versions of a file that are merged, and when, as the commits of each side say.
+"""Find out from commits who wrote the two versions of a file that are merged, and when.
 
-A clock that is wrong on one clone, or a later change of a tag, must not decide whose words stand: the commit does that
-last changed the words. Everything here follows from commits, so that every clone that has them finds the same.
+The commit that last changed the text decides whose text is kept, not a wrong clock or a later change of a tag.
+Everything follows from commits, so that all clones that have them get the same result.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from engram.domain.entry.categories import Categories
     from engram.domain.entry.lore import Lore
 
-_LAST = 253_402_300_799  # unix seconds: the end of the year 9999
+_MAX_TIME = 253_402_300_799  # Unix seconds: the end of the year 9999
 
 
 def last_edits(
@@ -36,10 +36,10 @@ def last_edits(
     folder: str,
     categories: Categories,
 ) -> dict[str, Edit]:
-    """Return by path (in git) who last changed the words of the file in the commits of `tip` that `known` lack.
+    """Return by path (in git) who last changed the text of the file in the commits of `tip` that are not in `known`.
 
-    `folder` is the lore folder as git spells it. UNKNOWN at the end of a shallow clone's history, and for a file that
-    these commits leave alone. Raises GitError.
+    `folder` is the path of the lore folder in git. UNKNOWN at the end of a shallow clone's history, and for a file that
+    these commits do not change. Raises GitError.
     """
     found = edits_of(repo, tip, known, paths)
     edits: dict[str, Edit] = {}
@@ -47,50 +47,50 @@ def last_edits(
         finder = _Finder(repo, path, folder, categories)
         changed = finder.last_change(commits)
         if known and changed is not None and changed.before == (None,):
-            # An entry that was moved: its words may be older than its path.
+            # The entry was moved, so its text may be older than its path.
             changed = finder.last_change(edits_through_moves(repo, tip, known, path)) or changed
         edits[path] = UNKNOWN if changed is None else finder.edit(changed)
     return edits
 
 
 class _Finder:
-    """The versions of one file."""
+    """Finds the last edit of one file."""
 
     def __init__(self, repo: Repository, path: str, folder: str, categories: Categories) -> None:
         self._repo, self._path, self._categories = repo, path, categories
-        self._by_bytes = is_named(path, folder)  # an entity or an agent, which has no words of an entry
+        self._by_bytes = is_named(path, folder)  # an entity or agent, which has no text of an entry
         self._contents: dict[str, bytes] = {}
 
     def last_change(self, commits: Sequence[EditCommit]) -> EditCommit | None:
-        """Return the last commit that changed the words; where none did, the last that changed anything."""
-        wanted = {oid for one in commits for oid in (*one.before, one.after) if oid}
-        self._contents = dict(blobs(self._repo, sorted(wanted)))
-        own = [one for one in commits if not one.is_engrams_merge]
-        return next((one for one in own if self._changes_words(one)), own[0] if own else None)
+        """Return the last commit that changed the text; if none did, the last that changed anything."""
+        oids = {oid for commit in commits for oid in (*commit.before, commit.after) if oid}
+        self._contents = dict(blobs(self._repo, sorted(oids)))
+        edits = [commit for commit in commits if not commit.is_engrams_merge]
+        return next(filter(self._changes_text, edits), edits[0] if edits else None)
 
     def edit(self, commit: EditCommit) -> Edit:
-        """Return who made a change and when: its `updated_at` if the commit set that, else the author's time."""
+        """Return who made a change and when: the entry's `updated_at` if the commit set it, else the author's time."""
         if commit.is_boundary:
             return UNKNOWN
         after = self._lore(commit.after)
-        at = datetime.fromtimestamp(min(max(commit.moment, 0), _LAST), UTC)
+        at = datetime.fromtimestamp(min(max(commit.moment, 0), _MAX_TIME), UTC)
         if after is not None and after.updated_at != NEVER:
             before = [found for oid in commit.before if (found := self._lore(oid)) is not None]
             if all(found.updated_at != after.updated_at for found in before):
                 at = after.updated_at
         return Edit(commit.author, at)
 
-    def _changes_words(self, commit: EditCommit) -> bool:
+    def _changes_text(self, commit: EditCommit) -> bool:
         if commit.is_boundary:
             return True
-        after = self._words(commit.after)
-        before = [self._words(oid) for oid in commit.before]
-        if commit.is_merge:  # what a machine put together of its parents was written before
-            lines = {line for words in before if words is not None for line in words.splitlines()}
+        after = self._text(commit.after)
+        before = [self._text(oid) for oid in commit.before]
+        if commit.is_merge:  # only lines that are in no parent were written in the merge
+            lines = {line for text in before if text is not None for line in text.splitlines()}
             return after is not None and any(line not in lines for line in after.splitlines())
-        return any(words != after for words in before)
+        return any(text != after for text in before)
 
-    def _words(self, oid: str | None) -> str | None:
+    def _text(self, oid: str | None) -> str | None:
         if oid is None:
             return None
         lore = None if self._by_bytes else self._lore(oid)
@@ -108,7 +108,7 @@ class _Finder:
 def edits_of_merge(
     repo: Repository, heads: tuple[str, str], path: str, folder: str, categories: Categories
 ) -> tuple[Edit, Edit]:
-    """Return who wrote the two versions of one file (path in git) in a merge of two commits; UNKNOWN where git fails."""
+    """Return who wrote the two versions of a file (path in git) in a merge of two commits; UNKNOWN if git fails."""
     try:
         known = bases(repo, *heads)
         one, other = (last_edits(repo, tip, known, [path], folder, categories)[path] for tip in heads)

@@ -1,4 +1,4 @@
-"""The git merge driver, which merges three versions of an entry's file as git passes them."""
+"""The git merge driver: merges the three versions of a lore file that git passes."""
 
 from __future__ import annotations
 
@@ -29,19 +29,18 @@ def merge_driver(
     """Merge the files `base`, `ours` and `theirs` into the file `ours`; `path` is where the result belongs.
 
     Called by git at the top of the work tree. A version that does not fit into `conflicts` is written next to `path`.
-    A note in place that is a person's on either side is merged as text. Raises ConflictError for one whose same lines
-    both changed, StoreError where a file cannot be read or written; then `ours` is as it was.
+    A note in place without Engram's fields on either side is merged as text. Raises ConflictError if both sides changed
+    the same lines of it, and StoreError if a file cannot be read or written, which leaves `ours` unchanged.
     """
     top = os.getcwd()
     repository = find_repository(top)
     versions = [atomic.read(os.path.abspath(name)) for name in (base, ours, theirs)]
-    now = time_of_merge(repository, heads_of(repository, environment), clock)
-    # To a driver, git shows no base as an empty one.
+    now = time_of_merge(repository, _merging_commits(repository, environment), clock)
+    # Git passes a missing base as an empty file.
     place, folder = place_at(top, path)
     categories = categories_at(top, path)
     if categories.in_place and not _are_entries(versions[1:], place, categories, now):
         return _merge_as_text(top, base, ours, theirs, path)
-    edits = UNKNOWN, UNKNOWN
     merged = merge_one(versions[0] or None, versions[1], versions[2], place, folder, categories, now)
     if merged.contested and repository is not None:
         in_git = path.removesuffix(place) + folder
@@ -49,14 +48,14 @@ def merge_driver(
         merged = merge_one(
             versions[0] or None, versions[1], versions[2], place, folder, categories, now, edits=edits
         )
-    merged = _below(merged, path.removesuffix(place))
-    _keep(repository, merged)
-    _replace(ours, merged.content or b"")
+    merged = _with_prefix(merged, path.removesuffix(place))
+    _write_kept(repository, merged)
+    _overwrite(ours, merged.content or b"")
     return merged
 
 
 def _are_entries(versions: Sequence[bytes], place: str, categories: Categories, now: datetime) -> bool:
-    """Return whether all versions of a note have its fields, as each has that was edited through Engram."""
+    """Return whether all versions of a note have Engram's fields, as every note edited by Engram does."""
     from engram.adapters.files.frontmatter import codec
 
     try:
@@ -66,7 +65,7 @@ def _are_entries(versions: Sequence[bytes], place: str, categories: Categories, 
 
 
 def _merge_as_text(top: str, base: str, ours: str, theirs: str, path: str) -> Merged:
-    """Merge as git does without a driver; raises ConflictError, with git's markers in `ours`, where both changed a line."""
+    """Merge as git does without a driver. Raises ConflictError, with git's markers in `ours`, if both changed a line."""
     from engram.adapters.files.merge.merge_readable import Merged
     from engram.adapters.git.write.merge_driver import merge_text
 
@@ -85,9 +84,9 @@ def _edits(
     versions: Sequence[bytes],
     categories: Categories,
 ) -> tuple[Edit, Edit]:
-    """Return who wrote our version and theirs, where these are the versions of two commits that git merges.
+    """Return who wrote the two versions, if they are those of two commits that git merges.
 
-    Of a rebase, a cherry-pick or a stash, and of common ancestors that git merges first, no commits are at hand.
+    No commits are known in a rebase, a cherry-pick or a stash, or for common ancestors that git merges first.
     """
     from engram.adapters.git.read.versions import read_objects
     from engram.adapters.git.run.layout import read_head
@@ -106,15 +105,15 @@ def _edits(
     return edits_of_merge(repository, (head, other), path, folder, categories)
 
 
-def heads_of(repository: Repository | None, environment: Mapping[str, str]) -> list[str]:
-    """Return the commits that git is merging, as far as it tells a driver."""
+def _merging_commits(repository: Repository | None, environment: Mapping[str, str]) -> list[str]:
+    """Return the commits that git is merging, if it tells the driver."""
     from engram.adapters.git.write.merge_driver import merged_heads
 
     return merged_heads(repository, environment) if repository is not None else []
 
 
 def time_of_merge(repository: Repository | None, commits: Sequence[str], clock: Clock) -> datetime:
-    """Return the time of the merge of these commits; this machine's clock where there are none."""
+    """Return the time of a merge of these commits; if there are none, that of this machine's clock."""
     from engram.adapters.git.write.merge_driver import committer_times
 
     try:
@@ -128,19 +127,18 @@ def time_of_merge(repository: Repository | None, commits: Sequence[str], clock: 
 def categories_at(top: str, path: str) -> Categories:
     """Return the categories of the store that `path` (relative to `top`) belongs to."""
     root = _root_at(top, path)
-    own, in_place = _setting(root, "store.categories"), _setting(root, "store.folder") == WHOLE
-    added = {str(name): str(kind) for name, kind in own.items()} if isinstance(own, dict) else {}
-    return Categories(added, in_place=in_place)
+    added, in_place = _setting(root, "store.categories"), _setting(root, "store.folder") == WHOLE
+    categories = {str(name): str(kind) for name, kind in added.items()} if isinstance(added, dict) else {}
+    return Categories(categories, in_place=in_place)
 
 
 def place_at(top: str, path: str) -> tuple[str, str]:
-    """Return where `path` (relative to `top`) is in the store that it belongs to, and that store's lore folder."""
+    """Return the path in its store of `path` (relative to `top`), and the lore folder of that store."""
     root = _root_at(top, path)
     full = os.path.join(top, *path.split("/"))
     folder = _setting(root, "store.folder")
-    return os.path.relpath(full, root).replace(os.sep, "/"), lore_folder(
-        folder if isinstance(folder, str) else HOME
-    )
+    place = os.path.relpath(full, root).replace(os.sep, "/")
+    return place, lore_folder(folder if isinstance(folder, str) else HOME)
 
 
 def _root_at(top: str, path: str) -> str:
@@ -154,12 +152,12 @@ def _setting(root: str, name: str) -> object:
         return None
 
 
-def _below(merged: Merged, prefix: str) -> Merged:
-    """Return the result with the paths of its other files relative to the top of the work tree."""
+def _with_prefix(merged: Merged, prefix: str) -> Merged:
+    """Return the result with `prefix` before the paths of its other files."""
     return merged._replace(kept=tuple([kept._replace(path=prefix + kept.path) for kept in merged.kept]))
 
 
-def _keep(repository: Repository | None, merged: Merged) -> None:
+def _write_kept(repository: Repository | None, merged: Merged) -> None:
     if merged.kept and repository is None:
         raise StoreError(
             "Both versions have to be kept, and there is no work tree here to keep one in.",
@@ -172,8 +170,8 @@ def _keep(repository: Repository | None, merged: Merged) -> None:
         atomic.write(file, kept.content, "merge")
 
 
-def _replace(file: str, content: bytes) -> None:
-    """Write into the very file that git made, as gitattributes(5) asks for."""
+def _overwrite(file: str, content: bytes) -> None:
+    """Write into the file that git created, as gitattributes(5) requires."""
     try:
         with open(file, "wb") as opened:
             opened.write(content)

@@ -1,6 +1,6 @@
 """Merge an entry that one side moved and the other changed at its new path.
 
-Without this the merge would see a deletion and a new file, and the entry would exist twice.
+Otherwise the merge would see a deletion and a new file, and the entry would exist twice.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ _ID = re.compile(rb"^---\r?\n(?:[^\n]*\n){0,60}?id: ?\"?([0-7][0-9A-HJKMNP-TV-Z]
 
 
 def follow_moves(read: Reader, folder: str, first: Side, second: Side) -> dict[str, Entry | None]:
-    """Rewrite both sides so that an entry moved by one of them, or by both, has the same path in both.
+    """Rewrite both sides so that an entry moved by one or both of them has the same path in both.
 
-    So does an entry that both added at different paths, where one of them had it from the other without its commits.
-    Of two new paths the first in alphabetical order is used. Return what the merged tree has at each of these paths,
-    unless the versions at the new one have to be merged.
+    The same goes for an entry that both added at different paths, because one copied it from the other without its
+    commits. Of two new paths the first in alphabetical order is used. Return the files of the merged tree at these
+    paths; versions at the new one may still have to be merged.
     """
     sides = first, second
     found = _paths_by_id(read, folder, sides)
@@ -47,7 +47,7 @@ def follow_moves(read: Reader, folder: str, first: Side, second: Side) -> dict[s
             side[place].after if place in side else None for side, place in zip(sides, places, strict=True)
         ]
         if None in versions or {old, *places} == {places[0]}:
-            continue  # the other side did not touch it, or deleted it; or both have it at one path already
+            continue  # the other side did not touch it or deleted it, or both have it at the same path
         target = min(place for place in places if place != old)
         gone = {path for path in (old, *places) if path not in ("", target)}
         before = (first.get(old) or second[old]).before if old else None
@@ -60,7 +60,7 @@ def follow_moves(read: Reader, folder: str, first: Side, second: Side) -> dict[s
 
 
 def _old_path(lore_id: bytes, found: tuple[_Paths, _Paths]) -> str:
-    """Return the path from which a side moved the entry; "" where none did."""
+    """Return the path from which a side moved the entry; "" if neither did."""
     return min(
         (paths.removed[lore_id] for paths in found if lore_id in paths.removed and lore_id in paths.added),
         default="",
@@ -68,13 +68,13 @@ def _old_path(lore_id: bytes, found: tuple[_Paths, _Paths]) -> str:
 
 
 def _current_path(lore_id: bytes, old: str, paths: _Paths) -> str:
-    """Return the path at which a side has the entry now, as far as it may have changed it."""
+    """Return the current path of the entry on a side."""
     is_added = lore_id in paths.added and (not old or lore_id in paths.removed)
     return paths.added[lore_id] if is_added else old
 
 
 def _paths_by_id(read: Reader, folder: str, sides: tuple[Side, Side]) -> tuple[_Paths, _Paths]:
-    """Return the entries that each side removed and added; nothing where no entry can have been moved."""
+    """Return the entries that each side removed and added; nothing if no entry can have been moved."""
     removed = [
         _entry_oids(folder, {path: found.before for path, found in side.items() if not found.after})
         for side in sides
@@ -104,5 +104,5 @@ def _entry_oids(folder: str, files: dict[str, Entry | None]) -> dict[str, str]:
 
 def _id(raw: bytes) -> bytes:
     found = _ID.match(raw[:16_384])
-    # A file without an id is never the same as another one.
+    # A file without an id matches no other one.
     return found[1] if found else raw + b"?"

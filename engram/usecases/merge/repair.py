@@ -1,8 +1,8 @@
 """Repair lore files that a tool without the merge driver left with git's conflict markers.
 
-The versions are read from git where it still has them: from its index while a merge is under way, else from the parents
-of the merge commit that introduced the markers; so the result is that of a merge by field. Where git has no such merge,
-the versions are read from between the markers.
+The versions come from git if it still has them: from its index while a merge is in progress, else from the parents of
+the merge commit that introduced the markers. The result is then that of a merge by field. If git has no such merge, the
+versions are read from between the markers.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from engram.adapters.files.merge.merge_readable import Merged
-    from engram.adapters.git.read.unmerged import MergeCommit
     from engram.usecases.store.store import Store
 
 INDEX, PARENTS, MARKERS = "the merge under way", "the parents of the merge", "the markers"
@@ -35,8 +34,8 @@ INDEX, PARENTS, MARKERS = "the merge under way", "the parents of the merge", "th
 class Repaired(NamedTuple):
     """A file that has conflict markers, or that git could not merge.
 
-    `source` names where the versions were read, "" where it could not be merged. `open_merge` is whether a person has to
-    finish the merge; `conflicts` are the fields of which both versions are in the file.
+    `source` says where the versions were read, "" if it could not be merged. `open_merge` says whether a person has to
+    finish the merge; `conflicts` are the fields with both versions in the file.
     """
 
     path: str
@@ -56,16 +55,16 @@ class _Versions(NamedTuple):
 
 
 def marked_files(store: Store, paths: list[str]) -> list[str]:
-    """Return the files (store paths) that hold conflict markers, and those that git could not merge."""
+    """Return the files (store paths) with conflict markers, and those that git could not merge."""
     found = [path for path in paths if _has_markers(store, path)]
     if store.places.repository is not None:
-        with contextlib.suppress(GitError):  # a damaged index is reported where something depends on it
+        with contextlib.suppress(GitError):  # a damaged index is reported by whatever needs it
             found += [path for path in _unmerged_paths(store) if path not in found]
     return found
 
 
 def repair(store: Store, path: str) -> Repaired:
-    """Merge the versions of one file and write the result. Raises nothing; `trouble` says why it was not done."""
+    """Merge the versions of one file and write the result. Never raises; `trouble` says why it failed."""
     try:
         with store.lock:
             return _repair(store, path)
@@ -95,12 +94,14 @@ def _repair(store: Store, path: str) -> Repaired:
     ):
         raise ConflictError(f"{path} has conflict markers in a version of its own.", "Remove them by hand.")
     _write(store, path, raw, merged)
-    under_way = versions.source == INDEX
-    if under_way and store.places.owns_branch:
+    is_in_progress = versions.source == INDEX
+    if is_in_progress and store.places.owns_branch:
         from engram.adapters.git.read.unmerged import resolve
 
-        resolve(repository_of(store), [in_git(store, path), *(in_git(store, k.path) for k in merged.kept)])
-    return Repaired(path, versions.source, tuple(entry.field for entry in merged.conflicts), under_way)
+        resolve(
+            repository_of(store), [in_git(store, path), *(in_git(store, kept.path) for kept in merged.kept)]
+        )
+    return Repaired(path, versions.source, tuple(entry.field for entry in merged.conflicts), is_in_progress)
 
 
 def _versions(store: Store, path: str, raw: bytes | None) -> _Versions | None:
@@ -132,7 +133,7 @@ def _from_index(store: Store, path: str) -> _Versions | None:
 
 
 def _from_parents(store: Store, path: str, raw: bytes | None) -> _Versions | None:
-    """Return the versions of the merge whose commit holds exactly these bytes, if no parent has markers."""
+    """Return the versions of the merge whose commit contains exactly these bytes, if no parent has markers."""
     from engram.adapters.git.read.unmerged import merges_of
     from engram.adapters.git.read.versions import read_objects
 
@@ -142,47 +143,41 @@ def _from_parents(store: Store, path: str, raw: bytes | None) -> _Versions | Non
         merged, ours, theirs = read_objects(repository, [f"{oid}:{name}" for oid in merge])
         if merged != raw or any(side and holds_markers(side) for side in (ours, theirs)):
             continue
-        return _of_merge(store, name, path, merge, ours, theirs)
+        now = time_of_merge(repository, [merge.ours, merge.theirs], store.clock)
+        base = _base(store, name, path, merge.ours, merge.theirs)
+        return _Versions(PARENTS, base, ours, theirs, now, (merge.ours, merge.theirs))
     return None
 
 
-def _of_merge(
-    store: Store, name: str, path: str, merge: MergeCommit, ours: bytes | None, theirs: bytes | None
-) -> _Versions:
-    repository = repository_of(store)
-    now = time_of_merge(repository, [merge.ours, merge.theirs], store.clock)
-    base = _base(store, name, path, merge.ours, merge.theirs)
-    return _Versions(PARENTS, base, ours, theirs, now, (merge.ours, merge.theirs))
-
-
 def _base(store: Store, name: str, path: str, one: str, other: str) -> bytes | None:
-    """Return the last common version of two commits; of several, their merge (docs/merge-rules.md, Several clones)."""
+    """Return the common version of two commits; if they have several bases, the merge of these (docs/merge-rules.md)."""
     from engram.adapters.git.read.versions import read_objects
-    from engram.adapters.git.write.merge_commit import bases as common
+    from engram.adapters.git.write.merge_commit import bases as find_bases
 
     repository = repository_of(store)
-    bases = common(repository, one, other)
+    bases = find_bases(repository, one, other)
     if not bases:
         return None
     versions = read_objects(repository, [f"{oid}:{name}" for oid in bases])
     merged, last = versions[0], bases[0]
     for oid, version in zip(bases[1:], versions[1:], strict=True):
         now = time_of_merge(repository, [last, oid], store.clock)
-        below = _base(store, name, path, last, oid)
+        base = _base(store, name, path, last, oid)
         folder = store.places.folder
-        merged, last = merge_one(below, merged, version, path, folder, store.categories, now).content, oid
+        merged, last = merge_one(base, merged, version, path, folder, store.categories, now).content, oid
     return merged
 
 
 def _write(store: Store, path: str, raw: bytes | None, merged: Merged) -> None:
     from engram.usecases.store import entry_writer
 
-    changes = [Change(path, merged.content, None if raw is None else atomic.digest(raw))]
-    changes = [] if merged.content == raw else changes
-    for kept in merged.kept:
-        there = _read(store, kept.path)
-        if there != kept.content:
-            changes.append(Change(kept.path, kept.content, None if there is None else atomic.digest(there)))
+    changes = []
+    for file, before, content in [
+        (path, raw, merged.content),
+        *((kept.path, _read(store, kept.path), kept.content) for kept in merged.kept),
+    ]:
+        if content != before:
+            changes.append(Change(file, content, None if before is None else atomic.digest(before)))
     if not changes:
         return
     lore_id = _id_of(store, path, merged.content or raw or b"")
@@ -207,7 +202,7 @@ def _id_of(store: Store, path: str, raw: bytes) -> str:
 
 
 def _unmerged_paths(store: Store) -> list[str]:
-    """Return the store paths that git left unmerged and that nobody has changed since."""
+    """Return the store paths that git left unmerged and that were not edited since."""
     from engram.adapters.git.read.unmerged import list_unmerged
     from engram.adapters.git.read.versions import read_objects
 
@@ -230,10 +225,10 @@ def _has_markers(store: Store, path: str) -> bool:
 
 
 def _read(store: Store, path: str) -> bytes | None:
-    """Return the bytes of a regular file that is not too large for an entry; reading a device would never end."""
+    """Read a regular file that is not too large for an entry; None for others, such as a device that never ends."""
     try:
-        facts = os.lstat(store.files.absolute(path))
-        if not stat.S_ISREG(facts.st_mode) or facts.st_size > 2 * frontmatter.MAX_FILE:
+        status = os.lstat(store.files.absolute(path))
+        if not stat.S_ISREG(status.st_mode) or status.st_size > 2 * frontmatter.MAX_FILE:
             return None
         return store.files.read(path)
     except (EngramError, OSError, ValueError):

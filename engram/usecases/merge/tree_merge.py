@@ -1,10 +1,10 @@
-"""Merge two trees of files by Engram's rules: a pure function of what each side changed since the base.
+"""Merge two trees of files by Engram's rules: a pure function of the changes of each side since the base.
 
-The phases in order: entries that one side moved are put at one path (`moved_entries`); files that one side changed are
-taken; files that both changed are merged, by fields or by lines; and where one side folded an entry into another that
-the other side changed, what the other side did goes to the entry it was folded into.
+In order: moved entries get the same path on both sides (`moved_entries`); files that one side changed are taken; files
+that both changed are merged by fields or by lines; and if one side folded an entry that the other side changed, that
+change is applied to the entry that it was folded into.
 
-The bytes of files come through a function of the caller, so that nothing here knows where they are kept.
+Contents of files are read through a function of the caller, wherever they are stored.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ if TYPE_CHECKING:
 
     Changed = Mapping[str, Difference]
     Reader = Callable[[Iterable[str]], dict[str, bytes]]
-    # Who last changed the words of files of a side, by path: called with the commit of the side and paths in it.
-    Historian = Callable[[str, Sequence[str]], Mapping[str, Edit]]
+    # Returns who last changed the texts of files, by path; called with the commit of a side and paths in it.
+    EditFinder = Callable[[str, Sequence[str]], Mapping[str, Edit]]
 
-LARGEST_TEXT = 64 * 1024  # bytes of a file that is not lore and is merged by lines all the same
+LARGEST_TEXT = 64 * 1024  # bytes; other text files are merged by lines up to this size
 
 
 class Rules(NamedTuple):
-    """What a merge depends on besides the files: the lore folder, the categories, git's hash, this machine's clock.
+    """The parameters of a merge: the lore folder, the categories, git's hash, this machine's clock.
 
-    `parsed` has entries that need not be parsed again, and takes what the merge parses.
+    `parsed` is a cache of parsed entries, to which the merge adds.
     """
 
     folder: str
@@ -57,7 +57,7 @@ class Rules(NamedTuple):
 
 
 class Side(NamedTuple):
-    """One side: its commit, when that was made (unix seconds), and what it changed since the base."""
+    """One side: its commit, the commit's time (Unix seconds), and its changes since the base."""
 
     commit: str
     moment: int
@@ -67,9 +67,9 @@ class Side(NamedTuple):
 class Tree(NamedTuple):
     """A merged tree, as differences from the first side.
 
-    `contents` has the bytes that are new with it; `merged` are the paths that both sides had changed; `conflicts` counts
-    the versions left for a person; `followed` has the entries that were deleted because they had been folded, as they
-    would have been left for a person otherwise.
+    `contents` has the new contents, `merged` the paths that both sides changed; `conflicts` is the number of versions
+    left for a person. `followed` has the entries that were deleted because they had been folded, with the contents that
+    would otherwise have been left for a person.
     """
 
     edits: dict[str, Entry | None]
@@ -77,28 +77,27 @@ class Tree(NamedTuple):
     merged: tuple[str, ...]
     conflicts: int
     followed: dict[str, bytes]
-    accounts: tuple[LegacyAccount, ...] = ()  # of format 1, of entries that another took in
+    accounts: tuple[LegacyAccount, ...] = ()  # of format 1, of folded entries
 
 
 def merge_trees(
-    rules: Rules, first: Side, second: Side, read: Reader, historian: Historian | None = None
+    rules: Rules, first: Side, second: Side, read: Reader, find_edits: EditFinder | None = None
 ) -> Tree:
-    """Merge two sides, given in the order of their commits' ids. Raises SyncBlockedError for what cannot be merged.
+    """Merge two sides, given in the order of their commits' ids. Raises SyncBlockedError for files that cannot be merged.
 
-    `historian` is asked about the files where it matters whose version is the later one; without it their
-    `updated_at` decides.
+    `find_edits` is called for files of which the later version counts; without it their `updated_at` decides.
     """
-    return _Merge(rules, first, second, read, historian).run()
+    return _Merge(rules, first, second, read, find_edits).run()
 
 
 class _Merge:
     """One merge of two trees."""
 
     def __init__(
-        self, rules: Rules, first: Side, second: Side, read: Reader, historian: Historian | None
+        self, rules: Rules, first: Side, second: Side, read: Reader, find_edits: EditFinder | None
     ) -> None:
         self._rules, self._first, self._second, self._read = rules, first, second, read
-        self._historian = historian
+        self._find_edits = find_edits
         self._before_moves = [dict(side.changed) for side in (first, second)]
         self._accounts: list[LegacyAccount] = []
 
@@ -106,26 +105,26 @@ class _Merge:
         """Return the merged tree."""
         one, other = self._first.changed, self._second.changed
         moved = follow_moves(self._read, self._rules.folder, one, other)
-        todo = sync_plan.plan(
+        plan = sync_plan.plan(
             {path: found.after for path, found in one.items()},
             {path: found.after for path, found in other.items()},
         )
-        incoming = {path: other[path].after for path in todo.incoming}
-        made = Tree(incoming | moved, {}, todo.to_merge, 0, {})
-        lore = [path for path in todo.to_merge if self._is_by_fields(path)]
-        conflicts = self._merge_lore(made, lore)
-        conflicts += sum(self._merge_other(made, path) for path in sorted(set(todo.to_merge) - set(lore)))
-        return made._replace(conflicts=conflicts, accounts=tuple(self._accounts))
+        incoming = {path: other[path].after for path in plan.incoming}
+        tree = Tree(incoming | moved, {}, plan.to_merge, 0, {})
+        lore = [path for path in plan.to_merge if self._is_by_fields(path)]
+        conflicts = self._merge_lore(tree, lore)
+        conflicts += sum(self._merge_other(tree, path) for path in sorted(set(plan.to_merge) - set(lore)))
+        return tree._replace(conflicts=conflicts, accounts=tuple(self._accounts))
 
     def _is_by_fields(self, path: str) -> bool:
-        """Return whether both sides have a file of a kind that is merged by its fields."""
+        """Return whether the versions of a file are merged by field."""
         one, other = self._first.changed[path], self._second.changed[path]
         versions = (one.before, one.after, other.after)
         is_file = all(entry is None or entry.mode in sync_plan.REGULAR for entry in versions)
         return is_file and sync_plan.is_by_fields(path, self._rules.folder)
 
-    def _merge_lore(self, made: Tree, paths: list[str]) -> int:
-        """Merge files of lore, entities and agents that both sides changed into `made`; return the number of conflicts."""
+    def _merge_lore(self, tree: Tree, paths: list[str]) -> int:
+        """Merge files of entries, entities and agents that both sides changed into `tree`; return the number of conflicts."""
         first, second = self._first, self._second
         heads = [datetime.fromtimestamp(side.moment, UTC) for side in (first, second)]
         now = reference_time(self._rules.now, heads)
@@ -147,61 +146,77 @@ class _Merge:
         merged = {path: merge_file(path) for path in paths}
         edits = self._edits([path for path in paths if merged[path].contested])
         merged |= {path: merge_file(path, both) for path, both in edits.items()}
-        for path, done in merged.items():
+        for path, result in merged.items():
             before, one, other = *first.changed[path], second.changed[path].after
             old, ours, theirs = (contents[entry.oid] if entry else None for entry in (before, one, other))
             mode = _mode(before, one, other)
-            self._put(made, path, mode, done.content)
-            for kept in done.kept:
-                self._put(made, kept.path, mode, kept.content)
+            self._put(tree, path, mode, result.content)
+            for kept in result.kept:
+                self._put(tree, kept.path, mode, kept.content)
             left = theirs if ours is None else ours
-            if left is not None and (done.content is None or self._may_follow(path, old, left, theirs, ours)):
-                by = (first if ours is None else second).changed
-                deleted.append(_Deleted(path, left, by, done.content is not None))
-            conflicts += len(done.conflicts) + len(done.kept)
-        folded = _follow_folds(self._rules, self._read, deleted, first.changed, made, self._accounts)
-        made.followed.update({path: made.contents[path] for path, (_, raw) in folded.items() if raw is None})
+            if left is not None and (
+                result.content is None or self._may_follow(path, old, left, theirs, ours)
+            ):
+                deleted_by = (first if ours is None else second).changed
+                deleted.append(_Deleted(path, left, deleted_by, result.content is not None))
+            conflicts += len(result.conflicts) + len(result.kept)
+        folded = self._follow_folds(deleted, tree)
+        tree.followed.update({path: tree.contents[path] for path, (_, raw) in folded.items() if raw is None})
         for path, (entry, content) in folded.items():
-            self._put(made, path, entry.mode, content)
-        return conflicts - len(made.followed)
+            self._put(tree, path, entry.mode, content)
+        return conflicts - len(tree.followed)
+
+    def _follow_folds(self, deleted: Sequence[_Deleted], tree: Tree) -> dict[str, tuple[Entry, bytes | None]]:
+        """Return the files that change because a deleted entry was folded: by path, the entry so far and the new content.
+
+        An entry that one side folded stays deleted although the other side changed it unaware of that. But the change is
+        applied to the entry that it was folded into, along the folds of both sides, and its votes of format 1 become
+        accounts of the tree. The content None deletes a file.
+        """
+        if not deleted:
+            return {}
+        follower = _FoldFollower(self._rules, self._read, deleted, self._first.changed, tree)
+        found = follower.run()
+        self._accounts += follower.accounts
+        return found
 
     def _edits(self, paths: Sequence[str]) -> dict[str, tuple[Edit, Edit]]:
-        """Return who wrote both versions of these files, as far as the history of the sides says."""
-        if not paths or self._historian is None:
+        """Return who wrote both versions of these files, by the histories of the sides."""
+        if not paths or self._find_edits is None:
             return {}
         found = []
         for side, known in zip((self._first, self._second), self._before_moves, strict=True):
             places = {path: _place(path, side.changed[path], known) for path in paths}
-            edits = self._historian(side.commit, sorted(set(places.values())))
+            edits = self._find_edits(side.commit, sorted(set(places.values())))
             found.append({path: edits.get(place, UNKNOWN) for path, place in places.items()})
         return {path: (found[0][path], found[1][path]) for path in paths}
 
     def _may_follow(
         self, path: str, old: bytes | None, left: bytes, theirs: bytes | None, ours: bytes | None
     ) -> bool:
-        """Return whether an entry that one side deleted may be deleted although the other side did more than vote for it."""
+        """Return whether an entry deleted by one side may be deleted although the other side changed more than its votes."""
         is_deleted = old is not None and (ours is None or theirs is None)
         return is_deleted and may_follow(old or b"", left, path, self._rules.categories)
 
-    def _put(self, made: Tree, path: str, mode: str, content: bytes | None) -> None:
+    def _put(self, tree: Tree, path: str, mode: str, content: bytes | None) -> None:
         if content is None:
-            made.edits[path] = None
-            made.contents.pop(path, None)
+            tree.edits[path] = None
+            tree.contents.pop(path, None)
             return
-        made.edits[path] = Entry(mode, objects.blob_oid(content, self._rules.hash_name))
-        made.contents[path] = content
+        tree.edits[path] = Entry(mode, objects.blob_oid(content, self._rules.hash_name))
+        tree.contents[path] = content
 
-    def _merge_other(self, made: Tree, path: str) -> bool:
-        """Merge a file that is not lore: by lines, else as a whole; return whether the losing version is kept next to it."""
-        # The newer head's version stays, the same one on every machine.
+    def _merge_other(self, tree: Tree, path: str) -> bool:
+        """Merge a file that is not lore by lines or else as a whole; return whether the losing version is kept next to it."""
+        # The version of the newer head wins, which is the same on every machine.
         older, newer = sorted((self._first, self._second), key=lambda side: (side.moment, side.commit))
         winner, loser = newer.changed[path], older.changed[path]
         by_lines = self._by_lines(winner, loser)
         if by_lines is not None:
-            self._put(made, path, _mode(winner.before, winner.after, loser.after), by_lines)
+            self._put(tree, path, _mode(winner.before, winner.after, loser.after), by_lines)
             return False
         kept, has_loser = sync_plan.three_way(winner.before, winner.after, loser.after)
-        made.edits[path] = None if kept is None else Entry(*kept)
+        tree.edits[path] = None if kept is None else Entry(*kept)
         if not has_loser:
             return False
         entry = loser.after
@@ -212,11 +227,11 @@ class _Merge:
                 "Resolve it with git, then sync again.",
             )
         content = self._read([entry.oid])[entry.oid]
-        made.edits[sync_plan.other_version_path(path, content)] = entry
+        tree.edits[sync_plan.other_version_path(path, content)] = entry
         return True
 
     def _by_lines(self, winner: Difference, loser: Difference) -> bytes | None:
-        """Return the text with the changes of both sides; None where they overlap, or a version is no small text."""
+        """Return the text with the changes of both sides; None if they overlap, or a version is no text or too large."""
         entries = [entry for entry in (winner.before, winner.after, loser.after) if entry]
         if len(entries) < 3 or any(entry.mode not in sync_plan.REGULAR for entry in entries):
             return None
@@ -236,7 +251,7 @@ def _mode(before: Entry | None, one: Entry | None, other: Entry | None) -> str:
 
 
 def _place(path: str, change: Difference, before_moves: Changed) -> str:
-    """Return where a side itself has the file that is merged at `path`: the other side may have moved it."""
+    """Return the path in a side's own commit of the file that is merged at `path`, since the other side may have moved it."""
     if path in before_moves and before_moves[path].after == change.after:
         return path
     places = [at for at, found in before_moves.items() if found.after == change.after and found.after]
@@ -244,9 +259,9 @@ def _place(path: str, change: Difference, before_moves: Changed) -> str:
 
 
 class _Deleted(NamedTuple):
-    """An entry that one side deleted: its path, its bytes on the side that changed it, and what the other side changed.
+    """An entry that one side deleted: its path, its content on the other side, and the changes of the deleting side.
 
-    `stays` means that the change was more than a vote: the entry is left for a person if it was not folded into another.
+    `stays` says that the other side changed more than votes: the entry is left for a person unless it was folded.
     """
 
     path: str
@@ -255,45 +270,25 @@ class _Deleted(NamedTuple):
     stays: bool = False
 
 
-def _follow_folds(
-    rules: Rules,
-    read: Reader,
-    deleted: Sequence[_Deleted],
-    first: Changed,
-    made: Tree,
-    accounts: list[LegacyAccount],
-) -> dict[str, tuple[Entry, bytes | None]]:
-    """Return the files that change because a deleted entry was folded: the entry of each so far, and its new bytes.
-
-    An entry stays deleted that one side folded into another while the other side, which did not know, changed it. But
-    what it adds goes to the entry that it was folded into, along the folds of both sides, and its votes of format 1 to
-    `accounts`. New bytes of None delete a file. The merged tree is that of the side that changed `first`, with the
-    edits of `made`.
-    """
-    if not deleted:
-        return {}
-    follower = _FoldFollower(rules, read, deleted, first, made)
-    found = follower.run()
-    accounts += follower.accounts
-    return found
-
-
 class _FoldFollower:
-    """The entries of one merge that were folded, and those that they were folded into (their hosts)."""
+    """The folded entries of a merge and those that they were folded into, their hosts.
+
+    The merged tree is that of the side that changed `first`, with the edits of `tree`.
+    """
 
     def __init__(
-        self, rules: Rules, read: Reader, deleted: Sequence[_Deleted], first: Changed, made: Tree
+        self, rules: Rules, read: Reader, deleted: Sequence[_Deleted], first: Changed, tree: Tree
     ) -> None:
-        self._rules, self._read, self._first, self._made = rules, read, first, made
+        self._rules, self._read, self._first, self._tree = rules, read, first, tree
         self._deleted = {item.path: item for item in deleted}
         self._hosts = {
-            id(changed): self._host_paths(changed) for changed in (one.deleted_by for one in deleted)
+            id(changed): self._host_paths(changed) for changed in (item.deleted_by for item in deleted)
         }
         self._found: dict[str, tuple[Entry, bytes | None]] = {}
-        self.accounts: list[LegacyAccount] = []  # of format 1, of entries that another took in
+        self.accounts: list[LegacyAccount] = []  # of format 1, of folded entries
 
     def run(self) -> dict[str, tuple[Entry, bytes | None]]:
-        """Return what changes, by path."""
+        """Return the changed files by path, as `_Merge._follow_folds` does."""
         for path, item in self._deleted.items():
             lost, host = self._parse(path, item.raw), self._last_host(path)
             file = self._parse(host, self._bytes(host)) if lost and host else None
@@ -301,15 +296,13 @@ class _FoldFollower:
                 continue
             self.accounts += accounts_of(lost.lore)
             after = fold(file.lore, lost.lore) if item.stays else None
-            if after is None:
-                continue
-            self._found[host] = self._entry(host), codec.rewrite(file, after, self._rules.categories)
-            if item.stays:
+            if after is not None:
+                self._found[host] = self._entry(host), codec.rewrite(file, after, self._rules.categories)
                 self._found[path] = self._entry(path), None
         return self._found
 
     def _last_host(self, path: str) -> str:
-        """Return the path of the entry that this one is part of in the end; "" for none, or where they name each other."""
+        """Return the path of the entry that this one was finally folded into; "" if there is none, or for a cycle."""
         seen = {path}
         while path in self._deleted:
             item = self._deleted[path]
@@ -321,7 +314,7 @@ class _FoldFollower:
         return path if self._entry_of(path) is not None else ""
 
     def _host_paths(self, changed: Changed) -> dict[str, str]:
-        """Return, by the id of each folded entry, the path of the entry among one side's changes that names it as folded."""
+        """Return the paths of the hosts among a side's changes, by the ids of the entries folded into them."""
         paths = [path for path in sorted(changed) if sync_plan.is_lore(path, self._rules.folder)]
         entries = {
             path: entry
@@ -338,8 +331,8 @@ class _FoldFollower:
         return found
 
     def _entry_of(self, path: str) -> Entry | None:
-        if path in self._made.edits:
-            return self._made.edits[path]
+        if path in self._tree.edits:
+            return self._tree.edits[path]
         return self._first[path].after if path in self._first else None
 
     def _entry(self, path: str) -> Entry:
@@ -348,7 +341,7 @@ class _FoldFollower:
         return entry
 
     def _bytes(self, path: str) -> bytes:
-        known = self._found[path][1] if path in self._found else self._made.contents.get(path)
+        known = self._found[path][1] if path in self._found else self._tree.contents.get(path)
         entry = self._entry(path)
         return known or self._read([entry.oid])[entry.oid]
 
