@@ -35,7 +35,7 @@ def clones(template: Path, tmp_path: Path) -> Clones:
 
 
 def pull(clones: Clones, text: str | None) -> Path:
-    """Somebody changes the store's file, and `a` syncs; its root."""
+    """Push a change of the store's file, sync `a`, and return its root."""
     push_from_outside(clones.hub, clones.folder / "other", {".engram.toml": text})
     root = clones.root("a")
     ok("sync", "--pull", cwd=root)
@@ -90,7 +90,7 @@ BROKEN = {
 
 
 @pytest.mark.slow
-def test_a_broken_file_is_told_and_what_it_said_before_counts(clones: Clones) -> None:
+def test_a_broken_file_is_reported_and_its_last_valid_settings_count(clones: Clones) -> None:
     root, other = clones.root("a"), clones.folder / "other"
     ok("config", "recall.min_confidence", "0.6", cwd=root)
     ok("sync", cwd=root)
@@ -117,7 +117,9 @@ def test_a_broken_file_is_told_and_what_it_said_before_counts(clones: Clones) ->
     assert not (clones.folder / "x").exists()
 
 
-def test_what_a_pull_says_of_the_persons_own_matters_is_ignored(clones: Clones, tmp_path: Path) -> None:
+def test_settings_that_only_the_user_may_set_are_ignored_in_a_pulled_file(
+    clones: Clones, tmp_path: Path
+) -> None:
     trap = tmp_path / "trap"
     root = pull(
         clones,
@@ -130,7 +132,7 @@ def test_what_a_pull_says_of_the_persons_own_matters_is_ignored(clones: Clones, 
     assert ok("query", "queue consumers", "--json", cwd=root).json["lore"]
 
 
-def test_a_pull_does_not_switch_off_the_search_for_secrets(clones: Clones) -> None:
+def test_a_pull_does_not_disable_the_search_for_secrets(clones: Clones) -> None:
     allow = f'[secrets]\nallow = ["", "*", ".", "ghp_", "{SECRET}"]\n'
     root = pull(clones, START + allow)
     refused = cli("record", f"token = {SECRET}", "-c", "fact", cwd=root)
@@ -141,7 +143,7 @@ def test_a_pull_does_not_switch_off_the_search_for_secrets(clones: Clones) -> No
     assert cli("record", f"token = {SECRET[:-1]}Z", "-c", "fact", cwd=root).code == 2
 
 
-def test_what_a_pull_takes_from_the_allowed_is_not_allowed(clones: Clones) -> None:
+def test_a_pull_can_remove_an_allowed_secret(clones: Clones) -> None:
     root = clones.root("a")
     ok("config", "secrets.allow", f'["{SECRET}"]', cwd=root)
     ok("record", f"token = {SECRET}", "-c", "fact", cwd=root)
@@ -151,7 +153,7 @@ def test_what_a_pull_takes_from_the_allowed_is_not_allowed(clones: Clones) -> No
     assert cli("record", f"another token = {SECRET}", "-c", "fact", cwd=root).code == 2
 
 
-def test_a_change_by_the_person_counts_at_once_and_accepts_nothing_else(clones: Clones) -> None:
+def test_a_change_by_the_user_counts_at_once_and_accepts_nothing_else(clones: Clones) -> None:
     root = pull(clones, START.replace('"lore"', '"src"'))
     ok("config", "recall.limit", "7", cwd=root)
     assert ok("status", "--json", cwd=root).json["store"]["folder"] == "lore"
@@ -161,7 +163,7 @@ def test_a_change_by_the_person_counts_at_once_and_accepts_nothing_else(clones: 
     assert kinds(root) == {}
 
 
-def test_a_plain_pull_into_a_code_repository_moves_nothing_either(tmp_path: Path) -> None:
+def test_a_git_pull_into_a_code_repository_does_not_move_the_store(tmp_path: Path) -> None:
     root = repository(tmp_path / "code")
     ok("init", "--placement", "in-tree", cwd=root)
     ok("record", QUEUE, "-c", "fact", cwd=root)
@@ -184,7 +186,7 @@ def test_a_plain_pull_into_a_code_repository_moves_nothing_either(tmp_path: Path
     assert said.json["lore"]
 
 
-def test_a_clone_is_not_made_where_the_remote_says_that_lore_is_elsewhere(clones: Clones) -> None:
+def test_clone_refuses_a_remote_whose_lore_folder_is_outside_the_store(clones: Clones) -> None:
     for folder in ("../x", ".git", "lore/../.."):
         push_from_outside(
             clones.hub, clones.folder / "other", {".engram.toml": START.replace('"lore"', f'"{folder}"')}
@@ -195,7 +197,7 @@ def test_a_clone_is_not_made_where_the_remote_says_that_lore_is_elsewhere(clones
         assert not (clones.folder / "new").exists()
 
 
-def test_a_remote_cannot_delete_what_makes_the_folder_a_store(clones: Clones) -> None:
+def test_a_remote_cannot_delete_the_settings_file_of_a_store(clones: Clones) -> None:
     push_from_outside(clones.hub, clones.folder / "other", {".engram.toml": None})
     refused = cli("sync", cwd=clones.root("a"))
     assert refused.code == 4
@@ -203,7 +205,9 @@ def test_a_remote_cannot_delete_what_makes_the_folder_a_store(clones: Clones) ->
     assert (clones.root("a") / ".engram.toml").is_file()
 
 
-def test_what_was_accepted_is_read_in_one_look(clones: Clones, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_accepted_settings_are_read_without_parsing_the_file(
+    clones: Clones, monkeypatch: pytest.MonkeyPatch
+) -> None:
     root = str(clones.root("a"))
     state = os.path.join(root, ".git", "engram")
     accepted_settings.in_force(root, state)

@@ -49,7 +49,7 @@ def test_every_action_leaves_a_line(root: Path) -> None:
     assert all(line.ids == (recorded.lore.id,) for line in lines[2:])
 
 
-def test_what_was_too_weak_is_said(root: Path) -> None:
+def test_withheld_entries_are_logged_as_too_weak(root: Path) -> None:
     with opened(root) as store:
         store.record(TIDES, category="fact")
         store.query("how to bake bread without yeast")
@@ -58,7 +58,7 @@ def test_what_was_too_weak_is_said(root: Path) -> None:
         assert [one.why for one in entry.withheld] == ["too weak"]
 
 
-def test_the_record_goes_on_from_a_number(root: Path) -> None:
+def test_entries_after_a_number_are_returned(root: Path) -> None:
     with opened(root) as store:
         for number in range(5):
             store.query(f"question {number}")
@@ -69,7 +69,7 @@ def test_the_record_goes_on_from_a_number(root: Path) -> None:
             store.live(limit=0)
 
 
-def test_following_gives_each_entry_once(root: Path) -> None:
+def test_follow_yields_each_entry_once(root: Path) -> None:
     with opened(root) as store:
         store.query("first")
 
@@ -81,7 +81,7 @@ def test_following_gives_each_entry_once(root: Path) -> None:
         assert [next(entries).query for _ in range(3)] == ["first", "second", "third"]
 
 
-def test_hooks_say_what_they_showed_and_what_they_withheld(root: Path) -> None:
+def test_hooks_log_what_they_showed_and_withheld(root: Path) -> None:
     with opened(root) as store:
         store.record(QUEUE, category="fact", agent="human")
         store.refresh()
@@ -95,7 +95,7 @@ def test_hooks_say_what_they_showed_and_what_they_withheld(root: Path) -> None:
     assert again.withheld[0].ids == shown.ids
 
 
-def test_a_record_of_an_earlier_version_goes_on(tmp_path: Path) -> None:
+def test_a_log_of_an_earlier_version_is_continued(tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "state.db")) as old:
         old.execute(
             "CREATE TABLE retrievals (number INTEGER PRIMARY KEY, at REAL NOT NULL, session TEXT NOT NULL, query TEXT NOT NULL,"
@@ -115,7 +115,7 @@ def test_a_record_of_an_earlier_version_goes_on(tmp_path: Path) -> None:
     state.close()
 
 
-def test_lines_of_a_process_that_opens_no_database_are_taken_in(root: Path) -> None:
+def test_lines_written_without_a_database_are_added_to_the_log(root: Path) -> None:
     with opened(root) as store:
         store.record(QUEUE, category="fact")
         waiting = [path for path in root.rglob("live.jsonl") if path.stat().st_size]
@@ -141,7 +141,7 @@ def test_only_the_latest_lines_are_kept(root: Path) -> None:
         assert store.live(since=6)[0].number == 7
 
 
-def test_nothing_is_written_down_where_that_is_turned_off(root: Path, home: Path) -> None:
+def test_nothing_is_logged_if_logging_is_off(root: Path, home: Path) -> None:
     (home / ".config/engram").mkdir(parents=True)
     (home / ".config/engram/config.toml").write_text("[recall]\nlog = false\n")
     with opened(root) as store:
@@ -150,7 +150,7 @@ def test_nothing_is_written_down_where_that_is_turned_off(root: Path, home: Path
         assert store.live() == []
 
 
-async def test_tools_of_mcp_say_which_way_they_came(root: Path) -> None:
+async def test_mcp_tools_are_logged_with_their_front_end(root: Path) -> None:
     async with inside(root) as client:
         made = await ok(client, "recall_record", content=QUEUE, category="fact")
         await ok(client, "recall_query", query="queue consumer patterns", k=1)
@@ -163,7 +163,7 @@ async def test_tools_of_mcp_say_which_way_they_came(root: Path) -> None:
     assert lines[2].tokens > 20
 
 
-def test_a_sync_and_an_import_leave_their_counts(tmp_path: Path) -> None:
+def test_a_sync_and_an_import_log_their_counts(tmp_path: Path) -> None:
     subprocess.run(("git", "init", "-q", "--bare", str(tmp_path / "hub.git")), check=True)
     root = dedicated(tmp_path / "store")
     (tmp_path / "note.md").write_text("# Seats\n\nTwenty seats.\n")
@@ -195,7 +195,7 @@ def test_the_commands_show_it(root: Path) -> None:
     assert 'engram_recalled_total{via="cli"} 1' in text
 
 
-def test_giving_refs_looks_at_no_other_ref_of_the_session(tmp_path: Path) -> None:
+def test_assigning_refs_reads_no_other_ref_of_the_session(tmp_path: Path) -> None:
     state = StateDatabase(str(tmp_path))
     shown = [(f"id{number}", "title") for number in range(400)]
     state.surface("long", shown, 1.0)

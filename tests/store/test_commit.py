@@ -17,7 +17,7 @@ from engram.usecases.store.commit import has_work
 from engram.usecases.store.outside_changes import record_outside_changes
 
 
-def test_what_waits_in_the_journal_is_not_taken_for_an_edit_by_hand(tmp_path: Path) -> None:
+def test_a_journaled_change_is_not_taken_for_an_edit_by_hand(tmp_path: Path) -> None:
     """As when another process records between the taking of a batch and the look at the work tree."""
     root = tmp_path / "store"
     with opened(root) as engram:
@@ -70,7 +70,7 @@ def test_batches_are_committed_in_order_though_the_clock_went_back(tmp_path: Pat
     assert_sound(root)
 
 
-def test_a_move_that_a_killed_process_announced_is_finished_by_one_that_was_open_all_the_time(
+def test_a_move_announced_by_a_killed_process_is_finished_by_one_that_stayed_open(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = tmp_path / "store"
@@ -88,7 +88,7 @@ def test_a_move_that_a_killed_process_announced_is_finished_by_one_that_was_open
     assert_settled(root)
 
 
-def test_a_journal_line_that_is_no_operation_is_passed_over(tmp_path: Path) -> None:
+def test_a_journal_line_that_is_no_operation_is_skipped(tmp_path: Path) -> None:
     root = tmp_path / "store"
     with opened(root) as engram:
         engram.record("retry the broker", category="FACT")
@@ -101,9 +101,7 @@ def test_a_journal_line_that_is_no_operation_is_passed_over(tmp_path: Path) -> N
     assert_sound(root)
 
 
-def test_a_move_that_is_refused_takes_the_operation_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_refused_move_reverts_the_operation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As on Windows, where a file that somebody reads cannot be replaced."""
     root = tmp_path / "store"
     with opened(root) as engram:
@@ -130,7 +128,7 @@ def test_a_move_that_is_refused_takes_the_operation_back(
     assert_settled(root)
 
 
-def test_a_record_that_git_cannot_take_yet_is_still_a_success(tmp_path: Path) -> None:
+def test_recording_succeeds_while_git_cannot_commit(tmp_path: Path) -> None:
     root = tmp_path / "store"
     opened(root).close()
     git(root, "checkout", "-q", "--detach")

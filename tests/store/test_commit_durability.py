@@ -109,7 +109,7 @@ def template(root: Path) -> dict[str, str]:
 
 
 def session(root: Path, ids: dict[str, str], saboteur: Saboteur, tell: Callable[[list[str]], None]) -> None:
-    """Record, judge, forget, look, commit; tell what is done at once when it is."""
+    """Record, judge, forget, query and commit; report each step as soon as it is done."""
     engram = opened(root)
     with saboteur.at_work():
         acts: list[tuple[str, Callable[[], object]]] = [
@@ -205,7 +205,7 @@ def child(folder: str, sweeps: str) -> None:
 
 
 def one_step(base: Path, ids: dict[str, str], at: int, how: str) -> bool:
-    """Sabotage one step and look at what is left; says whether the session ended before it came to it."""
+    """Sabotage one step and check what is left; return whether the session ended before that step."""
     work = base / "work"
     shutil.copytree(base / "template", work / "store", symlinks=True)
     told_file = base / "told"
@@ -231,7 +231,7 @@ def one_step(base: Path, ids: dict[str, str], at: int, how: str) -> bool:
 
 
 def sabotage(folder: Path, sweeps: list[tuple[str, int, int]]) -> list[Any]:
-    """What the child process reports; without trouble, how many steps there were in each sweep."""
+    """Return what the child process reports: an error, or the number of steps in each sweep."""
     script = (
         "import sys; sys.path[:0] = [sys.argv[1], sys.argv[1] + '/tests/kits']; "
         "from tests.store import test_commit_durability as t; t.child(*sys.argv[2:])"
@@ -247,7 +247,7 @@ ALL_SWEEPS = [(KILL, 1, 2), (KILL, 2, 2), (FULL_ONCE, 1, 2), (FULL_FROM_THERE, 2
 
 @pytest.mark.slow
 @pytest.mark.parametrize("sweeps", [[one] for one in ALL_SWEEPS] if is_thorough() else [SWEEPS])
-def test_whatever_step_is_the_last_nothing_acknowledged_is_lost(
+def test_no_acknowledged_change_is_lost_whichever_step_is_the_last(
     tmp_path: Path, sweeps: list[tuple[str, int, int]]
 ) -> None:
     said = sabotage(tmp_path, sweeps)
@@ -302,7 +302,7 @@ def test_a_limit_on_the_size_of_files_loses_nothing_acknowledged(tmp_path: Path,
     assert_settled(root)
 
 
-def test_the_command_line_tells_a_full_disk_in_one_sentence(tmp_path: Path) -> None:
+def test_the_command_line_reports_a_full_disk_in_one_sentence(tmp_path: Path) -> None:
     root = tmp_path / "store"
     opened(root).close()
     script = """

@@ -1,4 +1,4 @@
-"""Settings read the short way are those that toml gives."""
+"""The quick reader of settings gives the same values as a TOML parser."""
 
 from __future__ import annotations
 

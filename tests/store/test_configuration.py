@@ -94,7 +94,9 @@ def test_unset_takes_one_key_and_no_value(tmp_path: Path, given: tuple[str, ...]
 
 
 @pytest.mark.parametrize("key", [key.name for key in KEYS if key.user_only])
-def test_a_stores_file_cannot_set_what_is_the_users_alone(tmp_path: Path, user_file: Path, key: str) -> None:
+def test_a_stores_file_cannot_set_keys_reserved_for_the_user(
+    tmp_path: Path, user_file: Path, key: str
+) -> None:
     values = {
         "record.agent": '"evil"',
         "record.author": "false",
@@ -191,7 +193,7 @@ def test_the_users_settings_need_no_store(tmp_path: Path, home: Path) -> None:
         ("[store]\nfolder = '../x'\n", "inside the store"),
     ],
 )
-def test_a_broken_file_is_told_with_its_place_and_exit_2(tmp_path: Path, text: str, says: str) -> None:
+def test_a_broken_file_is_reported_with_its_place_and_exit_2(tmp_path: Path, text: str, says: str) -> None:
     plain(tmp_path, text)
     done = cli("list", cwd=tmp_path)
     assert done.code == 2
@@ -206,7 +208,7 @@ def test_a_category_that_cannot_be_set_by_accident_can_be_unset(tmp_path: Path) 
     assert "RECIPE" not in ok("config", cwd=tmp_path).out
 
 
-def test_categories_of_ones_own_are_lore_categories(tmp_path: Path) -> None:
+def test_custom_categories_can_be_used_like_built_in_ones(tmp_path: Path) -> None:
     settings = '[store.categories]\nrecipe = "procedural"\nRISK-NOTE = "working"\n'
     with opened(tmp_path, settings=settings) as store:
         lore = store.record(QUEUE, category="Recipe").lore

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pytest
 
 
-def test_a_file_that_another_process_opens_at_the_same_moment_is_waited_for(
+def test_opening_waits_for_a_process_that_opens_the_same_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """SQLite refuses the switch to a write-ahead log at once while another holds the file, whatever the timeout."""

@@ -1,4 +1,4 @@
-"""The private database of a clone goes on where a later version has added columns."""
+"""The private database of a clone works although a later version has added columns."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ class Crowd:
         self.selector.register(process.stdout, selectors.EVENT_READ, name)
 
     def listen(self) -> bool:
-        """Hear what the writers say next; False when all have ended."""
+        """Read the next messages of the writers; return False when all have ended."""
         if not self.processes:
             return False
         for key, _ in self.selector.select(timeout=60):
@@ -180,7 +180,7 @@ READER = """
 
 
 def ask(reader: subprocess.Popen[bytes]) -> list[object]:
-    """Have the reader ask its question once; what it got."""
+    """Let the reader run its query once; return the result."""
     assert reader.stdin is not None
     assert reader.stdout is not None
     reader.stdin.write(b"\n")
@@ -210,9 +210,7 @@ CHANGER = """
 
 @pytest.mark.slow
 @pytest.mark.parametrize("what", ["rebuild", "edit"])
-def test_a_reader_never_misses_an_entry_while_another_process_changes_the_index(
-    tmp_path: Path, what: str
-) -> None:
+def test_queries_miss_no_entry_while_another_process_changes_the_index(tmp_path: Path, what: str) -> None:
     root = tmp_path / "store"
     with opened(root) as engram:
         for number in range(130 if what == "edit" else 20):  # above 100 texts are replaced in place

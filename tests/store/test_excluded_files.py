@@ -1,4 +1,4 @@
-"""One gate both ways: what no other clone could take stays behind and is named, and what others pushed stops nobody."""
+"""Files that other clones would refuse are not committed but reported, and such files of others stop no sync."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def lore_names(root: Path) -> set[str]:
     return {name.partition("/")[2] for name in files(root) if name.startswith("lore/")}
 
 
-def test_a_file_that_no_other_clone_could_take_stays_behind_and_all_else_travels(clones: Clones) -> None:
+def test_a_file_that_other_clones_would_refuse_is_not_committed_and_all_others_are(clones: Clones) -> None:
     a, b = clones.root("a"), clones.root("b")
     write(a, "Note.md")
     write(a, "note.md", NOTE + "\nAgain, in other words.\n")
@@ -119,7 +119,7 @@ def test_a_file_that_no_other_clone_could_take_stays_behind_and_all_else_travels
     assert lore_names(clones.root("c")) == lore_names(b)
 
 
-def test_what_is_mended_travels_with_the_next_sync(clones: Clones) -> None:
+def test_a_corrected_file_is_sent_with_the_next_sync(clones: Clones) -> None:
     a = clones.root("a")
     write(a, "Note.md")
     write(a, "note.md", NOTE + "\nAgain, in other words.\n")
@@ -137,7 +137,9 @@ def commit_behind(root: Path, *, push: bool) -> None:
         git(root, "push", "-q", "origin", "HEAD:main")
 
 
-def test_a_commit_behind_the_back_loses_what_no_peer_could_take_before_it_is_pushed(clones: Clones) -> None:
+def test_files_that_other_clones_would_refuse_are_removed_from_a_commit_by_hand_before_a_push(
+    clones: Clones,
+) -> None:
     a = clones.root("a")
     write(a, b"caf\xe9.md")
     (a / "lore/link.md").symlink_to("Note.md")
@@ -157,7 +159,7 @@ def test_a_commit_behind_the_back_loses_what_no_peer_could_take_before_it_is_pus
     assert behind(clones.sync("a")[0].errors) == ["lore/aux.md", "lore/caf\\xe9.md", "lore/link.md"]
 
 
-def test_a_push_behind_the_back_stops_no_other_clone(clones: Clones) -> None:
+def test_a_bad_file_pushed_by_git_stops_no_other_clone(clones: Clones) -> None:
     a, b = clones.root("a"), clones.root("b")
     write(a, "Note.md")
     write(a, "note.md", NOTE + "\nAgain, in other words.\n")
@@ -189,7 +191,7 @@ def test_a_push_behind_the_back_stops_no_other_clone(clones: Clones) -> None:
     assert git(clones.folder / "new", "status", "--porcelain") == ""
 
 
-def test_a_secret_in_a_message_or_a_name_of_an_outgoing_commit_is_refused(clones: Clones) -> None:
+def test_a_secret_in_the_message_or_a_file_name_of_an_outgoing_commit_is_refused(clones: Clones) -> None:
     a = clones.root("a")
     for options in (("-m", f"rotate {KEY}"), ("-m", "x", f"--author={KEY} <x@example.org>")):
         head = git(a, "rev-parse", "HEAD")
@@ -205,7 +207,7 @@ def test_a_secret_in_a_message_or_a_name_of_an_outgoing_commit_is_refused(clones
     assert KEY not in git(clones.hub, "log", "--all", "--name-only", "--format=fuller")
 
 
-def test_a_secret_in_a_commit_by_hand_is_kept_behind_as_the_hint_says_and_the_rest_travels(
+def test_following_the_hint_keeps_a_committed_secret_local_and_sends_the_rest(
     clones: Clones,
 ) -> None:
     a, b = clones.root("a"), clones.root("b")
@@ -236,7 +238,7 @@ def test_a_secret_in_a_commit_by_hand_is_kept_behind_as_the_hint_says_and_the_re
 
 
 def let_out(tree: set[str], batch: list[tuple[str, str]]) -> None:
-    """Add what the gate lets out to a tree, as a commit of these files does."""
+    """Add the files that may be committed to a tree, as a commit of these files does."""
     fine = [path for path, mode in batch if path not in tree and refusal(path, mode, 1, "lore") is None]
     there: dict[str, set[str]] = {}
     for path in tree:
@@ -249,7 +251,7 @@ def let_out(tree: set[str], batch: list[tuple[str, str]]) -> None:
 
 @settings(max_examples=examples(150, 3000))
 @given(st.lists(st.lists(st.tuples(PATHS, MODES), max_size=8), max_size=4))
-def test_what_goes_out_in_any_order_comes_into_a_fresh_clone(batches: list[list[tuple[str, str]]]) -> None:
+def test_files_sent_in_any_order_are_accepted_by_a_fresh_clone(batches: list[list[tuple[str, str]]]) -> None:
     tree: set[str] = set()
     for batch in batches:
         let_out(tree, batch)
@@ -264,7 +266,7 @@ def test_what_goes_out_in_any_order_comes_into_a_fresh_clone(batches: list[list[
 
 
 @pytest.mark.slow
-def test_any_files_in_a_work_tree_leave_a_branch_that_a_fresh_clone_takes(clones: Clones) -> None:
+def test_any_files_in_a_work_tree_result_in_a_branch_that_a_fresh_clone_accepts(clones: Clones) -> None:
     a = clones.root("a")
 
     @settings(max_examples=examples(5, 60), deadline=None)

@@ -13,7 +13,7 @@ class _Cycle:
         self.itself = self
 
 
-def test_what_was_made_meanwhile_is_not_looked_at_by_the_next_collection() -> None:
+def test_new_objects_are_not_traversed_by_the_next_collection() -> None:
     looked_at: list[int] = []
 
     def note(phase: str, _: dict[str, int]) -> None:
@@ -34,14 +34,14 @@ def test_what_was_made_meanwhile_is_not_looked_at_by_the_next_collection() -> No
     assert max(looked_at) < len(made)
 
 
-def test_a_cycle_made_meanwhile_is_collected_later() -> None:
+def test_a_cycle_created_during_the_pause_is_collected_later() -> None:
     with no_collections():
         seen = weakref.ref(_Cycle())
     gc.collect()
     assert seen() is None
 
 
-def test_what_the_program_froze_stays_frozen() -> None:
+def test_objects_frozen_by_the_program_stay_frozen() -> None:
     gc.freeze()
     frozen = gc.get_freeze_count()
     with no_collections():

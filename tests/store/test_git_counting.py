@@ -1,4 +1,4 @@
-"""What comes in is looked at for size by what differs, and each merged entry is read once."""
+"""A pull checks only the sizes of changed files, and reads each merged entry once."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def asked_of_git(clones: Clones, monkeypatch: pytest.MonkeyPatch) -> list[tuple[
     return [args for args in asked if args[0] == "ls-tree" and "-r" in args]
 
 
-def test_a_pull_lists_no_file_that_stayed_as_it_was(clones: Clones, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pull_lists_no_unchanged_file(clones: Clones, monkeypatch: pytest.MonkeyPatch) -> None:
     both_changed(clones)
     assert bool(asked_of_git(clones, monkeypatch)) is not runner.can_limit_memory()
 
@@ -67,7 +67,7 @@ def test_a_pull_lists_every_file_if_the_differences_may_exceed_a_limit(
         assert asked_of_git(clones, monkeypatch)
 
 
-def test_what_was_merged_is_not_parsed_again_until_the_sync_is_over(clones: Clones) -> None:
+def test_merged_entries_are_parsed_only_once_during_a_sync(clones: Clones) -> None:
     recorded = clones.record("a", "Retry with jitter.\n\nElse all come back at once.")
     categories = clones["a"].store.categories
     lore = clones["a"].get(recorded.id).lore

@@ -1,4 +1,4 @@
-"""Where signatures are demanded, people are those who signed, and neither a name nor another's ledger makes one."""
+"""If signatures are required, people are counted by signature, not by name or by whose ledger it is."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def demand(home: Path, accepted: str = "") -> None:
 
 
 def shown(clones: Clones, lore_id: str) -> dict[str, object]:
-    """What the reader's clone says of an entry after a sync."""
+    """Return an entry as the reader's clone shows it after a sync."""
     clones["a"].close()
     ok("sync", cwd=clones.root("a"))
     found: dict[str, object] = ok("show", lore_id, "--json", cwd=clones.root("a")).json["lore"]
@@ -78,7 +78,7 @@ def push_line(clones: Clones, lore_id: str, text: str, source: str, key: str = "
     git(folder, "push", "-q", "origin", f"HEAD:{BRANCH}")
 
 
-def test_people_are_who_signed_and_never_the_author_a_name_or_whoever_writes_into_a_ledger(
+def test_people_are_counted_by_signature_and_never_by_author_name_or_ledger(
     clones: Clones, home: Path
 ) -> None:
     demand(home)
@@ -106,7 +106,7 @@ def test_people_are_who_signed_and_never_the_author_a_name_or_whoever_writes_int
     )
 
 
-def test_the_rule_counts_from_the_next_answer_on_and_a_key_that_is_named_counts_for_what_came_before(
+def test_requiring_signatures_applies_at_once_and_an_accepted_key_covers_earlier_lines(
     clones: Clones, home: Path, tmp_path: Path
 ) -> None:
     lore = clones["b"].record(NOTE, category="fact", type="procedural").lore

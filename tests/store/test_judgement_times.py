@@ -1,4 +1,4 @@
-"""Lines from the future: a clock that runs ahead moves nobody else's confidence by more than its votes, and not its own for long.
+"""Lines from the future: a clock that is ahead changes confidences elsewhere only by its votes, and its own not for long.
 
 The clock is libfaketime's, so every command sees it, with all that it starts: git, and the work in the background.
 """
@@ -58,7 +58,7 @@ def test_a_line_from_the_future_counts_as_of_its_commit_until_its_time_has_come(
             assert found.tally.anchor == day_of(right) + 1
 
 
-def test_a_line_whose_time_has_come_counts_as_of_that_in_every_list_too(tmp_path: Path) -> None:
+def test_a_line_whose_time_has_come_counts_as_of_its_own_time_in_every_list(tmp_path: Path) -> None:
     clones = Clones(tmp_path)
     right = clones.clock.moment
     lore = clones.record("a")
@@ -97,7 +97,7 @@ def test_a_line_from_the_past_counts_as_of_the_commit_before_its_own(tmp_path: P
             assert listed[lore.id] == expected, (name, days)
 
 
-def test_a_line_that_was_said_before_others_synced_keeps_its_own_time(tmp_path: Path) -> None:
+def test_a_line_written_before_others_synced_keeps_its_own_time(tmp_path: Path) -> None:
     clones = Clones(tmp_path)
     right = clones.clock.moment
     lore, other = clones.record("a"), clones.record("a", "Queues are drained at night.")

@@ -1,4 +1,4 @@
-"""Judging an open store: on disk before it counts, in the next answer, in no diff, and what format 1 held moved along."""
+"""Judgements in an open store: durable, in the next answer, in no diff; and the migration of votes of format 1."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def ledgers(store: Engram) -> list[Path]:
     return sorted(Path(store.store.ledgers.folder).rglob("*.jsonl"))
 
 
-def test_a_judgement_is_a_line_and_changes_no_file_of_words(store: Engram) -> None:
+def test_a_judgement_appends_a_line_and_changes_no_entry_file(store: Engram) -> None:
     lore_id = store.record(QUEUE, category="FAILURE").lore.id
     commit(store)
     before = lore_files(Path(store.path))[0].read_bytes()
@@ -115,7 +115,7 @@ def test_wherever_a_judging_process_is_killed_the_next_counts_what_is_on_disk(st
     assert killed > 2
 
 
-def test_what_fades_is_right_each_day_and_nothing_is_written(store: Engram) -> None:
+def test_decay_is_correct_each_day_and_nothing_is_written(store: Engram) -> None:
     lore_id = store.record(QUEUE, category="FACT").lore.id
     store.query("idempotent queue")
     clock = store.store.clock
@@ -130,7 +130,7 @@ def test_what_fades_is_right_each_day_and_nothing_is_written(store: Engram) -> N
     assert file.read_bytes() == before
 
 
-def test_a_file_of_format_1_says_what_it_said_and_its_first_write_moves_its_votes(store: Engram) -> None:
+def test_a_file_of_format_1_keeps_its_confidence_and_its_first_write_moves_its_votes(store: Engram) -> None:
     lore_id = of_format_1(store)
     before = store.get(lore_id).lore
     assert (before.thousandths, before.validation_count) == (630, 1), "idle months are computed now"
@@ -162,7 +162,7 @@ def test_maintenance_moves_all_votes_and_its_undo_restores_the_files_and_leaves_
     assert [store.get(one).lore.thousandths for one in ids] == [630] * 3
 
 
-def test_what_a_version_of_before_adds_to_a_moved_file_counts_once(store: Engram) -> None:
+def test_votes_that_an_older_version_adds_to_a_moved_file_count_once(store: Engram) -> None:
     lore_id = of_format_1(store)
     maintain(store.store)
     file = lore_files(Path(store.path))[0]
@@ -174,7 +174,7 @@ def test_what_a_version_of_before_adds_to_a_moved_file_counts_once(store: Engram
     assert lore.accounts["AAAAAAAA"] == Vote(160, 0, 2)
 
 
-def test_what_this_clone_remembers_of_its_votes_is_moved_too(store: Engram) -> None:
+def test_votes_in_the_state_database_are_moved_too(store: Engram) -> None:
     lore_id = store.record(QUEUE, category="FAILURE").lore.id
     store.store.state.run("INSERT INTO votes VALUES (?, 80, 0, 1)", (lore_id,))
     store.close()
@@ -203,7 +203,7 @@ def test_two_branches_that_vote_merge_without_a_driver_and_both_count(tmp_path: 
     assert ok("show", lore_id, "--json", cwd=root).json["lore"]["validation_count"] == 2
 
 
-def test_where_the_branch_of_words_is_protected_judgements_travel_all_the_same(tmp_path: Path) -> None:
+def test_judgements_are_pushed_even_if_the_branch_of_entries_is_protected(tmp_path: Path) -> None:
     clones = Clones(tmp_path)
     lore = clones.record("a")
     clones.settle()

@@ -1,4 +1,4 @@
-"""Files of a ledger: a line that was cut off spoils none, and a full disk leaves no half line."""
+"""Ledger files: a truncated line does not damage others, and a full disk leaves no partial line."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def store(tmp_path: Path) -> Engram:
     return opened(dedicated(tmp_path / "store"), clock=SetClock())
 
 
-def test_a_line_that_was_cut_off_spoils_none_that_follow(store: Engram) -> None:
+def test_a_truncated_line_does_not_damage_the_next(store: Engram) -> None:
     lore_id = store.record(QUEUE, category="FAILURE").lore.id
     store.feedback(helpful=lore_id)
     (ledger,) = ledgers(store)
@@ -30,7 +30,9 @@ def test_a_line_that_was_cut_off_spoils_none_that_follow(store: Engram) -> None:
     assert store.feedback(helpful=lore_id, again=True)[0].validation_count == 2
 
 
-def test_a_full_disk_is_said_and_leaves_no_half_line(store: Engram, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_reported_and_leaves_no_partial_line(
+    store: Engram, monkeypatch: pytest.MonkeyPatch
+) -> None:
     lore_id = store.record(QUEUE, category="FAILURE").lore.id
     store.feedback(helpful=lore_id)
     (ledger,) = ledgers(store)

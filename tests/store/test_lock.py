@@ -1,4 +1,4 @@
-"""Locks of files: one holder at a time, in threads and processes; a holder that dies frees its lock."""
+"""File locks: one holder at a time, across threads and processes; a holder that dies releases its lock."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_one_object_at_a_time_holds_a_lock_until_it_releases_it(tmp_path: Path) 
     one.release()
 
 
-def test_a_process_that_dies_frees_its_lock(tmp_path: Path) -> None:
+def test_a_dying_process_releases_its_lock(tmp_path: Path) -> None:
     ready, says = os.pipe()
     child = os.fork()
     if not child:

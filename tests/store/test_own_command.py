@@ -1,4 +1,4 @@
-"""What is written into files of agents and of git starts this Engram again, also where its environment is a passing one."""
+"""The command in the configuration of agents and git starts this Engram, even if its environment is temporary."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return cache
 
 
-def test_an_environment_that_stays_is_named_by_its_python(
+def test_a_lasting_environment_is_started_by_its_python(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "CACHEDIR.TAG").write_text("")  # of the environment itself, as uv makes one
@@ -45,14 +45,14 @@ def test_an_environment_that_stays_is_named_by_its_python(
     assert own_command() == KEPT
 
 
-def test_an_environment_of_uvx_is_named_by_what_it_was_made_from(
+def test_a_uvx_environment_is_started_by_uvx_from_its_source(
     cached: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("UV", "/opt/uv")
     assert own_command() == ("/opt/uv", "tool", "run", "--quiet", "--from", str(PROJECT), "engram")
 
 
-def test_an_environment_of_pipx_run_is_named_by_what_it_was_made_from(
+def test_a_pipx_run_environment_is_started_by_pipx_from_its_source(
     cached: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("UV", raising=False)
@@ -72,7 +72,7 @@ def test_the_server_of_such_an_environment_is_recognised(
     assert is_ours(part.edit.value)
 
 
-def test_git_merges_by_such_an_environment(cached: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_merge_driver_of_such_an_environment_works(cached: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     uv = cached.parent / "u v"
     uv.write_text(f'#!/bin/sh\n[ "$1 $2" = \'tool run\' ] && shift 6 && exec {shlex.join(KEPT)} "$@"\n')
     uv.chmod(0o755)

@@ -1,4 +1,4 @@
-"""What is private to a clone can be read by its owner alone, and holds no secret of a question."""
+"""Private files of a clone are readable only by their owner, and contain no secrets of queries."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sync_kit import settled
 KEY = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
 
 
-def test_private_state_is_for_its_owner_alone_and_masks_what_was_asked(tmp_path: Path) -> None:
+def test_private_state_is_readable_only_by_its_owner_and_masks_secrets_in_queries(tmp_path: Path) -> None:
     root = settled(tmp_path)[0].root("a")
     state = root / ".git/engram"
     os.chmod(state, 0o755)

@@ -1,4 +1,4 @@
-"""Databases that an earlier version put aside as damaged: what is taken back, and what stays aside."""
+"""Databases that an earlier version set aside as damaged: which are restored, and which stay aside."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def fill(folder: Path) -> None:
 
 
 def put_aside_as_before(folder: Path, script: str = OF_BEFORE) -> None:
-    """Do what earlier versions do where a table has a column that they do not know: rename the file and begin one."""
+    """Do what earlier versions did if a table had an unknown column: rename the file and start a new one."""
     for suffix in ("", "-wal", "-shm"):
         if (file := folder / f"state.db{suffix}").exists():
             file.rename(f"{file}.damaged")
@@ -59,7 +59,7 @@ def asked(state: StateDatabase) -> list[str]:
     return [entry.query for entry in state.live.latest(10)]
 
 
-def test_what_an_earlier_version_put_aside_as_damaged_is_taken_back(tmp_path: Path) -> None:
+def test_a_database_set_aside_as_damaged_by_an_earlier_version_is_restored(tmp_path: Path) -> None:
     fill(tmp_path)
     put_aside_as_before(tmp_path)
     reports: list[str] = []
@@ -73,7 +73,7 @@ def test_what_an_earlier_version_put_aside_as_damaged_is_taken_back(tmp_path: Pa
     assert not reports
 
 
-def test_lines_that_are_still_in_a_write_ahead_log_are_taken_back_too(tmp_path: Path) -> None:
+def test_lines_still_in_a_write_ahead_log_are_restored_too(tmp_path: Path) -> None:
     fill(tmp_path)
     other = sqlite3.connect(tmp_path / "state.db", isolation_level=None)  # as a killed process: no checkpoint
     other.execute("UPDATE held SET why = 'only in the log'")
@@ -87,7 +87,7 @@ def test_lines_that_are_still_in_a_write_ahead_log_are_taken_back_too(tmp_path: 
     assert whys == {"A": "only in the log", "B": "foreign"}
 
 
-def test_what_is_really_damaged_stays_aside(tmp_path: Path) -> None:
+def test_a_really_damaged_database_stays_set_aside(tmp_path: Path) -> None:
     fill(tmp_path)
     put_aside_as_before(tmp_path)
     damaged = tmp_path / "state.db.damaged"
@@ -100,7 +100,7 @@ def test_what_is_really_damaged_stays_aside(tmp_path: Path) -> None:
     assert damaged.read_bytes() == raw
 
 
-def test_what_a_later_version_had_more_stays_aside_for_it(tmp_path: Path) -> None:
+def test_data_of_a_later_version_stays_set_aside_for_it(tmp_path: Path) -> None:
     """And is not taken twice where that version opens the file."""
     fill(tmp_path)
     with sqlite3.connect(tmp_path / "state.db") as later:

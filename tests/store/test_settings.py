@@ -44,7 +44,7 @@ def test_an_unknown_key_names_the_nearest(wrong: str, right: str) -> None:
     assert caught.value.exit_code == 2
 
 
-def test_a_key_like_no_other_lists_them_all() -> None:
+def test_a_key_unlike_any_other_lists_all_keys() -> None:
     with pytest.raises(ConfigError) as caught:
         key_named("zzzz")
     assert all(name in caught.value.hint for name in NAMES)
@@ -83,13 +83,13 @@ def test_a_value_that_cannot_be_is_refused_with_the_file_and_key(name: str, valu
     assert caught.value.message.startswith(f"x.toml: {name}")
 
 
-def test_a_whole_number_will_do_for_a_fraction() -> None:
+def test_an_integer_is_accepted_for_a_float() -> None:
     assert check("record.confidence", 1, "x") == 1.0
     assert isinstance(check("record.confidence", 1, "x"), float)
 
 
 @given(st.sampled_from(NAMES), values)
-def test_any_value_is_taken_or_refused_never_worse(name: str, value: object) -> None:
+def test_any_value_is_accepted_or_refused_without_a_crash(name: str, value: object) -> None:
     try:
         assert type(check(name, value, "x")) is type(key_named(name).default)
     except ConfigError as error:

@@ -1,4 +1,4 @@
-"""The state of commits' signatures, with real keys: ssh and, where it is there, gpg."""
+"""The state of commits' signatures, with real keys: ssh and, if installed, gpg."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def one(repo: Repository, oid: str) -> Signature:
     return signatures(repo, [oid])[oid]
 
 
-def test_every_state_is_told(repo: Repository, keys: Path) -> None:
+def test_every_state_of_a_signature_is_reported(repo: Repository, keys: Path) -> None:
     good = commit(repo, keys / "ada", "good words")
     unknown, unsigned = commit(repo, keys / "eve"), commit(repo, None)
     found = signatures(repo, [good, unknown, unsigned, forged(repo, good), "0" * 40])
@@ -76,7 +76,9 @@ def test_every_state_is_told(repo: Repository, keys: Path) -> None:
     assert (found[unknown].signer, found[unsigned]) == ("", Signature("none"))
 
 
-def test_what_cannot_be_checked_is_not_called_unsigned(repo: Repository, keys: Path, tmp_path: Path) -> None:
+def test_a_signature_that_cannot_be_checked_is_not_called_unsigned(
+    repo: Repository, keys: Path, tmp_path: Path
+) -> None:
     oid = commit(repo, keys / "ada")
     for line, state in {
         "": "unchecked",
@@ -120,7 +122,7 @@ def test_a_program_in_the_work_tree_is_not_run(repo: Repository, keys: Path) -> 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("gpg"), reason="needs gpg")
-def test_gpg_signatures_are_told_too(
+def test_gpg_signatures_are_reported_too(
     repo: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = tmp_path / "gnupg"
@@ -170,7 +172,7 @@ GOOD, UNKNOWN = (
         ("foreign", ("",), (Signature("good", "", ""),), True),
     ],
 )
-def test_whose_lore_waits(
+def test_quarantine_depends_on_the_rule_the_source_and_the_signatures(
     hold: str, accepted: tuple[str, ...], signatures_: tuple[Signature, ...], held: bool
 ) -> None:
     assert bool(quarantine_reason(hold, accepted, "SOURCE", signatures_)) is held

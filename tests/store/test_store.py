@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pytest
 
 
-def test_closing_waits_for_a_thread_that_is_at_work_with_it(tmp_path: Path) -> None:
+def test_closing_waits_for_a_thread_that_uses_the_store(tmp_path: Path) -> None:
     engram = opened(tmp_path / "store")
     began, found = threading.Event(), list[object]()
 
@@ -33,7 +33,7 @@ def test_closing_waits_for_a_thread_that_is_at_work_with_it(tmp_path: Path) -> N
     thread.join()
 
 
-def test_a_thread_that_takes_very_long_keeps_its_files(
+def test_a_thread_that_takes_too_long_keeps_its_files_open(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(stores, "_CLOSE_SECONDS", 0.01)

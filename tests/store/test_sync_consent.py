@@ -1,4 +1,4 @@
-"""Whether a store may sync by itself is asked once, of a person at a terminal, where there is a remote."""
+"""Consent to automatic syncs is asked for once, of a person at a terminal, if there is a remote."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def is_auto(machine: Machine) -> bool:
     return bool(found["on"])
 
 
-def test_who_says_yes_at_init_never_needs_to_sync_by_hand(machines: Machines, machine: Machine) -> None:
+def test_a_yes_at_init_enables_automatic_syncs(machines: Machines, machine: Machine) -> None:
     assert ASKED in machine.at_terminal("init", typed="y\n")
     assert is_auto(machine)
     machine.rest()
@@ -46,7 +46,7 @@ def test_who_says_yes_at_init_never_needs_to_sync_by_hand(machines: Machines, ma
 
 
 @pytest.mark.slow
-def test_who_says_no_is_not_asked_again(machines: Machines, machine: Machine) -> None:
+def test_a_person_who_said_no_is_not_asked_again(machines: Machines, machine: Machine) -> None:
     assert ASKED in machine.at_terminal("init", typed="n\n")
     assert ASKED not in machine.at_terminal("connect", "claude-code", "--no-rules", typed="y\n")
     machine.engram("sync")
@@ -54,7 +54,7 @@ def test_who_says_no_is_not_asked_again(machines: Machines, machine: Machine) ->
 
 
 @pytest.mark.slow
-def test_who_said_no_may_change_their_mind(machines: Machines, machine: Machine) -> None:
+def test_a_person_who_said_no_can_change_their_mind(machines: Machines, machine: Machine) -> None:
     assert ASKED in machine.at_terminal("init", typed="n\n")
     machine.engram("sync", "--yes")
     assert is_auto(machine)

@@ -1,4 +1,4 @@
-"""Whose judgements count in a clone: by people's names, for the words as they are, without what is forged."""
+"""Whose judgements count in a clone: by people's names, for the current text, without forged lines."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_people_are_counted_by_name_and_never_by_source(clones: Clones) -> None:
     assert len(people[1]) == 40
 
 
-def test_each_person_raises_what_counts_here_once_and_the_shared_figure_as_often_as_they_say(
+def test_each_person_raises_the_local_confidence_once_and_the_shared_one_each_time(
     clones: Clones,
 ) -> None:
     lore = theirs(clones, confidence=0.9)
@@ -194,7 +194,7 @@ def test_malformed_lines_change_nothing(clones: Clones) -> None:
     assert lore_of(clones, "a", lore.id).thousandths == 700
 
 
-def test_a_pushed_file_that_claims_everything_is_neither_first_nor_confirmed_and_asked_about_once(
+def test_a_pushed_entry_with_every_claim_is_not_first_not_confirmed_and_reviewed_once(
     clones: Clones, tmp_path: Path
 ) -> None:
     mine = clones["a"].record(MINE, category="fact").lore
@@ -252,7 +252,7 @@ def test_claims_are_accepted_one_by_one_and_a_new_one_is_asked_about(clones: Clo
     assert counts(clones, lore.id)[1:5] == (False, False, False, 0.5)
 
 
-def test_the_other_machines_of_a_person_count_as_here(clones: Clones, home: Path) -> None:
+def test_the_other_machines_of_the_user_count_as_this_clone(clones: Clones, home: Path) -> None:
     lore = theirs(clones, confidence=0.9, pinned=True)
     source, other = clones.clock.new_id(), clones.record("a").id
     push_judgements(clones, lore, source)

@@ -1,4 +1,4 @@
-"""The write journal and the folder it protects: what is on the disk when, what a kill leaves, what recovery restores.
+"""The write journal and the folder it protects: what is on disk when, what a kill leaves, what recovery restores.
 
 Mutants that make no difference: from how many files on they are synced together, as all are on the disk either way; another
 number below 0 for what is not known; 0 for no handle, which is that of standard input; what is said for systems with another
@@ -175,7 +175,7 @@ def test_the_journal_returns_each_operation_unchanged(folder: Folder) -> None:
     assert stat.S_IMODE((folder.state / "journal.jsonl").stat().st_mode) == 0o600
 
 
-def test_a_journal_is_taken_as_a_batch_and_waits_until_git_has_it(folder: Folder) -> None:
+def test_a_journal_becomes_a_batch_that_is_kept_until_git_has_it(folder: Folder) -> None:
     journal = folder.files.journal
     assert journal.is_empty()
     assert (journal.size(), journal.batches(), journal.take("1"), journal.waiting()) == (0, [], None, [])
@@ -284,7 +284,7 @@ def test_recovery_keeps_what_a_person_wrote_after_the_kill(after_kill: Folder) -
     assert after_kill.temporaries() == []
 
 
-def test_recovery_does_not_bring_back_what_a_person_deleted_after_the_kill(after_kill: Folder) -> None:
+def test_recovery_does_not_restore_a_file_deleted_after_the_kill(after_kill: Folder) -> None:
     for name in ("lore/deep/b.md", "lore/c.md"):
         after_kill.file(name).unlink()
     assert after_kill.files.recover() == 0
@@ -520,7 +520,7 @@ def test_no_file_is_left_open(folder: Folder) -> None:
     assert free() == before
 
 
-def test_temporaries_of_killed_writers_are_swept_away_unless_a_writer_is_at_work(folder: Folder) -> None:
+def test_temporary_files_of_killed_writers_are_swept_unless_a_writer_is_active(folder: Folder) -> None:
     left = folder.file("lore/.a.md.01X.engram-tmp", b"half")
     with folder.files.lock():
         folder.files.sweep(["lore/.a.md.01X.engram-tmp"])

@@ -1,11 +1,12 @@
-"""The settings of a store in force: a file that came with a pull can neither move the store nor stop it.
+"""The effective settings of a store: a settings file that came with a pull can neither move the store nor break it.
 
-What this clone has accepted is kept in the state folder. Where the file differs in the place of lore or the
-allowed secrets, a person has to accept that here; what cannot be read in it keeps its last valid value.
+The settings that this clone has accepted are kept in the state folder. A change to the place of lore or the allowed
+secrets counts only after a person has accepted it here; an invalid setting keeps its last valid value.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 
@@ -27,7 +28,7 @@ _NAME = "settings.json"
 
 
 class HeldBack(NamedTuple):
-    """A key for which the store's file has another value than this clone has accepted."""
+    """A key whose value in the store's file differs from the one this clone has accepted."""
 
     key: str
     in_force: object
@@ -35,77 +36,75 @@ class HeldBack(NamedTuple):
 
     @property
     def message(self) -> str:
-        """What is held back, in a sentence."""
+        """A sentence that says what is held back."""
         if self.key == ALLOWED:
-            held, known = (set(map(str, _as_list(value))) for value in (self.wanted, self.in_force))
-            new = sorted(held - known)
-            shown = ", ".join(new)[:120]
+            wanted, known = (set(map(str, _as_list(value))) for value in (self.wanted, self.in_force))
+            shown = ", ".join(sorted(wanted - known))[:120]
             return f"{places.CONFIG_NAME} adds to {ALLOWED} what does not count here: {shown}"
         return f"{places.CONFIG_NAME} sets {self.key} to {self.wanted!r}; this clone keeps {self.in_force!r}."
 
 
 class InForce(NamedTuple):
-    """The settings in force, what of the store's file is held back, and what in it cannot be used (sentences)."""
+    """The settings in force, those of the store's file that are held back, and what is wrong with it, in sentences."""
 
     settings: Settings
     held_back: tuple[HeldBack, ...] = ()
     trouble: tuple[str, ...] = ()
 
 
-class _Kept(NamedTuple):
-    """What was accepted: the values, and the text of the file that says just that ("" if none does)."""
+class _Accepted(NamedTuple):
+    """The accepted values, and the text of the store's file if it sets exactly those, else ""."""
 
     text: str
     values: Mapping[str, object]
 
 
 def in_force(root: str, state: str | None) -> InForce:
-    """Return the settings of the store at `root`; `state` is its state folder (None: outside git, where nothing is pulled).
+    """Return the settings of the store at `root` with the state folder `state` (None outside git, where nothing is pulled).
 
-    Raises ConfigError for a broken file of the person's own, a linked lore folder, and outside git a broken
-    file of the store.
+    Raises ConfigError for an invalid file of the user, a linked lore folder, and, outside git, an invalid file of
+    the store.
     """
     if state is None:
         return InForce(config_file.load(root))
     kept = _read(state)
+    before = {} if kept is None else dict(kept.values)
     try:
         raw = config_file.store_file(root)
         text = raw.decode("utf-8", "surrogateescape")
         if kept is not None and kept.text == text:
-            return InForce(config_file.combine(root, dict(kept.values)))
-        given, wrong = config_file.parse_kindly(raw, os.path.join(root, places.CONFIG_NAME))
+            return InForce(config_file.combine(root, before))
+        given, invalid = config_file.parse_kindly(raw, os.path.join(root, places.CONFIG_NAME))
     except ConfigError as error:
-        last = {} if kept is None else dict(kept.values)
-        return InForce(config_file.combine(root, last), (), (_sentence(error, kept),))
-    before = {} if kept is None else dict(kept.values)
-    given |= {name: before[name] for name in wrong if name in before}
-    values, held_back = (given, ()) if kept is None else _weigh_changes(given, before)
-    if not wrong:
-        _keep(state, _Kept("" if held_back else text, values), kept)
-    trouble = tuple(_sentence(error, kept) for error in wrong.values())
+        return InForce(config_file.combine(root, before), (), (_explain(error, kept),))
+    given |= {name: before[name] for name in invalid if name in before}
+    values, held_back = (given, ()) if kept is None else _hold_back(given, before)
+    if not invalid:
+        _write_if_changed(state, _Accepted("" if held_back else text, values), kept)
+    trouble = tuple(_explain(error, kept) for error in invalid.values())
     return InForce(config_file.combine(root, values), held_back, trouble)
 
 
 def accept(root: str, state: str, keys: Iterable[str] = GUARDED) -> tuple[HeldBack, ...]:
-    """Let these keys of the store's file count in this clone; returns what was held back of them. Raises ConfigError."""
+    """Accept the values of these keys from the store's file; return those that were held back. Raises ConfigError."""
     raw = config_file.store_file(root)
     given = config_file.parse(raw, os.path.join(root, places.CONFIG_NAME))
     kept = _read(state)
-    wanted = tuple(keys)
+    chosen = tuple(keys)
     before = dict(kept.values) if kept else dict(given)
-    held_back = _weigh_changes(given, before)[1]
+    held_back = _hold_back(given, before)[1]
     after = {**given, **{key: before[key] for key in GUARDED if key in before}}
-    for key in wanted:
+    for key in chosen:
         after.pop(key, None)
         after |= {key: given[key]} if key in given else {}
-    _write(state, _Kept("" if _weigh_changes(given, after)[1] else raw.decode(), after))
-    return tuple(one for one in held_back if one.key in wanted)
+    _write(state, _Accepted("" if _hold_back(given, after)[1] else raw.decode(), after))
+    return tuple(held for held in held_back if held.key in chosen)
 
 
 def accept_before(root: str, state: str, before: bytes | None) -> None:
-    """Let count as accepted what the store's file said before a change; None: there was no file, so no secret is let through.
+    """Accept the content of the store's file before a change; None if there was no file, so that no secret is allowed.
 
-    What could not be read then counts as the defaults. Raises StoreError.
+    If it is invalid, accept the defaults. Raises StoreError.
     """
     raw = config_file.store_file(root) if before is None else before
     try:
@@ -114,31 +113,30 @@ def accept_before(root: str, state: str, before: bytes | None) -> None:
         values = {}
     if before is None:
         values.pop(ALLOWED, None)
-    _write(state, _Kept("", values))
+    _write(state, _Accepted("", values))
 
 
 def carry(state: str, to: str, placement: str) -> None:
-    """Take what was accepted along to the state folder of a store's new place. Raises StoreError."""
+    """Copy the accepted settings to the state folder of a store's new place. Raises StoreError."""
     kept = _read(state)
     if kept is not None:
-        _write(to, _Kept("", {**kept.values, "store.placement": placement}))
+        _write(to, _Accepted("", {**kept.values, "store.placement": placement}))
 
 
-def _weigh_changes(
+def _hold_back(
     given: Mapping[str, object], before: Mapping[str, object]
 ) -> tuple[dict[str, object], tuple[HeldBack, ...]]:
-    """Return the values that count where the file says `said`, and what of it does not."""
+    """Return the values in force if the file has those `given`, and the ones that are held back."""
     values = dict(given)
     held_back = []
     for key in GUARDED:
         default = rules.key_named(key).default
         wanted, accepted = given.get(key, default), before.get(key, default)
-        counts = (
-            [item for item in _as_list(wanted) if item in _as_list(accepted)] if key == ALLOWED else accepted
-        )
-        values[key] = counts
-        if counts != wanted:
-            held_back.append(HeldBack(key, counts, wanted))
+        if key == ALLOWED:
+            accepted = [item for item in _as_list(wanted) if item in _as_list(accepted)]
+        values[key] = accepted
+        if accepted != wanted:
+            held_back.append(HeldBack(key, accepted, wanted))
     return values, tuple(held_back)
 
 
@@ -146,31 +144,28 @@ def _as_list(value: object) -> list[object]:
     return value if isinstance(value, list) else []
 
 
-def _sentence(error: ConfigError, kept: _Kept | None) -> str:
+def _explain(error: ConfigError, kept: _Accepted | None) -> str:
     instead = "its last valid settings count" if kept else "the defaults count"
     return f"{error.message} Until it is corrected, {instead}."
 
 
-def _read(state: str) -> _Kept | None:
+def _read(state: str) -> _Accepted | None:
     try:
         found = json.loads(atomic.read(os.path.join(state, _NAME)))
         values = {name: rules.check(name, value, _NAME) for name, value in found["values"].items()}
-        return _Kept(str(found["text"]), values)
+        return _Accepted(str(found["text"]), values)
     except (EngramError, ValueError, KeyError, TypeError, AttributeError):
         return None
 
 
-def _keep(state: str, now: _Kept, before: _Kept | None) -> None:
-    """Note what is good; a state folder that cannot be written keeps what it has."""
-    if now == before:
-        return
-    try:
-        _write(state, now)
-    except EngramError:
-        return
+def _write_if_changed(state: str, new: _Accepted, before: _Accepted | None) -> None:
+    """Write the accepted settings if they changed; ignore a state folder that cannot be written."""
+    if new != before:
+        with contextlib.suppress(EngramError):
+            _write(state, new)
 
 
-def _write(state: str, kept: _Kept) -> None:
+def _write(state: str, kept: _Accepted) -> None:
     atomic.write(
         os.path.join(state, _NAME), json.dumps(kept._asdict(), default=str).encode(), "settings", 0o600
     )

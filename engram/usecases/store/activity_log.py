@@ -1,4 +1,4 @@
-"""The activity log of what queries, tools and hooks did here: writing and reading it. It is local, and failures are ignored."""
+"""Write and read the activity log of queries, tools and hooks. It is local, and write failures are ignored."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from engram.usecases.store.store import Store
 
 MOST_READ = 10_000
-_MOST_IDS = 1000
+_MAX_IDS = 1000
 
 
 def note(
@@ -34,16 +34,16 @@ def note(
     withheld: Sequence[Withheld] = (),
     details: Mapping[str, int] = NO_COUNTS,
 ) -> None:
-    """Record an action in the session's state or in `state`, unless `recall.log` is off.
+    """Record an action in `state` (default: the session's), unless `recall.log` is off.
 
-    A secret in the `query` is masked. Only the first 1,000 ids are kept, so that SQL can read the rows. Never raises.
+    Secrets in `query` are masked. Only the first 1,000 ids are kept, so that SQL can read the rows. Never raises.
     """
     if not store.settings.flag("recall.log"):
         return
     caller, now = store.caller, store.clock.now().timestamp()
     masked = redact(query, find_secrets(query, store.allowed_secrets)) if query else ""
     entry = LiveEntry(
-        now, caller.session, masked, strategy, strength, tuple(ids[:_MOST_IDS]), tuple(scores[:_MOST_IDS]), took_ms,
+        now, caller.session, masked, strategy, strength, tuple(ids[:_MAX_IDS]), tuple(scores[:_MAX_IDS]), took_ms,
         action, caller.via, caller.agent, tokens, tuple(withheld), details,
     )  # fmt: skip
     try:
@@ -53,12 +53,12 @@ def note(
 
 
 def milliseconds_since(store: Store, began_ns: int) -> float:
-    """Return how long something took that began then, in milliseconds."""
+    """Return the milliseconds since `began_ns`, rounded to microseconds."""
     return round((store.clock.nanoseconds() - began_ns) / 1e6, 3)
 
 
 def entries(store: Store, since: int | None = None, limit: int = 100) -> list[LiveEntry]:
-    """Return the entries after number `since`, oldest first; without it the latest `limit`. Raises UsageError, StoreError."""
+    """Return up to `limit` entries, oldest first: those after number `since`, or the latest. Raises UsageError, StoreError."""
     if not 1 <= limit <= MOST_READ:
         raise UsageError(f"The limit must be from 1 to {MOST_READ:,}, not {limit}.")
     with store.lock:
@@ -67,7 +67,7 @@ def entries(store: Store, since: int | None = None, limit: int = 100) -> list[Li
 
 
 def follow(store: Store, since: int | None, limit: int, pause: Callable[[], None]) -> Iterator[LiveEntry]:
-    """Yield the entries as `entries` gives them, then each new one as it comes; `pause` waits between two looks. Never ends."""
+    """Yield the entries that `entries` returns, then new ones forever; `pause` waits between two reads."""
     while True:
         found = entries(store, since, limit)
         yield from found

@@ -1,4 +1,4 @@
-"""Captured entries: what hooks found out and nobody confirmed. Private to this clone; they expire unless a person accepts them."""
+"""Captured entries: found by hooks, unconfirmed and private to this clone. They expire unless a person accepts them."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 DAYS = 14
 MOST = 100
 ORIGIN = "captured"
-OUTCOME = "tool-outcome"  # the tag of what a tool came to, which is no lesson and waits for nobody
-CONTEXT = "captured at "  # begins the line of its context that says at which event
-ASKED = "Asked: "  # begins the line that says what the prompts before it asked; it stays when a person accepts the entry
+OUTCOME = "tool-outcome"  # the tag of the outcome of a tool, which is no lesson and needs no decision
+CONTEXT = "captured at "  # begins the context line that names the event
+ASKED = "Asked: "  # begins the line with the prompts before it, which stays when a person accepts the entry
 
 
 def keep(store: Store, lore: Lore) -> Lore:
-    """Keep an entry for 14 days, pending; returns it as it is kept. Raises StoreError."""
+    """Keep an entry as pending for 14 days, and return it in that form. Raises StoreError."""
     expires = (store.clock.now() + timedelta(days=DAYS)).replace(microsecond=0)
     kept = lore._replace(status=PENDING, expires_at=expires)
     raw = codec.write_new(kept, store.categories).decode()
@@ -35,7 +35,7 @@ def keep(store: Store, lore: Lore) -> Lore:
 
 
 def list_captured(store: Store) -> list[Lore]:
-    """Return the captured entries that have not expired, newest first; none where the state cannot be read."""
+    """Return the captured entries that have not expired, newest first; none if the state cannot be read."""
     now = store.clock.now()
     try:
         rows = CapturedTable(store.state).rows(now.timestamp())
@@ -46,14 +46,14 @@ def list_captured(store: Store) -> list[Lore]:
         try:
             lore = codec.read(raw.encode(), f"{lore_id}.md", store.categories, now).lore
         except EngramError:
-            continue  # for example of a category that the store no longer has
+            continue  # for example, its category no longer exists
         if lore.id == lore_id:
             found.append(lore)
     return found
 
 
 def is_outcome(lore: Lore) -> bool:
-    """Return whether a captured entry is what a tool came to, and no lesson."""
+    """Return whether a captured entry is the outcome of a tool, not a lesson."""
     return OUTCOME in lore.tags
 
 
@@ -63,18 +63,18 @@ def lessons(store: Store) -> list[Lore]:
 
 
 def find(store: Store, lore_id: str) -> Lore | None:
-    """Return the captured entry with an id; None where there is none."""
+    """Return the captured entry with an id, or None."""
     return next((lore for lore in list_captured(store) if lore.id == lore_id), None)
 
 
 def drop(store: Store, lore_id: str) -> bool:
-    """Delete a captured entry; False where it was gone. Raises StoreError."""
+    """Delete a captured entry; return False if there was none. Raises StoreError."""
     return CapturedTable(store.state).remove(lore_id)
 
 
 def drop_same(store: Store, recorded: Sequence[Lore]) -> None:
-    """Delete the captured entries that say what was just recorded: it is an entry now."""
-    if not store.state.exists:  # recording opens no database for it
+    """Delete the captured entries whose text was just recorded."""
+    if not store.state.exists:  # do not create a database for this
         return
     with contextlib.suppress(EngramError, OSError, sqlite3.Error):
         found = list_captured(store)

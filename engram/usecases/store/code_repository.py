@@ -1,4 +1,4 @@
-"""Which code repository the lore of a store is about, and how its files are called there."""
+"""The code repository that the lore of a store is about, and the paths of its files."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 def code_repository(store: Store) -> Repository | None:
-    """Return the repository whose files the entries name; None where none is known.
+    """Return the repository whose files the entries name, or None if it is not known.
 
     In-tree and on a branch it is the store's own. For any other store it is `stale.repository`, else that of the
-    working folder; but the user's own store is about many, so for it only the setting counts.
+    working folder; the user's own store is about many repositories, so only the setting counts for it.
     """
     if store.places.placement == IN_TREE:
         return store.places.repository
@@ -38,14 +38,14 @@ def code_repository(store: Store) -> Repository | None:
 
 
 def prefix_of(store: Store, repository: Repository) -> str:
-    """Return the folder of a store that is part of a code repository, from the repository's top; "" for the top itself."""
-    below = _below(repository, store.places.root) if store.places.placement == IN_TREE else ""
+    """Return the folder of an in-tree store relative to the top of its repository; "" for the top, and for other stores."""
+    below = _relative_path(repository, store.places.root) if store.places.placement == IN_TREE else ""
     return "" if below == "." else below
 
 
 def spellings(repository: Repository, prefix: str, file: str) -> list[str]:
-    """Return the paths in the repository that an entry may mean by a file: as from its top, else as from the store's."""
-    name = _below(repository, file) if os.path.isabs(file) else file.replace("\\", "/").split(":")[0]
+    """Return the paths that an entry may mean by `file`: relative to the repository's top, then to the store."""
+    name = _relative_path(repository, file) if os.path.isabs(file) else file.replace("\\", "/").split(":")[0]
     name = posixpath.normpath(name) if name else ""
     if name in ("", ".", "..") or name.startswith(("../", "/")):
         return []
@@ -53,7 +53,7 @@ def spellings(repository: Repository, prefix: str, file: str) -> list[str]:
 
 
 def from_the_top(working: str, files: Sequence[str]) -> list[str]:
-    """Return files as paths from the top of the repository that was worked in; those outside of it are left out."""
+    """Return files relative to the top of the repository around the folder `working`, without files outside of it."""
     if not working:
         return []
     repository = find_repository(working)
@@ -62,7 +62,7 @@ def from_the_top(working: str, files: Sequence[str]) -> list[str]:
     return [path.replace(os.sep, "/") for path in below if not path.startswith("..")]
 
 
-def _below(repository: Repository, path: str) -> str:
-    """Return a path from the top of the repository; "" for one that is outside."""
+def _relative_path(repository: Repository, path: str) -> str:
+    """Return a path relative to the top of the repository; "" if it is outside."""
     below = os.path.relpath(os.path.realpath(path), repository.worktree).replace(os.sep, "/")
     return "" if below.startswith("..") else below

@@ -1,4 +1,4 @@
-"""Bringing acknowledged changes into git: whoever holds the commit lock commits the whole journal, in order.
+"""Commit acknowledged changes to git: the process with the commit lock commits the whole journal, in order.
 
 Replay after a kill is idempotent: all commits of a batch appear at once and carry the batch's name.
 """
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from engram.usecases.store.store import Store
 
 
-_TAKEN = ".taken"
+_TAKEN = ".taken"  # the suffix of a list of outside changes that a committer is working on
 
 
 def commit_lock(store: Store) -> FileLock:
-    """Return the lock of the process that commits."""
+    """Return the lock held by the process that commits."""
     return FileLock(os.path.join(store.places.state, "commit.lock"))
 
 
@@ -30,18 +30,20 @@ def has_work(store: Store) -> bool:
     """Return whether anything waits to be committed."""
     if not store.places.owns_branch:
         return False
-    listed = store.outside_path
-    return not store.files.journal.is_empty() or os.path.exists(listed) or os.path.exists(listed + _TAKEN)
+    return not store.files.journal.is_empty() or _has_outside_list(store)
+
+
+def _has_outside_list(store: Store) -> bool:
+    return any(os.path.exists(store.outside_path + suffix) for suffix in ("", _TAKEN))
 
 
 def count_waiting(store: Store) -> int:
-    """Return how many changes wait to be committed: those of the write journal, and files edited by hand that the index noted.
+    """Return how many changes wait to be committed: those in the write journal, and noted edits by hand.
 
-    Call it after a refresh. Where git cannot compare the files now, only the journal is counted.
+    Call it after a refresh. If git cannot compare the files now, only the journal is counted.
     """
     journaled = store.files.journal.waiting()
-    noted = any(os.path.exists(store.outside_path + ending) for ending in ("", _TAKEN))
-    if not noted or not store.places.owns_branch:
+    if not store.places.owns_branch or not _has_outside_list(store):
         return len(journaled)
     from engram.adapters.git.read.snapshot import outside_changes
 
@@ -54,10 +56,10 @@ def count_waiting(store: Store) -> int:
 
 
 def commit_pending(store: Store, *, wait: float = 0.0) -> int:
-    """Commit what waits; returns how many commits were asked of git, 0 if another process is at it.
+    """Commit pending changes; return the number of commits, 0 if another process is committing.
 
-    Raises GitError, for example in the middle of somebody's rebase, and StoreError, for example where the
-    disk is full; then everything goes on waiting.
+    Waits up to `wait` seconds for another process. Raises GitError, for example during a rebase, and StoreError, for
+    example if the disk is full; the changes then stay pending.
     """
     lock = commit_lock(store)
     count = 0
@@ -85,14 +87,14 @@ def why_waiting(store: Store) -> str:
         check_head(repository, read_head(repository))
     except GitError as error:
         return error.message
-    return f"the repository is in the middle of a {state}" if state and state != "detached" else (
-        "HEAD is detached" if state else ""
-    )  # fmt: skip
+    if state == "detached":
+        return "HEAD is detached"
+    return f"the repository is in the middle of a {state}" if state else ""
 
 
 def _drain(store: Store) -> int:
     store.files.recover(must=True)
-    # What was taken before goes first and alone: batches are in order whatever the clock says.
+    # Batches taken earlier go first, so that the order does not depend on the clock.
     count = sum(_commit_batch(store, batch) for batch in store.files.journal.batches())
     with store.files.lock():
         taken = store.files.journal.take(store.clock.new_id())
@@ -109,14 +111,16 @@ def _commit_batch(store: Store, batch: str, *, is_new: bool = False) -> int:
     operations = write.read_batch(batch)
     marker = os.path.basename(batch).removeprefix("journal-").removesuffix(".jsonl")
     if operations and (is_new or not has_landed(repository, marker)):
-        commit_all(repository, [_commit(operation) for operation in operations], marker, store.places.state)
-    elif operations:  # committed by one who was killed, perhaps before he had the index follow
+        commit_all(
+            repository, [_to_commit(operation) for operation in operations], marker, store.places.state
+        )
+    elif operations:  # committed by a killed process, perhaps before it updated the index
         sync_index(repository, store.places.state)
     atomic.discard(batch)
     return len(operations)
 
 
-def _commit(operation: Operation) -> Commit:
+def _to_commit(operation: Operation) -> Commit:
     from engram.adapters.git.write.commits import Commit, FileChange
 
     changes = tuple(FileChange(change.path, change.content) for change in operation.changes)
@@ -133,12 +137,12 @@ def message(operation: Operation) -> str:
 
 
 def _commit_outside(store: Store) -> int:
-    """Commit what people changed by hand, but for files that others could not take, which are noted."""
-    listed = store.outside_path
+    """Commit edits by hand, except files that other clones would refuse, which are noted."""
+    listed, taken = store.outside_path, store.outside_path + _TAKEN
     try:
-        os.replace(listed, listed + _TAKEN)
+        os.replace(listed, taken)
     except FileNotFoundError:
-        if not os.path.exists(listed + _TAKEN):  # else whoever took it was killed, or git was busy
+        if not os.path.exists(taken):  # else its committer was killed, or git was busy
             return 0
     from engram.adapters.git.read.snapshot import outside_changes
     from engram.adapters.git.run.author import environment_author
@@ -148,19 +152,19 @@ def _commit_outside(store: Store) -> int:
 
     repository = store.repository
     differing = outside_changes(repository, store.places.folder)
-    # Read after the files: what is written meanwhile gets its own commit, and is announced before it is there.
+    # Read the journal after the files: a change is journaled before its file is written, and gets its own commit.
     waiting = {change.path for operation in store.files.journal.waiting() for change in operation.changes}
     record_outside_changes(store, [found.path for found in differing if found.path in waiting])
     edited = [found for found in differing if found.path not in waiting]
-    read = {found.path: store.files.read_if_possible(found.path) for found in edited if not found.deleted}
-    refused = excluded_files.refused_files(store, read)
-    contents = {path: raw for path, raw in read.items() if raw is not None and path not in refused}
+    readings = {found.path: store.files.read_if_possible(found.path) for found in edited if not found.deleted}
+    refused = excluded_files.refused_files(store, readings)
+    contents = {path: raw for path, raw in readings.items() if raw is not None and path not in refused}
     contents |= _date_edits(store, contents)
-    never_here = excluded_files.read_left_out(store.places.state)
+    left_out = excluded_files.read_left_out(store.places.state)
     changes = [
         FileChange(found.path, contents.get(found.path))
         for found in edited
-        if found.path in contents or (found.deleted and found.path not in never_here)
+        if found.path in contents or (found.deleted and found.path not in left_out)
     ]
     if changes:
         moment = int(store.clock.now().timestamp())
@@ -172,15 +176,15 @@ def _commit_outside(store: Store) -> int:
             store.clock.new_id(),
             store.places.state,
         )
-    excluded_files.note_stays(store, excluded_files.stays_as_links(store) | refused)
-    atomic.discard(listed + _TAKEN)
+    excluded_files.note_stays(store, excluded_files.uncommitted_links(store) | refused)
+    atomic.discard(taken)
     return len(changes)
 
 
 def _date_edits(store: Store, contents: dict[str, bytes]) -> dict[str, bytes]:
-    """Return the entries whose words a person edited and whose `updated_at` they left alone, dated by their files.
+    """Set `updated_at` of entries edited by hand from the times of their files; return the new contents.
 
-    The files are written so, too. The date decides which of two edits is the later one, wherever they are merged.
+    Only entries whose text changed and whose `updated_at` did not. Merges use it to tell which of two edits is later.
     """
     from datetime import UTC, datetime
 
@@ -203,24 +207,21 @@ def _date_edits(store: Store, contents: dict[str, bytes]) -> dict[str, bytes]:
             new = codec.read(raw, path, store.categories, never)
             if not new.adopted or new.lore.content == old.content or new.lore.updated_at != old.updated_at:
                 continue
-            facts = os.lstat(file)
-            modified = datetime.fromtimestamp(max(0.0, facts.st_mtime), UTC)
+            stat = os.lstat(file)
+            modified = datetime.fromtimestamp(max(0.0, stat.st_mtime), UTC)
             stamp = times.after(min(modified, now), old.updated_at)
             after = codec.rewrite(new, new.lore._replace(updated_at=stamp), store.categories)
             with store.files.lock():
                 atomic.check_unchanged(file, atomic.digest(raw))
-                atomic.put(atomic.prepare(file, after, store.clock.new_id(), facts.st_mode & 0o777), file)
+                atomic.put(atomic.prepare(file, after, store.clock.new_id(), stat.st_mode & 0o777), file)
         except (EngramError, OSError):
-            continue  # it is committed as it is
+            continue  # commit it unchanged
         dated[path] = after
     return dated
 
 
 def commit_quietly(store: Store, *, wait: float = 0.0) -> str:
-    """Commit what waits; an error is returned as its sentence instead of raised, for those who cannot show it.
-
-    `wait` is how many seconds another process that commits is waited for.
-    """
+    """Call `commit_pending`, but return the message of an error instead of raising it ("" on success)."""
     try:
         commit_pending(store, wait=wait)
     except EngramError as error:

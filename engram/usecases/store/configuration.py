@@ -1,4 +1,4 @@
-"""Every setting: what is in force, where that comes from, and changing the person's own file."""
+"""List all settings with the values in force and their origins, and change the user's own file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Setting(NamedTuple):
 
 
 def configuration(store: Store) -> list[Setting]:
-    """Return all of them, in the order of the documentation. Raises ConfigError."""
+    """Return all settings in the order of the documentation. Raises ConfigError."""
     own = config_file.read(places.user_config_file())
     found = []
     for key in settings.KEYS:
@@ -33,9 +33,9 @@ def configuration(store: Store) -> list[Setting]:
 
 
 def configure_own(store: Store, name: str, text: str | None) -> object:
-    """Set a key in the person's own file as `engram config NAME VALUE --user` does (None: unset it); the value in force then.
+    """Set a key in the user's own file (None: unset it) like `engram config NAME VALUE --user`; return the value in force.
 
-    Programs that have the store open go on with what they read; `store` has the new value at once.
+    `store` has the new value at once; other programs that have the store open keep the old one.
     Raises ConfigError, StoreError.
     """
     key = settings.key_named(name)

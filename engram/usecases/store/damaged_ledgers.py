@@ -1,4 +1,4 @@
-"""Lines of this clone's own ledgers that cannot be read: finding them, and leaving them out with a copy kept."""
+"""Find unreadable lines in this clone's own ledgers, and remove them after keeping a copy."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def find_damaged(store: Store) -> list[str]:
-    """Return the files (absolute) of this clone's ledgers that have lines which cannot be read. Raises StoreError."""
+    """Return the absolute paths of this clone's ledgers that have unreadable lines. Raises StoreError."""
     source = store.known_source_id
     return [
         os.path.join(store.ledgers.folder, *path.split("/"))
@@ -23,17 +23,17 @@ def find_damaged(store: Store) -> list[str]:
 
 
 def mend(store: Store, file: str) -> None:
-    """Copy a damaged ledger to `….damaged`, and leave the lines in it that can be read. Raises StoreError."""
+    """Copy a damaged ledger to `….damaged`, then keep only its readable lines. Raises StoreError."""
     source = store.source_id
 
-    def readable(raw: bytes) -> bytes:
+    def drop_damaged(raw: bytes) -> bytes:
         atomic.write(f"{file}.damaged", raw, "judgements", 0o600)
         return b"\n".join(line for line in raw.split(b"\n") if not _is_damaged(line, source))
 
-    store.ledgers.change(os.path.relpath(file, store.ledgers.folder), readable)
+    store.ledgers.change(os.path.relpath(file, store.ledgers.folder), drop_damaged)
 
 
 def _is_damaged(line: bytes, source: str) -> bool:
-    """Return whether a line cannot be read, and is not the beginning of one whose writer was killed: that never counted."""
+    """Return whether a line is unreadable; the start of a line whose writer was killed never counted, so it is not."""
     half_written = line.startswith(b'{"id":"') and not line.rstrip().endswith(b"}")
     return not half_written and ledger.parse(line, source).malformed > 0

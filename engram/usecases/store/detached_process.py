@@ -6,18 +6,18 @@ import contextlib
 import os
 import sys
 
-OBSERVATIONS = "observations"  # the folder of those that wait, in the private state
-CONSENT = "sync-consent"  # the file of what a person answered on automatic syncs, in the private state
+OBSERVATIONS = "observations"  # the folder of pending observations in the private state
+CONSENT = "sync-consent"  # the file of answers on automatic syncs in the private state
 
 
 def start_detached(
     root: str, *more: str, sync: bool = False, module: str = "engram.cli.background_process"
 ) -> None:
-    """Start `tidy` (or what `module` does) for the store at `root` in a process of its own that outlives this one.
+    """Run `module` for the store at `root` in a process that outlives this one.
 
-    `more` are further arguments, for `tidy` the session whose store is below it; with `sync` it syncs in any case.
+    `more` are further arguments, by default the session whose store is below `root`; `sync` makes it sync in any case.
     """
-    # -P: a folder `engram` where the caller stands is not ours.
+    # -P: do not import a folder `engram` in the working folder.
     arguments = [sys.executable, "-P", "-m", module, root, *more, *(["--sync"] if sync else [])]
     if sys.platform == "win32":
         import subprocess
@@ -28,12 +28,12 @@ def start_detached(
             arguments, stdin=null, stdout=null, stderr=null, creationflags=flags, env=_environment()
         )
     else:
-        nothing = [(os.POSIX_SPAWN_OPEN, stream, os.devnull, os.O_RDWR, 0) for stream in (0, 1, 2)]
-        # A C library without setsid cannot; the next command does it.
+        null_streams = [(os.POSIX_SPAWN_OPEN, stream, os.devnull, os.O_RDWR, 0) for stream in (0, 1, 2)]
+        # Fails with a C library without setsid; the next command does the work then.
         with contextlib.suppress(OSError, NotImplementedError):
-            os.posix_spawn(sys.executable, arguments, _environment(), file_actions=nothing, setsid=True)
+            os.posix_spawn(sys.executable, arguments, _environment(), file_actions=null_streams, setsid=True)
 
 
 def _environment() -> dict[str, str]:
-    """Return the environment of a detached process: without what git sets for its hooks."""
+    """Return the environment of a detached process, without the variables that git sets for hooks."""
     return {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}

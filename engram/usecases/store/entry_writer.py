@@ -1,4 +1,4 @@
-"""Changing lore files: read, compute, write; once more from the start if somebody was faster."""
+"""Change lore files: read, compute, write, and retry if the file changed in between."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     from engram.adapters.files.frontmatter.codec import LoreFile
     from engram.usecases.store.store import Store
 
-_TRIES = 40
-_VOTES = b"\nvotes:"
-ANY = "*"  # in place of a digest: the entry must be there, with whatever text
+_MAX_ATTEMPTS = 40
+_VOTES_KEY = b"\nvotes:"
+ANY = "*"  # in place of a digest: the entry must exist, with any text
 NO_KEYS: Mapping[str, str | tuple[str, ...]] = {}
 
 
 class Changed(NamedTuple):
-    """An entry before and after a change, where it is, and the digest of its file."""
+    """An entry before and after a change, its path, and the digest of its file."""
 
     path: str
     before: Lore
@@ -54,7 +54,7 @@ def load(store: Store, path: str) -> LoreFile:
 
 
 def load_readable(store: Store, path: str) -> LoreFile | None:
-    """Return the same; None where the file is gone or cannot be read as lore."""
+    """Read and parse one entry file; None if it is missing or invalid."""
     try:
         return load(store, path)
     except EngramError:
@@ -62,7 +62,7 @@ def load_readable(store: Store, path: str) -> LoreFile | None:
 
 
 def parse(store: Store, raw: bytes, path: str) -> LoreFile | None:
-    """Return the entry that these bytes are at a path; None where they are none."""
+    """Parse bytes as the entry file at `path`; None if they are not one."""
     try:
         return codec.read(raw, path, store.categories, store.clock.now(), first_seen=store.first_seen(path))
     except LoreFileError:
@@ -70,7 +70,7 @@ def parse(store: Store, raw: bytes, path: str) -> LoreFile | None:
 
 
 def rewrite(store: Store, file: LoreFile, lore: Lore) -> bytes:
-    """Return the file edited to say `lore`, in format 2: what it held of format 1 goes to the ledger when it is written.
+    """Return the content of the file changed to `lore`, in format 2; `write` moves its votes of format 1 to the ledger.
 
     Raises ValidationError.
     """
@@ -86,12 +86,12 @@ def update(
     digest: str = "",
     keys: Mapping[str, str | tuple[str, ...]] = NO_KEYS,
 ) -> Changed:
-    """Replace an entry by what `compute` makes of it, durably.
+    """Replace an entry durably by the result of `compute`.
 
-    `keys` are for the file, no fields. With a `digest` it is changed only while that is its file's. Raises StaleError otherwise,
-    NotFoundError when the file no longer holds that entry, ConflictError when it keeps changing.
+    `keys` are further keys of the file that are no fields. Raises StaleError if a `digest` is given and the file has
+    another, NotFoundError if the file no longer holds that entry, ConflictError if it keeps changing.
     """
-    for attempt in range(_TRIES):
+    for attempt in range(_MAX_ATTEMPTS):
         file = load(store, path)
         if file.lore.id != lore_id:
             raise NotFoundError(
@@ -104,16 +104,16 @@ def update(
         after = after._replace(updated_at=times.after(store.clock.now(), file.lore.updated_at))
         check(after, store.categories, limit_after(file.lore.content))
         more = keys
-        named_by_us = path.endswith(f"--{lore_id}.md")  # a person's note has the name that they gave it
-        if named_by_us and after.title not in (file.lore.title, *file.aliases) and writes_aliases(store):
-            # The old ones stay: links go on to lead here.
+        named_by_engram = path.endswith(f"--{lore_id}.md")  # not a note that a person named
+        if named_by_engram and after.title not in (file.lore.title, *file.aliases) and writes_aliases(store):
+            # Old aliases stay, so that links to them keep working.
             more = {**keys, "aliases": (*file.aliases, after.title)}
         content = _with_keys(rewrite(store, file, after), more)
         operation = operation_for(store, after, subject, [Change(path, content, atomic.digest(file.raw))])
         try:
             write(store, [operation])
         except ConflictError:
-            if attempt == _TRIES - 1:
+            if attempt == _MAX_ATTEMPTS - 1:
                 raise
             continue
         return Changed(path, file.lore, judgements.with_tally(store, after), atomic.digest(content))
@@ -121,7 +121,7 @@ def update(
 
 
 def check_digest(file: LoreFile, digest: str) -> None:
-    """Raise StaleError unless the file's bytes have this digest ("" or ANY: whatever they are)."""
+    """Raise StaleError unless the file has this digest; "" and ANY match every file."""
     if digest not in ("", ANY) and atomic.digest(file.raw) != digest:
         raise StaleError(
             f"Entry {file.lore.id} has changed since it was read.",
@@ -133,13 +133,13 @@ def check_digest(file: LoreFile, digest: str) -> None:
 def create(
     store: Store, lore: Lore, subject: str, *, keys: Mapping[str, str | tuple[str, ...]] = NO_KEYS
 ) -> tuple[str, Operation]:
-    """Return the path of a new entry and the operation that writes it; `keys` are further ones of its file, no fields."""
+    """Return the path of a new entry and the operation that writes it; `keys` are further keys that are no fields."""
     change = new_file(store, lore, keys)
     return change.path, operation_for(store, lore, subject, [change])
 
 
 def new_file(store: Store, lore: Lore, keys: Mapping[str, str | tuple[str, ...]] = NO_KEYS) -> Change:
-    """Return what writes the file of a new entry, for an operation; see `create`."""
+    """Return the change that writes the file of a new entry, for an operation; see `create`."""
     path = new_path(store, lore)
     if writes_aliases(store):
         keys = {"aliases": (lore.title,), **keys}
@@ -161,20 +161,20 @@ def _with_keys(content: bytes, keys: Mapping[str, str | tuple[str, ...]]) -> byt
     return with_keys(content, keys)
 
 
-def check_allowed(store: Store, deed: str, category: str = "", *, path: str = "") -> None:
-    """Raise NotAllowedError where the store's settings leave a deed (`record`, `judge`, `forget`) to somebody else.
+def check_allowed(store: Store, action: str, category: str = "", *, path: str = "") -> None:
+    """Raise NotAllowedError if the store's settings do not permit the caller an action (`record`, `judge`, `forget`).
 
-    It is about entries of a category, or about the entry at `path`, which is only read where there are such settings; without
-    either about what is not lore.
+    The action is on entries of `category`, on the entry at `path` (read only if there are such settings), or, without
+    both, on something other than entries.
     """
     if store.settings.get("team.members") or store.settings.get("team.policies"):
         from engram.usecases.store.guard_rails import check
 
-        check(store, deed, load(store, path).lore.category if path and not category else category)
+        check(store, action, load(store, path).lore.category if path and not category else category)
 
 
 def refuse_secrets(store: Store, what: str, *texts: str) -> None:
-    """Raise SecretFoundError, which says `what` ("the entity"), where one of these texts has a secret in it."""
+    """Raise SecretFoundError if one of these texts contains a secret; `what` ("the entity") names it in the message."""
     from engram.domain.admission.secrets import find_secrets, refuse
 
     for text in texts:
@@ -184,7 +184,7 @@ def refuse_secrets(store: Store, what: str, *texts: str) -> None:
 
 
 def check_writable(store: Store) -> None:
-    """Raise StoreError for a scope that is configured to be read-only."""
+    """Raise StoreError if the scope is configured as read-only."""
     if store.scope.readonly:
         raise StoreError(
             f"The scope {store.scope.name} is read-only: nothing was changed.",
@@ -193,21 +193,22 @@ def check_writable(store: Store) -> None:
 
 
 def write(store: Store, operations: Sequence[Operation], *, brought_in: bool = False) -> None:
-    """Carry out operations and remember that this process wrote these files.
+    """Carry out operations and note their files as written by this process.
 
-    `brought_in` says that they come from the store's own remote. Raises StoreError for a read-only scope otherwise.
+    `brought_in` says that they come from the store's own remote; other writes to a read-only scope raise StoreError.
     """
     if not brought_in:
         check_writable(store)
         for operation in operations:
             for change in operation.changes:
-                _keep_accounts(store, change)
-        author = environment_author()  # here: another process may commit it
-        operations = [one._replace(author=one.author or author) for one in operations]
+                _move_accounts(store, change)
+        author = environment_author()  # now, since another process may commit it
+        operations = [operation._replace(author=operation.author or author) for operation in operations]
     deed = store.deed
     if deed is not None:
         operations = [
-            one._replace(trailers=(*one.trailers, ("Engram-Deed", deed.name))) for one in operations
+            operation._replace(trailers=(*operation.trailers, ("Engram-Deed", deed.name)))
+            for operation in operations
         ]
     store.files.apply(operations)
     if deed is not None:
@@ -217,26 +218,26 @@ def write(store: Store, operations: Sequence[Operation], *, brought_in: bool = F
             store.own_writes[change.path] = "" if change.content is None else atomic.digest(change.content)
 
 
-def _keep_accounts(store: Store, change: Change) -> None:
-    """Move what a file of format 1 holds to the ledger before it is deleted, or written in format 2."""
-    if change.before is None or (change.content is not None and _VOTES in change.content):
+def _move_accounts(store: Store, change: Change) -> None:
+    """Move the votes of a file of format 1 to the ledger before it is deleted or rewritten in format 2."""
+    if change.before is None or (change.content is not None and _VOTES_KEY in change.content):
         return
     try:
-        if _VOTES in store.files.read(change.path):
+        if _VOTES_KEY in store.files.read(change.path):
             judgements.keep_accounts(store, accounts_of(load(store, change.path).lore))
     except (NotFoundError, LoreFileError):
         return
 
 
 def new_path(store: Store, lore: Lore) -> str:
-    """`lore/YYYY/MM/DD/<slug>--<ULID>.md`, by the UTC date of the ULID."""
+    """Return `lore/YYYY/MM/DD/<slug>--<ULID>.md`, by the UTC date of the ULID."""
     return f"{store.places.home}/{ulid.moment(lore.id):%Y/%m/%d}/{slug(lore.title)}--{lore.id}.md"
 
 
 def operation_for(
     store: Store, lore: Lore, subject: str, changes: Sequence[Change], details: Sequence[tuple[str, str]] = ()
 ) -> Operation:
-    """Return one operation on entries, `lore` the first, with its commit subject and trailers."""
+    """Return an operation on entries, the first of them `lore`, with its commit subject and trailers."""
     details = [("Engram-Machine", people.published_machine(store)), *details]
     return operation(store, subject, changes, [("Engram-Lore", lore.id)], details)
 
@@ -248,7 +249,7 @@ def operation(
     about: Sequence[tuple[str, str]] = (),
     details: Sequence[tuple[str, str]] = (),
 ) -> Operation:
-    """Return one operation with its commit subject and trailers: what it is about, who asked for it, and further ones."""
+    """Return an operation with its commit subject and trailers: `about`, then the caller, then `details`."""
     caller = [("Engram-Agent", store.caller.who), ("Engram-Session", store.caller.session)]
     trailers = [*about, *caller, ("Engram-Source", store.source), *details]
     clean = tuple((key, " ".join(value.split())) for key, value in trailers if value)

@@ -1,8 +1,8 @@
-"""Which files do not travel: those that stay behind here, and those of others that stay out of this work tree.
+"""Files excluded from sync: local files that are not committed, and incoming files that are not checked out.
 
-One rule judges both ways (`engram.domain.sync.sync_plan.refusal`, and `safe_paths.twins` for names that some file systems
-take for one). What stays behind is not committed. What came in and stays out is in the branch, byte for byte, and not
-in the work tree: git's index marks it (`skip-worktree`), so that nobody's commit deletes it.
+The same rules apply both ways (`engram.domain.sync.sync_plan.refusal`, and `safe_paths.twins` for names that some file
+systems treat as equal). An excluded incoming file stays in the branch, byte for byte, and is marked `skip-worktree` in
+git's index, so that no commit deletes it.
 """
 
 from __future__ import annotations
@@ -27,34 +27,36 @@ if TYPE_CHECKING:
     from engram.usecases.store.store import Store
 
 NOT_TEXT = "is not text in UTF-8"
-_LEFT_OUT, _STAYS = "left-out.json", "stays-behind.json"
+_LEFT_OUT_FILE, _STAYS_FILE = "left-out.json", "stays-behind.json"
 
 
 def find_twins(
     repo: Repository, before: str | None, added: Collection[str], gone: Collection[str] = ()
 ) -> dict[str, str]:
-    """Return which paths that are added to the commit `before` some file systems take for another one, each with why.
+    """Return the paths added to the commit `before` that some file systems treat as equal to another, each with why.
 
-    Files of it that are `gone` do not count.
+    Files of the commit that are `gone` do not count.
     """
     if not added:
         return {}
-    there = names_in(repo, before, safe_paths.folders_of(added)) if before else {}
-    _without(repo, before or "", there, frozenset(gone))
+    names = names_in(repo, before, safe_paths.folders_of(added)) if before else {}
+    _remove_gone(repo, before or "", names, frozenset(gone))
     return {
         path: f"is the same path as {other[:200]!r} on many file systems"
-        for path, other in safe_paths.twins(added, there).items()
+        for path, other in safe_paths.twins(added, names).items()
     }
 
 
-def _without(repo: Repository, commit: str, there: dict[str, set[str]], gone: Collection[str]) -> None:
-    """Take files of the commit that are `gone` out of the names of its folders, and folders that hold nothing else."""
+def _remove_gone(
+    repo: Repository, commit: str, names_by_folder: dict[str, set[str]], gone: Collection[str]
+) -> None:
+    """Remove the files of the commit that are `gone` from these names, and folders that had no others."""
     for path in gone:
         folder, _, name = path.rpartition("/")
-        there.get(folder, set()).discard(name)
+        names_by_folder.get(folder, set()).discard(name)
     for prefix in safe_paths.folders_of(gone) - {""}:
         folder, _, name = prefix.rpartition("/")
-        names = there.get(folder, set())
+        names = names_by_folder.get(folder, set())
         form = safe_paths.fold_name(name)
         is_twin = name in names and any(
             other != name and safe_paths.fold_name(other) == form for other in names
@@ -64,23 +66,22 @@ def _without(repo: Repository, commit: str, there: dict[str, set[str]], gone: Co
 
 
 def refused_files(store: Store, contents: Mapping[str, bytes | None]) -> dict[str, str]:
-    """Return which of these files of the work tree may not be committed, each with why.
+    """Return the files of the work tree that must not be committed, each with why.
 
-    A content of None cannot be read. Paths are relative to the work tree.
+    Paths are relative to the work tree; the content None means that the file cannot be read.
     """
     repo = store.repository
     head = read_head(repo).oid
     found = {path: why for path, raw in contents.items() if (why := _refusal(store, path, raw))}
-    twins = find_twins(repo, head, [path for path in contents if path not in found])
-    return found | twins
+    return found | find_twins(repo, head, [path for path in contents if path not in found])
 
 
 def _refusal(store: Store, path: str, raw: bytes | None) -> str:
     if raw is None:
         return "cannot be read"
-    found = sync_plan.refusal(path, sync_plan.REGULAR[0], len(raw), store.places.folder)
-    if found is not None:
-        return found.why
+    refusal = sync_plan.refusal(path, sync_plan.REGULAR[0], len(raw), store.places.folder)
+    if refusal is not None:
+        return refusal.why
     secrets = find_secrets(path, store.allowed_secrets)
     if secrets:
         return f"has a name that holds what looks like a secret ({secrets[0].rule})"
@@ -93,9 +94,9 @@ def _refusal(store: Store, path: str, raw: bytes | None) -> str:
 
 
 def note_stays(store: Store, found: Mapping[str, str]) -> None:
-    """Note which changed files stay behind, instead of those that were noted before."""
-    path = os.path.join(store.places.state, _STAYS)
-    # What is no entry and no text (a picture) is not for others, and nobody waits for it.
+    """Replace the list of local files that are not committed, each with why."""
+    path = os.path.join(store.places.state, _STAYS_FILE)
+    # Nobody expects a binary file that is no entry, such as an image, to be synced.
     found = {path: why for path, why in found.items() if why != NOT_TEXT or path.endswith(".md")}
     if found:
         _write(path, found)
@@ -104,15 +105,15 @@ def note_stays(store: Store, found: Mapping[str, str]) -> None:
 
 
 def stays(store: Store) -> dict[str, str]:
-    """Return which files of the work tree stay behind, each with why, as of the last commit of what people changed."""
-    found = _read(os.path.join(store.places.state, _STAYS))
+    """Return the local files that are not committed, each with why, as of the last commit of edits by hand."""
+    found = _read(os.path.join(store.places.state, _STAYS_FILE))
     return {
         path: why for path, why in found.items() if os.path.lexists(os.path.join(store.places.root, path))
     }
 
 
-def stays_as_links(store: Store) -> dict[str, str]:
-    """Return those that stay behind and that a look at changed files does not find: they are no regular files."""
+def uncommitted_links(store: Store) -> dict[str, str]:
+    """Return those of `stays` that are no regular files, which a search for changed files does not find."""
     found, root = stays(store), store.places.root
     return {path: why for path, why in found.items() if not _is_regular(os.path.join(root, path))}
 
@@ -122,14 +123,14 @@ def _is_regular(file: str) -> bool:
 
 
 def display_path(path: str) -> str:
-    """Return a path as text that every screen and file takes: what is not UTF-8 as escapes, a secret redacted."""
+    """Return a path as valid text: bytes that are not UTF-8 are escaped, secrets redacted."""
     text = os.fsencode(path).decode("utf-8", "backslashreplace")
     return redact(text, find_secrets(text))
 
 
 def note_left_out(state_folder: str, found: Mapping[str, str]) -> None:
-    """Note which files of the branch stay out of the work tree, instead of those that were noted before."""
-    path = os.path.join(state_folder, _LEFT_OUT)
+    """Replace the list of files of the branch that are not checked out, each with why."""
+    path = os.path.join(state_folder, _LEFT_OUT_FILE)
     if found:
         os.makedirs(state_folder, exist_ok=True)
         _write(path, found)
@@ -138,12 +139,12 @@ def note_left_out(state_folder: str, found: Mapping[str, str]) -> None:
 
 
 def read_left_out(state_folder: str) -> dict[str, str]:
-    """Return which files of the branch stay out of the work tree, each with why."""
-    return _read(os.path.join(state_folder, _LEFT_OUT))
+    """Return the files of the branch that are not checked out, each with why."""
+    return _read(os.path.join(state_folder, _LEFT_OUT_FILE))
 
 
 def _write(path: str, found: Mapping[str, str]) -> None:
-    # In ASCII: a name that is not UTF-8 is escaped, and read again as it was.
+    # ASCII, since names that are not UTF-8 survive only as escapes.
     with contextlib.suppress(EngramError):
         atomic.write(path, json.dumps(dict(found)).encode("ascii"), "travel", 0o600)
 

@@ -1,7 +1,7 @@
-"""Who signed judgements: of each line, the signer of the commit that brought it to the branch, where signatures are demanded.
+"""Who signed judgements: the signer of the commit that brought each line to the branch, if signatures are required.
 
-A name in a ledger, and a line in somebody else's, anyone can write who may push; a signature by a key that this person
-knows, only its owner. What nobody signed moves the shared confidence as everywhere, and speaks for nobody.
+Anyone who may push can write any name in a ledger, and lines in the ledgers of others; only the owner of a key can sign
+with it. Unsigned lines change the shared confidence like any other, but count as nobody's.
 """
 
 from __future__ import annotations
@@ -19,53 +19,52 @@ if TYPE_CHECKING:
     from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
 
-# The note of the cache that has the commit up to which signatures were looked at, and the rule.
-_UPTO = "signed"
+_CHECKED = "signed"  # the key in the cache of the last commit whose signatures were checked, and the rule
 
 
 def note_signers(store: Store, tip: str, rule: str) -> None:
-    """Note who signed the lines that came to the branch up to a commit; `rule` differs whenever other keys count.
+    """Store who signed the lines on the branch up to a commit; `rule` identifies the accepted keys.
 
     Raises GitError, StoreError.
     """
-    repo, upto = store.repository, store.judgements.meta(_UPTO)
-    if upto == tip + rule:
+    repo, checked = store.repository, store.judgements.meta(_CHECKED)
+    if checked == tip + rule:
         return
-    known = upto.removesuffix(rule) if upto.endswith(rule) else ""
+    known = checked.removesuffix(rule) if checked.endswith(rule) else ""
     if not known:
         store.judgements.forget_signers()
     try:
         written = ledger_branch.written_since(repo, known, tip, ledger.RESTORED)
-    except GitError:  # the commit looked at last is gone: the branch was replaced
+    except GitError:  # the last commit checked is gone: the branch was replaced
         written = ledger_branch.written_since(repo, "", tip, ledger.RESTORED)
-    written = [one for one in written if ledger.source_of(one.path) and one.after]
-    signers = _signers(store, [one.commit for one in written])
+    changes = [change for change in written if ledger.source_of(change.path) and change.after]
+    signers = _signers(store, [change.commit for change in changes])
     found: dict[str, tuple[str, str, str]] = {}
-    for one in written:
-        if one.commit in signers:
-            raw = ledger_branch.contents(repo, [oid for oid in (one.before, one.after) if oid])
-            source = ledger.source_of(one.path) or ""
-            before = {line.id for line in ledger.parse(raw.get(one.before, b""), source).judgements}
-            for line in ledger.parse(raw[one.after], source).judgements:
+    for change in changes:
+        if change.commit in signers:
+            raw = ledger_branch.contents(repo, [oid for oid in (change.before, change.after) if oid])
+            source = ledger.source_of(change.path) or ""
+            before = {line.id for line in ledger.parse(raw.get(change.before, b""), source).judgements}
+            for line in ledger.parse(raw[change.after], source).judgements:
                 if line.id not in before:
-                    found.setdefault(line.id, (line.id, line.entry, signers[one.commit]))
+                    found.setdefault(line.id, (line.id, line.entry, signers[change.commit]))
     store.judgements.sign(found.values())
-    store.judgements.set_meta(_UPTO, tip + rule)
+    store.judgements.set_meta(_CHECKED, tip + rule)
 
 
 def signers_of(store: Store, lore: Lore, entries: Sequence[str]) -> Mapping[str, str]:
-    """Return who signed the lines of these entries, by their ids, and by the id of `lore` who signed its words."""
+    """Return the signers of the lines of these entries, by line id, and the signer of the text of `lore`, by its id."""
     found = store.judgements.signers(entries)
     commit = store.state.trust.arrivals([lore.id]).get(lore.id)
-    author = _signers(store, [commit] if commit else [])
-    return found | dict.fromkeys([lore.id] if author else [], author.get(commit or "", ""))
+    signers = _signers(store, [commit] if commit else [])
+    return {**found, lore.id: signers[commit]} if commit in signers else found
 
 
 def _signers(store: Store, commits: Iterable[str]) -> dict[str, str]:
-    """Return who signed these commits by a key that is known to be theirs, or that the settings name."""
+    """Return the signers of these commits, by commit; only those with a known key, or one that the settings accept."""
     accepted = store.settings.texts("trust.accept")
     return {
-        oid: one.signer if one.state == GOOD and one.signer else one.key
-        for oid, one in signatures_of(store, commits).items()
-        if one.state == GOOD or is_vouched(one, accepted)
+        oid: signature.signer if signature.state == GOOD and signature.signer else signature.key
+        for oid, signature in signatures_of(store, commits).items()
+        if signature.state == GOOD or is_vouched(signature, accepted)
     }

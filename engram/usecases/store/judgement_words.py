@@ -1,4 +1,4 @@
-"""The words for each kind of feedback, as commit subjects say them."""
+"""Subjects of the operations that judgements are, worded like commit subjects."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ if TYPE_CHECKING:
 
 
 _WORDS = {HELPFUL: "helpful", INCORRECT: "incorrect", NOT_RELEVANT: "not relevant"}
-_LINES = {CONFIRMED: "confirmed", SAME: "said again"}
+_CONFIRMATION_WORDS = {CONFIRMED: "confirmed", SAME: "said again"}
 
 
 def judged_subjects(lines: Iterable[Judgement]) -> dict[str, str]:
-    """Return what the operations of these lines, in the order of their ids, are called: "undo: feedback: helpful (ID)"."""
+    """Return the subjects of these lines, which are sorted by id, by line id: "undo: feedback: helpful (ID)"."""
     found: dict[str, str] = {}
     for line in lines:
-        taken_back = found.get(line.of)
+        retracted = found.get(line.of)
         if line.kind != RETRACTED:
-            word = _WORDS.get(line.kind) or _LINES.get(line.kind, "unknown")
+            word = _WORDS.get(line.kind) or _CONFIRMATION_WORDS.get(line.kind, "unknown")
             found[line.id] = f"feedback: {word} ({line.entry})"
-        elif taken_back is None:
+        elif retracted is None:
             found[line.id] = f"undo: feedback ({line.entry})"
-        elif taken_back.startswith("undo: "):
-            found[line.id] = f"redo: {taken_back}"
+        elif retracted.startswith("undo: "):
+            found[line.id] = f"redo: {retracted}"
         else:
-            found[line.id] = f"undo: {taken_back.removeprefix('redo: undo: ')}"
+            found[line.id] = f"undo: {retracted.removeprefix('redo: undo: ')}"
     return found
 
 
 def kind_of(subject: str) -> str:
-    """Return the judgement that the subject of an operation tells of; "" where it is none."""
+    """Return the kind of judgement in the subject of an operation; "" if it is none."""
     return next((kind for kind, word in _WORDS.items() if subject.startswith(f"feedback: {word} (")), "")

@@ -1,4 +1,4 @@
-"""This clone's ledger and those of others: judge, take back, and what everything said of an entry adds up to."""
+"""Judgements of entries: append lines to this clone's ledger, retract them, read all ledgers, and tally an entry."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ if TYPE_CHECKING:
     from engram.adapters.state.judgement_cache import Known, Read
     from engram.usecases.store.store import Store
 
-_OWN = "own:"  # before the path of a file in the state folder, in the cache
-_LONGEST_AGENT = 40
-_ATTEMPTS = 10  # to read ledgers beside other processes that do
-_BYTES_AT_ONCE = 256 * 1024 * 1024  # of ledgers that are written to the cache together
+_OWN_PREFIX = "own:"  # marks the paths of this clone's own files in the cache
+_MAX_AGENT_LENGTH = 40
+_ATTEMPTS = 10  # at reading ledgers while other processes read them too
+_MAX_BATCH_BYTES = 256 * 1024 * 1024  # of ledgers written to the cache in one transaction
 
 
 def judge(store: Store, judged: Sequence[tuple[Lore, str]]) -> list[Judgement]:
-    """Append a line for each entry and kind of judgement; they are on disk when this returns. Raises StoreError."""
+    """Append a line for each entry and kind of judgement, and sync them to disk. Raises StoreError."""
     agent, client = plain_name(store.caller.agent), store.caller.client
     drafts = [
         Judgement("", lore.id, kind, text=ledger.words_digest(lore), agent=agent, client=client)
@@ -53,23 +53,23 @@ def judge(store: Store, judged: Sequence[tuple[Lore, str]]) -> list[Judgement]:
 
 
 def confirm(store: Store, lore: Lore, agent: str = "", *, once: bool = False) -> bool:
-    """Append that somebody here says the same as an entry, and return True; only once per author and day, else False.
+    """Append a confirmation of an entry by this clone; return False if it has one of the same author and day.
 
-    Its author said it on the day it was recorded. `agent` is who says it now (default: the caller). With `once` it counts
-    only if nobody here has said it before, on whatever day. Raises StoreError.
+    Recording counts as the author's confirmation. `agent` is the author (default: the caller). With `once` a confirmation
+    of this clone by any author on any day prevents another. Raises StoreError.
     """
     agent = agent or store.caller.agent
     agent = "" if agent == HUMAN else plain_name(agent)
     today = tallies.day_of(store.clock.now())
-    said = {
+    confirmed = {
         (line.source, line.agent, tallies.day_of(moment_of(line)))
         for line in tallies.live(_judgements_of(store, [lore.id]).lines)
         if line.kind in (CONFIRMED, SAME)
     }
     author = "" if lore.agent == HUMAN else plain_name(lore.agent)
-    said.add((lore.source_id, author, tallies.day_of(lore.created_at)))
-    if (store.source_id, agent, today) in said or (
-        once and store.source_id in {source for source, _, _ in said}
+    confirmed.add((lore.source_id, author, tallies.day_of(lore.created_at)))
+    if (store.source_id, agent, today) in confirmed or (
+        once and store.source_id in {source for source, _, _ in confirmed}
     ):
         return False
     append(store, [Judgement("", lore.id, CONFIRMED, text=ledger.words_digest(lore), agent=agent)])
@@ -77,10 +77,7 @@ def confirm(store: Store, lore: Lore, agent: str = "", *, once: bool = False) ->
 
 
 def confirm_for(store: Store, lore: Lore, client: str) -> bool:
-    """Append that a client of a server says the same as an entry, and return True; only once for each, else False.
-
-    Raises StoreError.
-    """
+    """Append a confirmation of an entry by a client of a server; return False if it has one. Raises StoreError."""
     if any(
         line.client == client
         for line in tallies.live(_judgements_of(store, [lore.id]).lines)
@@ -95,9 +92,9 @@ def confirm_for(store: Store, lore: Lore, client: str) -> bool:
 
 
 def confirm_own(store: Store, entries: Iterable[Lore]) -> None:
-    """Confirm the entries of others that took in one of this clone: nobody else speaks for it. Raises StoreError.
+    """Confirm entries of others into which an entry of this clone was folded. Raises StoreError.
 
-    What format 1 gained by it counts already.
+    No other clone can do that on its behalf. Merges recorded in format 1 count already.
     """
     own, drafts = store.source_id, []
     for lore in entries:
@@ -105,38 +102,38 @@ def confirm_own(store: Store, entries: Iterable[Lore]) -> None:
             continue
         lines = _judgements_of(store, [lore.id])
         known = any(line.source == own and line.kind == CONFIRMED for line in lines.lines)
-        if not known and not any(one.account.startswith(tallies.MERGED) for one in lines.accounts):
+        if not known and not any(account.account.startswith(tallies.MERGED) for account in lines.accounts):
             folded = lore.merged_from[-1] if lore.merged_from else ""
             drafts.append(Judgement("", lore.id, CONFIRMED, folded, ledger.words_digest(lore)))
     append(store, drafts)
 
 
 def follow_fold(store: Store, entries: Collection[str], *, is_undone: bool) -> None:
-    """Take back what this clone said by a fold that is undone, or say it again. Raises StoreError."""
+    """Retract this clone's confirmations by a fold that is undone, or restore them if it is redone. Raises StoreError."""
     own = [line for line in lines_of(store, sorted(entries)) if line.source == store.source_id]
     counted = {line.id for line in tallies.live(own)}
     lines = [line for line in own if line.kind in (CONFIRMED, SAME) and line.of in entries]
-    again = {line.of: line for line in own if line.kind == RETRACTED and line.id in counted}
     if is_undone:
         take_back(store, [(line.id, line.entry) for line in lines if line.id in counted])
     else:
-        take_back(store, [(again[line.id].id, line.entry) for line in lines if line.id in again])
+        retractions = {line.of: line.id for line in own if line.kind == RETRACTED and line.id in counted}
+        take_back(store, [(retractions[line.id], line.entry) for line in lines if line.id in retractions])
 
 
 def take_back(store: Store, lines: Iterable[tuple[str, str]]) -> list[Judgement]:
-    """Append a line that takes back each of these lines (id, entry) of this clone. Raises StoreError."""
+    """Append a retraction of each of these lines (id, entry) of this clone. Raises StoreError."""
     agent = plain_name(store.caller.agent)
     return append(store, [Judgement("", entry, RETRACTED, line_id, agent=agent) for line_id, entry in lines])
 
 
 def append(store: Store, drafts: Sequence[Judgement]) -> list[Judgement]:
-    """Give these lines ids that are later than all before, and write them. Raises StoreError.
+    """Give these lines ids later than those of all others of this clone, and write them. Raises StoreError.
 
     The ids are consecutive, so that lines appended together can be retracted together.
     """
-    made: list[Judgement] = []
+    appended: list[Judgement] = []
 
-    def make() -> dict[str, bytes]:
+    def render() -> dict[str, bytes]:
         source = store.source_id
         stamps = _stamps(store)
         last, new = ulid.later("", _last_id(store, stamps)), store.clock.new_id()
@@ -150,23 +147,23 @@ def append(store: Store, drafts: Sequence[Judgement]) -> list[Judgement]:
                 path = ledger.path_of(source, last, part)
             assert size < ledger.LARGEST_FILE
             found[path] = found.get(path, b"") + ledger.render(line)
-            made.append(line)
+            appended.append(line)
         return found
 
     if drafts:
-        store.ledgers.append(make)
+        store.ledgers.append(render)
         refresh_if_possible(store)
-    deed, by_themselves = store.deed, {line.id for line in made if not line.of}
-    if deed is not None and by_themselves:
+    deed, independent = store.deed, {line.id for line in appended if not line.of}
+    if deed is not None and independent:
         scope = store.places.scope
-        deed.operations[scope] = deed.operations.get(scope, 0) + len(by_themselves)
-        deed.judgements.update(by_themselves)
-        store.deeds_of_lines |= dict.fromkeys(by_themselves, deed.name)
-    return made
+        deed.operations[scope] = deed.operations.get(scope, 0) + len(independent)
+        deed.judgements.update(independent)
+        store.deeds_of_lines |= dict.fromkeys(independent, deed.name)
+    return appended
 
 
 def deeds_of(lines: Iterable[Judgement]) -> dict[str, str]:
-    """Return for each of these lines of one clone, by id, the first of those that were said together with it."""
+    """Return, by id, the first line that was appended together with each of these lines of one clone."""
     found: dict[str, str] = {}
     last = ""
     for line in lines:
@@ -176,35 +173,31 @@ def deeds_of(lines: Iterable[Judgement]) -> dict[str, str]:
 
 
 def keep_accounts(store: Store, accounts: Iterable[LegacyAccount]) -> None:
-    """Write down what a file of format 1 holds, unless the ledgers have it already. Raises StoreError."""
+    """Append the accounts of a file of format 1 that the ledgers lack. Raises StoreError."""
     wanted = ledger.larger_accounts(accounts)
     if not wanted:
         return
     known = ledger.larger_accounts(store.judgements.of(sorted({entry for entry, _ in wanted})).accounts)
-    new = [
-        one
-        for key, one in wanted.items()
-        if key not in known or ledger.larger_of(known[key], one) != known[key]
-    ]
     lines: dict[str, bytes] = {}
-    for one in new:
-        path = ledger.legacy_path(store.source, one.entry)
-        lines[path] = lines.get(path, b"") + ledger.render_account(one)
+    for key, account in wanted.items():
+        if key not in known or ledger.larger_of(known[key], account) != known[key]:
+            path = ledger.legacy_path(store.source, account.entry)
+            lines[path] = lines.get(path, b"") + ledger.render_account(account)
     if lines:
         store.ledgers.append(lambda: lines)
         refresh_if_possible(store)
 
 
 def mark(store: Store) -> str:
-    """Return a mark that differs whenever there is more in a ledger; "" where nothing was ever judged."""
+    """Return a mark that changes whenever a ledger grows; "" if nothing was ever judged."""
     home = store.original or store
     return _mark(home, _stamps(home), _tip(home))
 
 
 def refresh(store: Store) -> str:
-    """Read what the ledgers grew by, and return their mark. Raises StoreError, GitError."""
+    """Read new lines of the ledgers and return their mark. Raises StoreError, GitError."""
     if store.judged_mark is None:
-        _keep_remembered(store)
+        _move_old_votes(store)
     mark = _mark(store, _stamps(store), _tip(store))
     if mark != store.judged_mark:
         store.belief = None
@@ -214,13 +207,13 @@ def refresh(store: Store) -> str:
     from engram.adapters.state.judgement_cache import OvertakenError
 
     for _ in range(_ATTEMPTS):
-        with contextlib.suppress(OvertakenError):  # another process has read more meanwhile: go on from there
+        with contextlib.suppress(OvertakenError):  # another process has read more: continue from there
             return _read_ledgers(store)
     return store.judged_mark or ""
 
 
 def _read_ledgers(store: Store) -> str:
-    """Read what the cache lacks, and return the mark of what it then has."""
+    """Read the lines that the cache lacks, and return its new mark."""
     from engram.adapters.state.judgement_cache import Known, Read
 
     stamps, tip = _stamps(store), _tip(store)
@@ -229,15 +222,15 @@ def _read_ledgers(store: Store) -> str:
     known = cache.known()
     if tip and cache.meta("tip") != tip:
         _read_branch(store, known, tip)
-        known = cache.known()  # without what a longer list of erased lines made it forget
+        known = cache.known()  # without what a longer list of erased lines removed
     elif not tip:  # the branch was deleted
-        cache.forget([path for path in known if not path.startswith(_OWN)])
+        cache.forget([path for path in known if not path.startswith(_OWN_PREFIX)])
         cache.set_meta("tip", "")
-    _read_ignored(store)
+    _update_ignored(store)
     erased = frozenset(cache.meta("erased").split())
     for path, stamp in sorted(stamps.items()):
         source = ledger.source_of(path)
-        before = known.get(_OWN + path)
+        before = known.get(_OWN_PREFIX + path)
         if source is None or before == (stamp.size, str(stamp.inode)):
             continue
         grew = before is not None and before.mark == str(stamp.inode) and before.size < stamp.size
@@ -245,9 +238,9 @@ def _read_ledgers(store: Store) -> str:
         raw = store.ledgers.read(path, start)
         whole_lines = raw[: raw.rfind(b"\n") + 1]  # another process may be writing the last one
         after = Known(start + len(whole_lines), str(stamp.inode))
-        cache.add([Read(_OWN + path, source, whole_lines, after, before, not grew)], erased)
-    gone = [path for path in known if path.startswith(_OWN) and path.removeprefix(_OWN) not in stamps]
-    cache.forget(gone)
+        cache.add([Read(_OWN_PREFIX + path, source, whole_lines, after, before, not grew)], erased)
+    own = {_OWN_PREFIX + path for path in stamps}
+    cache.forget([path for path in known if path.startswith(_OWN_PREFIX) and path not in own])
     if tip and (rule := trusted_judges.signature_rule(store)):
         from engram.usecases.store.judgement_signers import note_signers
 
@@ -258,7 +251,7 @@ def _read_ledgers(store: Store) -> str:
 
 
 def refresh_if_possible(store: Store, known: str = "") -> str:
-    """Do as `refresh`; return `known` where the cache cannot be used now: the lines are safe, and are read next time."""
+    """Call `refresh`; return `known` if the cache cannot be used now: the lines are safe and will be read next time."""
     try:
         return refresh(store)
     except (EngramError, sqlite3.Error):
@@ -266,7 +259,7 @@ def refresh_if_possible(store: Store, known: str = "") -> str:
 
 
 def _read_branch(store: Store, known: Mapping[str, Known], tip: str) -> None:
-    """Read what the branch of judgements has gained or lost since it was last read."""
+    """Read what changed in the branch of judgements since it was last read."""
     from engram.adapters.git.read.blob_stream import stream
     from engram.adapters.git.read.differences import sizes
     from engram.adapters.git.write import ledger_branch
@@ -277,47 +270,47 @@ def _read_branch(store: Store, known: Mapping[str, Known], tip: str) -> None:
     repo, cache = store.repository, store.judgements
     try:
         changed, is_known = ledger_branch.changed_blobs(repo, cache.meta("tip") or None, tip), True
-    except GitError:  # the commit read last is gone: the branch was replaced
+    except GitError:  # the last commit read is gone: the branch was replaced
         changed, is_known = ledger_branch.changed_blobs(repo, None, tip), False
-        cache.forget([path for path in known if not path.startswith(_OWN) and path not in changed])
+        cache.forget([path for path in known if not path.startswith(_OWN_PREFIX) and path not in changed])
     if ledger.ERASED in changed:
         oid = changed[ledger.ERASED]
         raw = ledger_branch.contents(repo, [oid])[oid] if oid else b""
         cache.set_meta("erased", " ".join(sorted(erasure.parse(raw))))
-        cache.forget(known)  # what is erased may be in any of them
+        cache.forget(known)  # any of them may contain an erased line
         known, changed = {}, ledger_branch.changed_blobs(repo, None, tip)
-    _read_names(store, changed)
+    _read_writer_names(store, changed)
     ledgers = {path: oid for path, oid in sorted(changed.items()) if ledger.source_of(path) is not None}
     cache.forget([path for path, oid in ledgers.items() if oid is None])
-    there = {path: oid for path, oid in ledgers.items() if oid}
+    present = {path: oid for path, oid in ledgers.items() if oid}
     erased = frozenset(cache.meta("erased").split())
     with no_collections():
-        for some in _in_portions(sizes(repo, there.values()), there):
+        for batch in _batch_by_size(sizes(repo, present.values()), present):
             reads = (
                 read
-                for path, raw in zip(some, stream(repo, list(some.values())), strict=True)
-                if (read := _read_growth(store, path, there[path], raw, known.get(path))) is not None
+                for path, raw in zip(batch, stream(repo, list(batch.values())), strict=True)
+                if (read := _read_growth(store, path, present[path], raw, known.get(path))) is not None
             )
             cache.add(reads, erased)
-    note_times(store, cache.meta("tip") if is_known else "", tip, there)
+    note_times(store, cache.meta("tip") if is_known else "", tip, present)
     cache.set_meta("tip", tip)
 
 
-def _in_portions(sizes: Mapping[str, int], there: Mapping[str, str]) -> Iterator[dict[str, str]]:
-    """Yield these files (path: blob id) some at a time: each part is written at once, and is in memory until then."""
-    some, size = dict[str, str](), 0
-    for path, oid in there.items():
+def _batch_by_size(sizes: Mapping[str, int], files: Mapping[str, str]) -> Iterator[dict[str, str]]:
+    """Yield these files (path: blob id) in batches that fit in memory until they are written."""
+    batch, size = dict[str, str](), 0
+    for path, oid in files.items():
         size += sizes.get(oid, 0)
-        if some and size > _BYTES_AT_ONCE:
-            yield some
-            some, size = {}, sizes.get(oid, 0)
-        some[path] = oid
-    if some:
-        yield some
+        if batch and size > _MAX_BATCH_BYTES:
+            yield batch
+            batch, size = {}, sizes.get(oid, 0)
+        batch[path] = oid
+    if batch:
+        yield batch
 
 
 def _read_growth(store: Store, path: str, oid: str, raw: bytes, before: Known | None) -> Read | None:
-    """Return what a file of the branch grew by, or all of it; None where the private folder has it all."""
+    """Return the new part of a file of the branch, or all of it; None if this clone's own file contains it."""
     from engram.adapters.git.read.objects import blob_oid
     from engram.adapters.git.run.layout import hash_name
     from engram.adapters.state.judgement_cache import Known, Read
@@ -332,8 +325,8 @@ def _read_growth(store: Store, path: str, oid: str, raw: bytes, before: Known | 
     return Read(path, source, raw[start:], Known(len(raw), oid), before, not grew)
 
 
-def _read_names(store: Store, changed: Mapping[str, str | None]) -> None:
-    """Read who the writers are whose files about that changed."""
+def _read_writer_names(store: Store, changed: Mapping[str, str | None]) -> None:
+    """Read the names of writers whose files about themselves changed."""
     from engram.adapters.git.write import ledger_branch
 
     named = {source: oid for path, oid in changed.items() if (source := ledger.writer_of(path))}
@@ -344,7 +337,7 @@ def _read_names(store: Store, changed: Mapping[str, str | None]) -> None:
 
 
 def _note_forged(store: Store, lines: Sequence[Judgement]) -> None:
-    """Note which lines claim to be of this clone without being in its private folder: they count as nobody's here."""
+    """Note lines that claim to be of this clone but are not in its private folder: here they count as nobody's."""
     own = set[str]()
     for path in _stamps(store):
         if ledger.source_of(path):
@@ -355,8 +348,8 @@ def _note_forged(store: Store, lines: Sequence[Judgement]) -> None:
         store.judgements.set_meta("forged", " ".join(sorted(forged | known)))
 
 
-def _read_ignored(store: Store) -> None:
-    """Make the entries pending of which a source spoke that is ignored now, or was until now."""
+def _update_ignored(store: Store) -> None:
+    """Mark the entries judged by newly ignored or no longer ignored sources as pending."""
     cache = store.judgements
     listed, known = ignored_sources(store), frozenset(cache.meta("ignored").split())
     if listed != known:
@@ -377,7 +370,7 @@ def branch_of(store: Store) -> str:
 
 
 def branch_ref(store: Store) -> str:
-    """Return the ref that the judgements of others are read from; "" where there is none."""
+    """Return the ref from which the judgements of others are read; "" if there is none."""
     return _branch(store)[0]
 
 
@@ -386,7 +379,7 @@ def _tip(store: Store) -> str:
 
 
 def _branch(store: Store) -> tuple[str, str]:
-    """Return the ref of the branch of judgements and its commit: of origin's, until there is one here."""
+    """Return the ref of the branch of judgements and its commit: the local branch, else that of origin."""
     repo = store.places.repository
     if repo is None:
         return "", ""
@@ -400,9 +393,9 @@ def _branch(store: Store) -> tuple[str, str]:
     return "", ""
 
 
-def _keep_remembered(store: Store) -> None:
-    """Move what the state database remembers of this clone's votes, as versions of format 1 wrote them, to the ledger."""
-    if not os.path.exists(store.state.path):  # to look is no reason to make one
+def _move_old_votes(store: Store) -> None:
+    """Move this clone's votes of format 1 from the state database to the ledger."""
+    if not os.path.exists(store.state.path):  # do not create one just to look
         return
     votes = store.state.own_votes()
     if votes:
@@ -414,38 +407,40 @@ def _keep_remembered(store: Store) -> None:
 def with_tally(
     store: Store, lore: Lore, more: Sequence[LegacyAccount] = (), owners: Mapping[str, str] | None = None
 ) -> Lore:
-    """Return the entry with what judgements make of it today; as its file says where they cannot be read.
+    """Return the entry with the tally of its judgements today; if they cannot be read, that of its file alone.
 
-    `more` are accounts of format 1 that are in no ledger yet; `owners` say for whom those of folded entries count where
-    that is not plain (None: the index is asked).
+    `more` are accounts of format 1 that are in no ledger yet; `owners` maps folded entries to the one they count for
+    if it is ambiguous (None: as the index says).
     """
-    today, parts = tallies.day_of(store.clock.now()), _parts(store, lore, owners)
-    lines = _judgements_of(store, parts)
+    today, counted = tallies.day_of(store.clock.now()), _counted_entries(store, lore, owners)
+    lines = _judgements_of(store, counted)
     if not (lines.lines or lines.accounts or lore.votes or more):
         return with_decay_only(lore, today)
     accounts = [*lines.accounts, *more]
-    whom = trusted_judges.about(store.original or store, lore, parts) if lines.lines else tallies.EVERYBODY
-    words = ledger.words_digest(lore) if lines.lines else ""  # hashlib takes 2 ms of start-up
-    times = _times(store.original or store, lines.lines)
-    found = tallies.tally(lore, lines.lines, accounts, today, words, whom, times)
+    home, belief = store.original or store, tallies.EVERYBODY
+    words = ""  # digested only if needed: importing hashlib takes 2 ms
+    if lines.lines:
+        belief, words = trusted_judges.about(home, lore, counted), ledger.words_digest(lore)
+    times = _corrected_times(home, lines.lines)
+    found = tallies.tally(lore, lines.lines, accounts, today, words, belief, times)
     return lore._replace(tally=found, last_validated=found.last_validated)
 
 
-def _parts(store: Store, lore: Lore, owners: Mapping[str, str] | None) -> list[str]:
-    """Return the entries whose judgements count for one: its own, and those that it took in.
+def _counted_entries(store: Store, lore: Lore, owners: Mapping[str, str] | None) -> list[str]:
+    """Return the ids of the entries whose judgements count for this one: its own, and those folded into it.
 
-    Not those of one that exists again, nor of one that an older entry took in as well.
+    A folded entry that exists again, or was also folded into an older one, does not count.
     """
     if not lore.merged_from:
         return [lore.id]
     if owners is None:
         generation = (store.original or store).index.look()
         owners = generation.owners if generation else {}
-    return [lore.id, *[one for one in lore.merged_from if owners.get(one, lore.id) == lore.id]]
+    return [lore.id, *[folded for folded in lore.merged_from if owners.get(folded, lore.id) == lore.id]]
 
 
-def _times(home: Store, lines: Sequence[Judgement]) -> Mapping[str, int]:
-    """Return when lines came whose own time cannot be right (Unix ms), by their ids, as far as that is known."""
+def _corrected_times(home: Store, lines: Sequence[Judgement]) -> Mapping[str, int]:
+    """Return the corrected times (Unix ms) of lines whose own time cannot be right, by line id."""
     if lines:
         with contextlib.suppress(EngramError, OSError, sqlite3.Error):
             found = home.judgements.times_of(sorted({line.entry for line in lines}))
@@ -454,15 +449,15 @@ def _times(home: Store, lines: Sequence[Judgement]) -> Mapping[str, int]:
 
 
 def reach(store: Store, day: int) -> None:
-    """Note that it is this day (since 1970, UTC): lines whose time has come count as of that. Raises StoreError."""
-    from engram.usecases.store.judgement_times import last_of
+    """Note that this day (since 1970, UTC) has come: lines dated up to it need no corrected time. Raises StoreError."""
+    from engram.usecases.store.judgement_times import last_id_of_day
 
     if store.judged_mark:
-        store.judgements.drop_times(last_of(day))
+        store.judgements.drop_times(last_id_of_day(day))
 
 
 def look(store: Store) -> None:
-    """Read what others said meanwhile, as far as it can be read."""
+    """Refresh the ledgers, ignoring errors."""
     with contextlib.suppress(EngramError, OSError, sqlite3.Error):
         refresh(store.original or store)
 
@@ -489,14 +484,14 @@ def _mark(store: Store, stamps: Mapping[str, Stamp], tip: str) -> str:
 
 
 def own_account(store: Store, lore: Lore) -> Vote:
-    """Return what this clone voted in format 1: in the file of an entry, and as far as the ledgers know."""
+    """Return this clone's votes on an entry in format 1, from its file and the ledgers."""
     lines = _judgements_of(store, [lore.id])
     known = ledger.larger_accounts([*lines.accounts, *tallies.accounts_of(lore)]).get((lore.id, store.source))
     return known.vote if known else Vote()
 
 
 def with_decay_only(lore: Lore, today: int) -> Lore:
-    """Return an entry that nobody has judged with what it counts as on a day (since 1970, UTC)."""
+    """Return an entry that nobody has judged with its tally on a day (since 1970, UTC)."""
     full, anchor = clamp(lore.prior), tallies.anchor_of(lore)
     lost = 0 if lore.pinned else decay(lore.type, full, min(anchor, today), today)
     accounts = {tallies.DECAY: Vote(0, lost, 0)} if lost else {}
@@ -512,31 +507,28 @@ def own_lines(store: Store) -> list[Judgement]:
 
 
 def latest(store: Store, limit: int, agent: str, since: float) -> list[Judgement]:
-    """Return the last judgements of all sources, newest first; of an agent (""; any), since a time (Unix seconds)."""
+    """Return the latest judgements of all sources, newest first, by an agent ("": any) since a time (Unix seconds)."""
     if not refresh(store):
         return []
     return store.judgements.latest(limit, agent, ulid.encode(max(0, int(since * 1000)), 0))
 
 
 def lines_of(store: Store, entries: Sequence[str]) -> list[Judgement]:
-    """Return all that was said of these entries, by id."""
+    """Return all lines about these entries, sorted by id."""
     return sorted(set(_judgements_of(store, entries).lines))
 
 
 def course_of(store: Store, lore: Lore) -> Course:
-    """Return the course of an entry's judgements."""
-    lines = _judgements_of(store, _parts(store, lore, None))
+    """Return the history of an entry's judgements."""
+    lines = _judgements_of(store, _counted_entries(store, lore, None))
     return Course(lore, sorted(set(lines.lines)), lines.accounts)
 
 
 def own_votes(store: Store) -> dict[str, Vote]:
-    """Return what this clone's judgements weigh, by entry, whatever others said before or after."""
-    found: dict[str, Vote] = {}
+    """Return the weight of this clone's judgements by entry, whatever other clones judged."""
     if not refresh(store):
-        return found
-    said = store.judgements.of_account(store.source)
-    for one in said:
-        found[one.entry] = one.vote
+        return {}
+    found = {account.entry: account.vote for account in store.judgements.of_account(store.source)}
     for line in tallies.live(own_lines(store)):
         up, down, n = found.get(line.entry, Vote())
         if line.kind == HELPFUL:
@@ -547,17 +539,17 @@ def own_votes(store: Store) -> dict[str, Vote]:
 
 
 def plain_name(text: str) -> str:
-    """Return the name of an agent as a line may have it: letters, digits and `.@+-`."""
-    return " ".join(re.findall(r"[\w.@+-]+", text))[:_LONGEST_AGENT].strip()
+    """Return the name of an agent as allowed in a ledger line: letters, digits and `.@+-`."""
+    return " ".join(re.findall(r"[\w.@+-]+", text))[:_MAX_AGENT_LENGTH].strip()
 
 
 def _last_id(store: Store, stamps: Mapping[str, Stamp]) -> str:
-    """Return the id of this clone's last line, "" before the first."""
+    """Return the id of this clone's last line; "" if it has none."""
     source, last = store.source_id, ""
     for path, stamp in stamps.items():
         if ledger.source_of(path) == source:
             found = ledger.parse(store.ledgers.last_line(path, stamp.size), source).judgements
-            last = max(last, *(one.id for one in found)) if found else last
+            last = max(last, *(line.id for line in found)) if found else last
     return last
 
 

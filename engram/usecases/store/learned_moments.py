@@ -1,4 +1,4 @@
-"""Moments that this clone learned for entries: from the session that captured an entry, and from events at which it helped."""
+"""Moments learned for entries in this clone: from the session that captured an entry, and from events at which it helped."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def list_learned(store: Store) -> Mapping[str, list[str]]:
-    """Return the moments learned here by entry; none where the state cannot be read."""
+    """Return the moments learned here, by entry; none if the state cannot be read."""
     if store.state.exists:
         with contextlib.suppress(StoreError, OSError, sqlite3.Error):
             return LearnedMoments(store.state).all()
@@ -31,7 +31,7 @@ def learn(store: Store, lore_id: str, lines: Iterable[str]) -> None:
 
 
 def note_shown(store: Store, ids: Iterable[str], lines: Sequence[str]) -> None:
-    """Remember at which moments the session was shown entries: should one help, it is learned to be for them."""
+    """Note the moments at which the session was shown entries; `learn_from_feedback` learns them for entries that help."""
     memory, now = HookMemory(store.state), store.clock.now().timestamp()
     for lore_id in ids:
         for line in lines:
@@ -39,7 +39,7 @@ def note_shown(store: Store, ids: Iterable[str], lines: Sequence[str]) -> None:
 
 
 def learn_from_feedback(store: Store, lore_id: str, kind: str) -> None:
-    """Learn where an entry helped this session; forget what was learned of one that was wrong or not relevant."""
+    """Learn the moments at which an entry helped this session; forget those of one that was wrong or not relevant."""
     if not store.state.exists:
         return
     if kind != HELPFUL:

@@ -1,4 +1,4 @@
-"""The command that starts this Engram again, for configurations that outlive the process: of agents, of git."""
+"""The command that starts this installation of Engram, for the configuration files of agents and git."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import sys
 from shutil import which
 
 PACKAGE = "engram-lore"
-_CACHE_MARK = "CACHEDIR.TAG"  # in folders that anything may empty: https://bford.info/cachedir
+_CACHE_MARK = "CACHEDIR.TAG"  # marks folders that may be deleted at any time: https://bford.info/cachedir
 
 
 def own_command() -> tuple[str, ...]:
-    """Return how to start this Engram from any folder: by its Python, or as `uvx` and `pipx run` started it.
+    """Return the command that starts this Engram from any folder: its Python, or `uvx` or `pipx run` as it was started.
 
-    Their environment lies in a cache and goes with it, so its Python is no command to write down.
+    Those two keep their environments in a cache that may be deleted, so the path of its Python would not last.
     """
     if not _is_cached(sys.prefix):
-        # -P: a folder `engram` where the caller stands is not ours.
+        # -P: do not import a folder `engram` in the working folder.
         return (sys.executable, "-P", "-m", "engram")
     uv = os.environ.get("UV", "")  # set by uvx
     if uv:
@@ -25,7 +25,7 @@ def own_command() -> tuple[str, ...]:
 
 
 def _is_cached(environment: str) -> bool:
-    """Return whether an environment lies in a cache. Many an environment has a mark of its own, which says nothing."""
+    """Return whether an environment is in a cache: a folder above it is marked. Many environments are marked themselves."""
     folder = os.path.dirname(os.path.abspath(environment))
     while not os.path.exists(os.path.join(folder, _CACHE_MARK)):
         folder, below = os.path.dirname(folder), folder
@@ -35,7 +35,7 @@ def _is_cached(environment: str) -> bool:
 
 
 def _source() -> str:
-    """Return what this Engram was installed from: a folder, a repository, or the package index."""
+    """Return the folder, repository or package that this Engram was installed from."""
     import json
     from importlib.metadata import distribution
     from urllib.request import url2pathname

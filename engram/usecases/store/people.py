@@ -1,4 +1,4 @@
-"""The person here and this machine, by name: what is written with what they record, and what is shown of others."""
+"""Names of people and machines: those written with new entries, and those shown for existing ones."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     Stamp = tuple[tuple[int, int], ...]
 
 AUTHOR_KEY, JUDGEMENTS_KEY, MACHINE_KEY = "record.author", "judgements.name", "record.machine"
-_NOTED = "author"  # the file in the state folder with what git said last
-# Of each open store who added which entry, "" where the table of the history did not know, and what that table looked like.
-_added: WeakKeyDictionary[Store, tuple[Stamp, dict[str, str]]] = WeakKeyDictionary()
+_NAME_FILE = "author"  # caches the name that git returned, in the state folder
+# For each open store, the authors by entry ("" if unknown), and the stamp of the history table they were read from.
+_authors: WeakKeyDictionary[Store, tuple[Stamp, dict[str, str]]] = WeakKeyDictionary()
 
 
 def own_name(store: Store) -> str:
-    """Return git's name of the person here: `GIT_AUTHOR_NAME`, else `author.name` or `user.name`; "" for none."""
+    """Return the user's name according to git: `GIT_AUTHOR_NAME`, else `author.name` or `user.name`; "" if none is set."""
     from engram.adapters.git.run.author import author_name
 
     def read() -> Sequence[tuple[str, str, str]]:
@@ -41,55 +41,56 @@ def own_name(store: Store) -> str:
     repository = store.places.repository
     folder = repository.worktree if repository else store.places.root
     try:
-        return author_name(folder, os.path.join(store.places.state, _NOTED), read)
+        return author_name(folder, os.path.join(store.places.state, _NAME_FILE), read)
     except (GitError, OSError):
         return ""
 
 
 def published_name(store: Store) -> str:
-    """Return the name that is written with what the person here records; "" where they do not want that."""
-    named = store.settings.flag(AUTHOR_KEY) and store.settings.flag(JUDGEMENTS_KEY)
-    return own_name(store) if named else ""
+    """Return the user's name as written with new entries; "" if the settings say not to publish it."""
+    return own_name(store) if _publishes_names(store) else ""
 
 
 def published_machine(store: Store) -> str:
-    """Return the name of this machine as commits say it; "" where names are not wanted."""
-    if not (store.settings.flag(AUTHOR_KEY) and store.settings.flag(JUDGEMENTS_KEY)):
-        return ""
-    return own_machine(store)
+    """Return the name of this machine as written in commits; "" if the settings say not to publish names."""
+    return own_machine(store) if _publishes_names(store) else ""
+
+
+def _publishes_names(store: Store) -> bool:
+    return store.settings.flag(AUTHOR_KEY) and store.settings.flag(JUDGEMENTS_KEY)
 
 
 def own_machine(store: Store) -> str:
-    """Return the name of this machine: what the settings say, else its host name."""
-    said = store.settings.text(MACHINE_KEY)
-    if not said and hasattr(os, "uname"):
-        said = os.uname().nodename.partition(".")[0]
-    elif not said:  # Windows
+    """Return the name of this machine: from the settings, else its host name."""
+    name = store.settings.text(MACHINE_KEY)
+    if not name and hasattr(os, "uname"):
+        name = os.uname().nodename.partition(".")[0]
+    elif not name:  # Windows
         import socket
 
-        said = socket.gethostname()
-    return plain_name(said)
+        name = socket.gethostname()
+    return plain_name(name)
 
 
 def machine_name(store: Store, source: str) -> str:
-    """Return the name of the machine whose clone has this source (26 characters, or the last eight); else its short id."""
-    return known_machine(store, source) or _short(source)
+    """Return the name of the machine of the clone with this source id (full or short); if unknown, the short id."""
+    return known_machine(store, source) or _short_id(source)
 
 
 def known_machine(store: Store, source: str) -> str:
-    """Return the same; "" where no commit of which the table of the history knows names the machine."""
-    short = _short(source)
+    """Return the name of the machine of the clone with this source id; "" if no commit in the history table names it."""
+    short = _short_id(source)
     return own_machine(store) if short and short == store.source else _machine_names(store).get(short, "")
 
 
-def _short(source: str) -> str:
+def _short_id(source: str) -> str:
     from engram.domain.entry import ulid
 
     return ulid.short(source) if ulid.is_valid(source) else source
 
 
 def person_of(store: Store, source: str) -> str:
-    """Return the name of the person whose clone has this source, as far as that is known; "" else."""
+    """Return the name of the person whose clone has this source id; "" if unknown."""
     if source == store.known_source_id:
         return plain_name(own_name(store))
     try:
@@ -99,53 +100,53 @@ def person_of(store: Store, source: str) -> str:
 
 
 def with_authors(store: Store, lore: Sequence[Named]) -> list[Named]:
-    """Return the entries to be shown: one without an author has whom git names for the commit that added it."""
-    missing = [one.id for one in lore if not one.author]
+    """Return the entries for display: one without an author gets the author of the commit that added it."""
+    missing = [entry.id for entry in lore if not entry.author]
     if not missing:
         return list(lore)
     found = authors_of(store, missing)
-    return [one if one.author else one._replace(author=found[one.id]) for one in lore]
+    return [entry if entry.author else entry._replace(author=found[entry.id]) for entry in lore]
 
 
 def authors_of(store: Store, ids: Sequence[str]) -> Mapping[str, str]:
-    """Return whom git names for the commit that added each of these entries, by id; "" where that is unknown.
+    """Return the authors of the commits that added these entries, by entry id; "" if unknown.
 
-    Entries of earlier versions have no author. Of the history only what its table has now is read, once; git is not asked.
+    For entries of earlier versions, which have no author. Reads only the history table as it is now; does not run git.
     """
     stamp = _stamp(store)
-    known = _added.get(store)
-    if known is None or known[0] != stamp:
-        known = _added[store] = stamp, {}
-    names = known[1]
-    new = [one for one in ids if one not in names]
+    cached = _authors.get(store)
+    if cached is None or cached[0] != stamp:
+        cached = _authors[store] = stamp, {}
+    names = cached[1]
+    new = [lore_id for lore_id in ids if lore_id not in names]
     if new:
-        found = _in_history(store, lambda table: table.added_by(new))
-        names.update({one: committer_name(found.get(one, "")) for one in new})
+        found = _read_history(store, lambda table: table.added_by(new))
+        names.update({lore_id: committer_name(found.get(lore_id, "")) for lore_id in new})
     return names
 
 
 def _stamp(store: Store) -> Stamp:
-    """Return what changes when the table of the history does: the sizes and times of its files."""
+    """Return the times and sizes of the files of the history table, to detect changes."""
     from engram.adapters.state.history_table import table_path
 
     found = []
     path = table_path(store.places.state)
     for file in (path, f"{path}-wal"):
         with contextlib.suppress(OSError):
-            at = os.stat(file)
-            # An open table without changes has an empty log.
-            found += [(at.st_mtime_ns, at.st_size)] if at.st_size else []
+            stat = os.stat(file)
+            if stat.st_size:  # an open table without changes has an empty log
+                found.append((stat.st_mtime_ns, stat.st_size))
     return tuple(found)
 
 
 def _machine_names(store: Store) -> dict[str, str]:
-    """Return the names of machines by the short ids of their clones, as the table of the history has them now."""
-    found = _in_history(store, lambda table: table.machines())
+    """Return the names of machines in the history table, by the short ids of their clones."""
+    found = _read_history(store, lambda table: table.machines())
     return {source: plain_name(name) for source, name in found.items()}
 
 
-def _in_history(store: Store, read: Callable[[HistoryTable], dict[str, str]]) -> dict[str, str]:
-    """Read the table of the history as it is; nothing where there is none."""
+def _read_history(store: Store, read: Callable[[HistoryTable], dict[str, str]]) -> dict[str, str]:
+    """Read the history table; return nothing if there is none."""
     from engram.adapters.state.history_table import HistoryTable, table_path
 
     path = table_path(store.places.state)

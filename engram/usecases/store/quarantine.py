@@ -1,4 +1,4 @@
-"""Which texts of entries are quarantined in this clone, if its settings quarantine any, and lists without them."""
+"""Texts of entries that are quarantined in this clone, and lists without them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def quarantined_texts(store: Store, *, whole: bool = False) -> Mapping[str, Collection[str] | None]:
-    """Return the digests of quarantined texts, by entry id; with `whole` every text of these entries counts as one (None)."""
+    """Return the digests of quarantined texts by entry id; with `whole`, None in their place: every text of the entry."""
     if store.settings.text("trust.hold") == NONE:
         return {}
     found = store.state.trust.quarantined()
@@ -30,17 +30,16 @@ def quarantined_texts(store: Store, *, whole: bool = False) -> Mapping[str, Coll
 
 
 def is_quarantined(store: Store, lore: Lore) -> bool:
-    """Return whether the text that an entry has now is quarantined."""
+    """Return whether the current text of an entry is quarantined."""
     with contextlib.suppress(StoreError, OSError, sqlite3.Error):
         return in_quarantine(quarantined_texts(store), lore)
     return False
 
 
 def in_quarantine(quarantined: Mapping[str, Collection[str] | None], lore: Lore) -> bool:
-    """Return whether the text that an entry has now is among `quarantined`, which `quarantined_texts` returned."""
+    """Return whether the current text of an entry is among `quarantined`, the result of `quarantined_texts`."""
     if lore.id not in quarantined:
         return False
-
     digests = quarantined[lore.id]
     return digests is None or text_digest(searchable(lore)) in digests
 
@@ -52,7 +51,7 @@ def without_quarantined(store: Store, rows: Iterable[Row]) -> list[Row]:
 
 
 def load_active(store: Store, paths: Sequence[str]) -> list[Lore]:
-    """Return the active entries at these paths, as their files are now, without unreadable and quarantined ones."""
+    """Read the active entries at these paths, skipping unreadable and quarantined ones."""
     from engram.usecases.store import entry_writer
 
     found, quarantined = [], quarantined_texts(store)

@@ -1,4 +1,4 @@
-"""The remotes of a dedicated store, for those who set one up."""
+"""List, add and remove the remotes of a dedicated store."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ def list_remotes(store: Store) -> tuple[Remote, ...]:
 
 
 def how_to_add(placement: str) -> str:
-    """Return the command that gives a store of that placement a remote."""
+    """Return the command that adds a remote to a store of this placement."""
     return f"{'engram' if placement == DEDICATED else 'git'} remote add origin URL"
 
 
 def add(store: Store, name: str, url: str) -> None:
     """Add a remote; a folder's path may be relative to the working folder. Raises UsageError."""
     local = os.path.expanduser(url)
-    remotes.add(_own(store), name, os.path.abspath(local) if os.path.isdir(local) else url)
+    remotes.add(_own_repository(store), name, os.path.abspath(local) if os.path.isdir(local) else url)
 
 
 def remove(store: Store, name: str) -> None:
-    """Forget a remote. Raises UsageError."""
-    remotes.remove(_own(store), name)
+    """Remove a remote. Raises UsageError."""
+    remotes.remove(_own_repository(store), name)
 
 
-def _own(store: Store) -> Repository:
+def _own_repository(store: Store) -> Repository:
     if store.places.placement != DEDICATED or store.places.repository is None:
         raise UsageError(
             "This store has no repository of its own, so Engram leaves remotes alone.",

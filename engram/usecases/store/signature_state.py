@@ -1,4 +1,4 @@
-"""The signatures of commits, each checked once: when lore is pulled or a person asks, never during a query."""
+"""Signatures of commits, each checked once: on a pull or when a person asks, never during a query."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def signatures_of(store: Store, commits: Iterable[str]) -> dict[str, Signature]:
-    """Return the signature of each commit, from what was noted or else from git (~10 ms for a signed one).
+    """Return the signature of each commit, cached or from git (about 10 ms each).
 
     A commit that cannot be read counts as unchecked.
     """
@@ -28,7 +28,7 @@ def signatures_of(store: Store, commits: Iterable[str]) -> dict[str, Signature]:
 
         new = signatures(repository, missing)
         store.state.trust.add_signatures(
-            ((oid, one) for oid, one in new.items() if one.state != UNCHECKED), now
+            ((oid, signature) for oid, signature in new.items() if signature.state != UNCHECKED), now
         )
         found |= new
     return {oid: found.get(oid, Signature(UNCHECKED)) for oid in wanted}

@@ -1,4 +1,4 @@
-"""An open store: its places, settings and parts, wired once and handed to every use case, and the clock they go by."""
+"""An open store: its places, settings, clock and parts, wired once and handed to every use case."""
 
 from __future__ import annotations
 
@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from engram.domain.similarity.pairs import KeptWords
     from engram.usecases.store.accepted_settings import HeldBack
 
-# The embedding model of a store: opened when first needed, set aside while it gives no vectors, changed with the settings.
-
 KEYS = tuple(
     [
         f"embedding.{name}"
@@ -51,14 +49,14 @@ KEYS = tuple(
 )
 ASIDE_NS = 30_000_000_000
 BUNDLED = "bundled"  # the provider whose model comes with Engram
-READY = 0.9  # of all texts have a vector: from then on a question is answered by meaning too
+_MIN_COVERAGE = 0.9  # the share of entries that must have a vector before vectors are searched
 
 
-class Meaning:
-    """What turns texts into vectors for one store, as far as it can be asked."""
+class StoreModel:
+    """The embedding model of a store: opened on first use, set aside while it fails, replaced when the settings change."""
 
     def __init__(self, state: str, now_ns: Callable[[], int]) -> None:
-        """`state` is the store's state folder, where vectors are kept that were costly to make."""
+        """`state` is the store's state folder, where costly vectors are cached."""
         self._state = state
         self._now_ns = now_ns
         self._model: Embedder | None = None
@@ -66,27 +64,27 @@ class Meaning:
         self._opened_with: tuple[object, ...] | None = None
         self._aside_until = 0
         self._broken = False
-        self._trouble = ""
+        self._problem = ""
         self._bundled: Embedder | None = None
 
     def model(self, settings: Settings) -> Embedder | None:
-        """Return the provider that the settings name, also while it gives no vectors; None where it cannot be opened."""
-        again = self._model is None and 0 < self._aside_until <= self._now_ns()
-        if settings is self._settings and not again:  # they are replaced, never changed
+        """Return the provider that the settings name, even while it is set aside; None if it cannot be opened."""
+        retry = self._model is None and 0 < self._aside_until <= self._now_ns()
+        if settings is self._settings and not retry:  # settings are replaced, never mutated
             return None if self._broken else self._model
         self._settings = settings
-        wanted = tuple([settings.get(key) for key in KEYS])
-        if wanted != self._opened_with or again:
-            self._opened_with, self._model = wanted, None
-            self._broken, self._trouble, self._aside_until = False, "", 0
+        options = tuple([settings.get(key) for key in KEYS])
+        if options != self._opened_with or retry:
+            self._opened_with, self._model = options, None
+            self._broken, self._problem, self._aside_until = False, "", 0
             try:
-                self._model = _open_embedder(settings, self._state, self._now_ns)
+                self._model = _open_model(settings, self._state, self._now_ns)
             except EmbeddingError as error:
-                self.give_up(error)
+                self.disable(error)
         return None if self._broken else self._model
 
     def bundled(self, settings: Settings) -> Embedder:
-        """Return the bundled model, whatever the settings name. Raises EmbeddingError where the installation is damaged."""
+        """Return the bundled model, whatever the settings name. Raises EmbeddingError if the installation is damaged."""
         model = self.model(settings)
         if model is not None and model.name == BUNDLED:
             return model
@@ -97,8 +95,8 @@ class Meaning:
         assert self._bundled is not None
         return self._bundled
 
-    def borrow(self, other: Meaning, settings: Settings) -> None:
-        """Use the model that another store has loaded; where vectors are kept for each store, only ask together."""
+    def borrow(self, other: StoreModel, settings: Settings) -> None:
+        """Use the model that another store has loaded; of one whose vectors each store caches, only share the requests."""
         model = other.model(settings)
         if self._opened_with is not None or model is None:
             return
@@ -107,9 +105,9 @@ class Meaning:
         elif (mine := self.model(settings)) is not None:
             mine.share(model)
 
-    def give_up(self, error: EmbeddingError) -> bool:
-        """Go on without the model: for a while if it may come back (False), else for good (True)."""
-        self._trouble = f"words only: {error.message} {error.hint}".strip()
+    def disable(self, error: EmbeddingError) -> bool:
+        """Set the model aside for a while if it may recover (return False), else for good (return True)."""
+        self._problem = f"words only: {error.message} {error.hint}".strip()
         if isinstance(error, EmbeddingUnavailableError):
             self._aside_until = self._now_ns() + ASIDE_NS
             return False
@@ -118,11 +116,11 @@ class Meaning:
 
     @property
     def is_aside(self) -> bool:
-        """Whether the model failed just now and is not asked."""
+        """Whether the model failed recently and is not used for now."""
         return self._now_ns() < self._aside_until
 
     def usable(self, model: Embedder | None, generation: Generation | None) -> Embedder | None:
-        """Return the model, if it can be asked now and the index has vectors of it; else what stands in for it, if anything."""
+        """Return the model, or its substitute while the index lacks its vectors; None if neither can be used now."""
         if model is None or self.is_aside:
             return None
         if generation is None or not lacks_vectors(generation):
@@ -130,19 +128,19 @@ class Meaning:
         return model.substitute_for(generation.model)
 
     def notes(self, generation: Generation | None) -> list[str]:
-        """Return why there is no search by meaning now; nothing where there is, or none is wanted."""
-        if self._trouble and (self._broken or self._model is None or self.is_aside):
-            return [self._trouble]
+        """Return why vectors of the configured model are not searched now; empty if they are, or if none is configured."""
+        if self._problem and (self._broken or self._model is None or self.is_aside):
+            return [self._problem]
         if generation is not None and lacks_vectors(generation) and self.progress(generation):
             assert self._model is not None
-            instead = (
+            fallback = (
                 "the bundled vectors answer" if self._model.substitute_for(generation.model) else "words only"
             )
-            return [f"{instead}: {self.progress(generation)}"]
+            return [f"{fallback}: {self.progress(generation)}"]
         return []
 
     def progress(self, generation: Generation | None) -> str:
-        """Return what is still to be made of the index's vectors, in a sentence; "" where nothing is, or no model is in use."""
+        """Say which vectors of the index are still missing; "" if none are, or no model is in use."""
         if generation is None or self._model is None or self._broken:
             return ""
         if generation.other_model:
@@ -157,12 +155,12 @@ class Meaning:
 
 
 def lacks_vectors(generation: Generation) -> bool:
-    """Return whether the index has too few vectors of the model in use to be asked by meaning."""
+    """Return whether the index has too few vectors of the current model to search them."""
     alive = generation.next_row - generation.dead
-    return generation.other_model or generation.waiting > (1 - READY) * alive
+    return generation.other_model or generation.waiting > (1 - _MIN_COVERAGE) * alive
 
 
-def _open_embedder(settings: Settings, state: str, now_ns: Callable[[], int]) -> Embedder | None:
+def _open_model(settings: Settings, state: str, now_ns: Callable[[], int]) -> Embedder | None:
     from engram.adapters.embed.provider import open_embedder
 
     provider = settings.text("embedding.provider")
@@ -173,7 +171,7 @@ def _open_embedder(settings: Settings, state: str, now_ns: Callable[[], int]) ->
 
 
 def _endpoint(settings: Settings) -> Endpoint:
-    """Return what the settings say of the endpoint; the key from the environment counts before that of the file."""
+    """Return the configured endpoint; a key from the environment overrides the one in the settings."""
     from engram.adapters.embed.endpoint import KEY_VARIABLE, Endpoint
 
     return Endpoint(
@@ -186,14 +184,14 @@ def _endpoint(settings: Settings) -> Endpoint:
 
 
 class Clock:
-    """The machine's clock and random numbers."""
+    """The system clock, and ids made from it and random bytes."""
 
     def now(self) -> datetime:
-        """Return the present moment, UTC."""
+        """Return the current time in UTC."""
         return datetime.fromtimestamp(self.nanoseconds() / 1e9, UTC)
 
     def nanoseconds(self) -> int:
-        """Nanoseconds since 1970."""
+        """Return nanoseconds since 1970."""
         return time.time_ns()
 
     def new_id(self) -> str:
@@ -210,11 +208,11 @@ PLAIN = "plain"
 
 class Places(NamedTuple):
     """Where a store is. `root` and `state` are absolute; `folder` is the lore folder relative to `root`,
-    "" where every markdown file is an entry.
+    "" if every markdown file is an entry.
 
     `placement` is `dedicated`, `branch` (`root` is the hidden work tree of a code repository's branch of lore),
     `in-tree`, or `plain` for a folder outside git.
-    `scope` is what this store is from where the caller stands: `session`, `project`, `user` or a team's name.
+    `scope` is the store's role for the caller: `session`, `project`, `user` or a team's name.
     """
 
     root: str
@@ -226,19 +224,19 @@ class Places(NamedTuple):
 
     @property
     def home(self) -> str:
-        """The folder that Engram's own files go to, relative to `root`."""
+        """The folder of Engram's own files, relative to `root`."""
         return home_of(self.folder)
 
     @property
     def owns_branch(self) -> bool:
-        """Whether the branch that is checked out is the store's own, so that Engram commits each change."""
+        """Whether the checked-out branch is the store's own, so that Engram commits each change."""
         return self.repository is not None and self.placement in (DEDICATED, BRANCH)
 
 
 class Stand(NamedTuple):
-    """Where a caller stands: the store around them, whose `state` folder keeps refs and stores of sessions.
+    """The store around the caller's working folder; its `state` folder holds session refs and session stores.
 
-    `named` says that the call names its store itself, by a path or a scope, and so is about no other.
+    `named` says that the call names a store, by path or scope, so that no other scope is searched.
     """
 
     root: str
@@ -248,9 +246,9 @@ class Stand(NamedTuple):
 
 
 class Caller(NamedTuple):
-    """Who is calling: the session that refs belong to, the agent that records, and by which way (`cli`, `mcp`, …).
+    """Who is calling: the session that refs belong to, the agent, and the front end (`via`: `cli`, `mcp`, …).
 
-    `client` is the source that a client of a server names, "" for whoever names none.
+    `client` is the source that a client of a server sends, "" if it sends none.
     """
 
     session: str
@@ -260,17 +258,17 @@ class Caller(NamedTuple):
 
     @property
     def who(self) -> str:
-        """The agent; where none is known, a person."""
+        """The agent, or HUMAN if none is known."""
         return self.agent or HUMAN
 
 
-BY_ITSELF = "maintenance"  # the session of what Engram does by itself, now and then
+BY_ITSELF = "maintenance"  # the session of automatic maintenance
 
 
 class Deed(NamedTuple):
-    """What several operations have in common that are done, and taken back, as one: its id, and how many by scope.
+    """A group of operations that is undone as one: its id, and the number of operations by scope.
 
-    `judgements` has the ids of those that are lines of a ledger.
+    `judgements` has the ids of the operations that are ledger lines.
     """
 
     name: str
@@ -279,18 +277,18 @@ class Deed(NamedTuple):
 
 
 class Store:
-    """One store, open. Use cases take it as their first argument; `lock` keeps its threads apart."""
+    """One open store, the first argument of every use case; `lock` serializes its threads."""
 
     def __init__(self, places: Places, settings: Settings, clock: Clock, caller: Caller) -> None:
-        """Nothing heavy happens here: index, model and state open on first use.
+        """Set up the store without opening index, model or state, which happens on first use.
 
-        `held_back` are settings of the store's file that do not count here, `notes` say what in it cannot be used.
+        `held_back` are settings of the store's file not accepted in this clone, `notes` say what in it is invalid.
         """
         self.places = places
         self.settings = settings
         self.clock = clock
         self.caller = caller
-        self.lock = RLock()  # what threading.RLock gives, without its import
+        self.lock = RLock()  # threading.RLock without importing threading
         self.categories = Categories(settings.table("store.categories"), in_place=not places.folder)
         self.files = LoreFolder(places.root, places.state, journaled=places.owns_branch)
         self.own_writes: dict[str, str] = {}
@@ -299,7 +297,7 @@ class Store:
         self.held_back: tuple[HeldBack, ...] = ()
         self.notes: tuple[str, ...] = ()
         self.state = StateDatabase(places.state, self.degraded.append)
-        self.session_state = self.state  # where the refs of the session are: one numbering for all scopes
+        self.session_state = self.state  # has the session refs, numbered across all scopes
         self.stand = Stand(places.root, places.state, places.scope, named=True)
         self.others: dict[str, Store] = {}  # stores of other scopes that were opened from this one
         self.asked_ns = 0
@@ -310,34 +308,34 @@ class Store:
         self.recent: dict[str, RecentText] = {}
         self.pair_words: KeptWords | None = None  # for the search for near duplicates
         self.deed: Deed | None = None
-        self.deeds_of_lines: dict[str, str] = {}  # by the id of a line of the ledger, of this process's own
-        self.durable: dict[str, DurableDatabase] = {}  # by path, opened by who needs one
-        self.parsed: ParsedFiles | None = None  # what is parsed once, as long as an operation lasts
+        self.deeds_of_lines: dict[str, str] = {}  # deed ids by ledger line id, for lines of this process
+        self.durable: dict[str, DurableDatabase] = {}  # by path, opened on demand
+        self.parsed: ParsedFiles | None = None  # a cache of parsed files for the duration of an operation
         self.ledgers = LedgerFolder(places.state)
-        self.judged_mark: str | None = None  # of the ledgers as they were when they were last read
-        self.belief: Belief | None = None  # whom this clone believes, while that mark is the same
+        self.judged_mark: str | None = None  # the mark of the ledgers when last read
+        self.belief: Belief | None = None  # whose judgements this clone trusts, valid for that mark
         self._judgements: JudgementCache | None = None
-        self.built_graph: BuiltGraph | None = None  # the graph built last
+        self.built_graph: BuiltGraph | None = None
         self._index: Index | None = None
-        self.meaning = Meaning(places.state, clock.nanoseconds)
+        self.meaning = StoreModel(places.state, clock.nanoseconds)
         self._embedder: Embedder | None = None
         self._meaning_notes: list[str] = []
         self._source_id = ""
-        self.original: Store | None = None  # the store that this is a copy of, for a rehearsal or of the past
+        self.original: Store | None = None  # the store that this one copies, for a replay or a past state
 
     @property
     def note_ids(self) -> NoteIds:
-        """Where notes without an id were first seen."""
+        """The record of the paths at which notes without an id were first seen."""
         from engram.adapters.files.note_ids import NoteIds
 
         return NoteIds(self.places.root)
 
     def first_seen(self, path: str) -> str:
-        """Return where a note in place was first seen; "" where that is its path."""
+        """Return the path at which a note without an id was first seen; "" if that is its current path."""
         return "" if self.places.folder else self.note_ids.first_seen(path)
 
     def ignore_rules(self) -> IgnoreRules | None:
-        """Return what says which files of a whole store are no entries, as it is now; None for a folder of lore alone."""
+        """Return the current rules for files that are no entries; None for a store with a lore folder."""
         if self.places.folder:
             return None
         from engram.adapters.files.ignore import IgnoreRules
@@ -347,13 +345,13 @@ class Store:
 
     @property
     def repository(self) -> Repository:
-        """The repository that the store is in: for whoever knows that there is one."""
+        """The store's repository; call it only for a store in git."""
         assert self.places.repository is not None
         return self.places.repository
 
     @property
     def model(self) -> Embedder | None:
-        """The embedding provider, also while it gives no vectors; None where there is none or it is broken."""
+        """The embedding provider, even while it is set aside; None if there is none or it is broken."""
         before, model = self._embedder, self.meaning.model(self.settings)
         if model is not before:
             self._embedder = model
@@ -362,7 +360,7 @@ class Store:
 
     @property
     def embedder(self) -> Embedder | None:
-        """The embedding provider, if questions can be asked by meaning now (`degraded` says why not)."""
+        """The embedding provider to search vectors with now, or None (`degraded` says why)."""
         model = self.model
         generation = self._index.generation if self._index is not None else None
         self._note_meaning(self.meaning.notes(generation))
@@ -370,12 +368,12 @@ class Store:
 
     @property
     def bundled_embedder(self) -> Embedder:
-        """The bundled model: rules for equal texts are fitted to it, and clones have to agree whatever they search with."""
+        """The bundled model: the thresholds for equal texts are fitted to it, and all clones must agree on them."""
         return self.meaning.bundled(self.settings)
 
     @property
     def judgements(self) -> JudgementCache:
-        """What was read of all ledgers: for whoever knows that there is one."""
+        """The cache of all ledgers; call it only if there is a ledger, since it is created on first use."""
         if self._judgements is None:
             from engram.adapters.state.judgement_cache import JudgementCache
 
@@ -383,22 +381,22 @@ class Store:
         return self._judgements
 
     def borrow_embedder(self, other: Store) -> None:
-        """Use the model that another store has loaded, where the settings of both name the same."""
+        """Use the model that another store has loaded if both have the same embedding settings."""
         if all(self.settings.get(key) == other.settings.get(key) for key in KEYS):
             self.meaning.borrow(other.meaning, self.settings)
 
     def give_up_meaning(self, error: EmbeddingError) -> None:
-        """Go on without the embedding model: it cannot be asked now, or it turned out to be broken.
+        """Continue without the embedding model, which failed now or is broken.
 
-        Broken, it leaves an index of words: that of another model serves as well as one without.
+        If it is broken, only the words of the index are used, whatever model its vectors are of.
         """
-        if self.meaning.give_up(error):
+        if self.meaning.disable(error):
             self._embedder = None
             self._forget_index()
         self._note_meaning(self.meaning.notes(None))
 
     def _note_meaning(self, notes: list[str]) -> None:
-        """Say in `degraded` why there is no search by meaning, for as long as that is so."""
+        """Replace the notes on the model in `degraded` by these."""
         if notes != self._meaning_notes:
             self.degraded[:] = [note for note in self.degraded if note not in self._meaning_notes] + notes
             self._meaning_notes = notes
@@ -410,7 +408,7 @@ class Store:
 
     @property
     def is_indexed(self) -> bool:
-        """Whether this process has looked at the index."""
+        """Whether this process has opened the index."""
         return self._index is not None
 
     @property
@@ -423,53 +421,53 @@ class Store:
         return self._index
 
     def drop_watch(self) -> None:
-        """Stop being told of changes; the next query looks for itself."""
+        """Stop watching the folder; the next query scans it."""
         if self.watch is not None:
             self.watch.close()
             self.watch = None
 
     @property
     def outside_path(self) -> str:
-        """The file that lists what was changed without Engram, for the committer."""
+        """The file that lists changes made without Engram, for the committer."""
         return os.path.join(self.places.state, "outside")
 
     @property
     def allowed_secrets(self) -> tuple[str, ...]:
-        """What looks like a secret and is none, by the settings."""
+        """Texts that look like secrets but are allowed by the settings."""
         return self.settings.texts("secrets.allow")
 
     @property
     def source_id(self) -> str:
-        """This clone's id: minted once, kept in the state folder, never in the work tree."""
+        """This clone's id: generated once, kept in the state folder, never in the work tree."""
         if not self._source_id:
-            self._source_id = self.known_source_id or self._mint_source()
+            self._source_id = self.known_source_id or self._create_source()
         return self._source_id
 
     @property
     def known_source_id(self) -> str:
-        """This clone's id as far as it has one; "" before it wrote anything."""
+        """This clone's id, or "" if it has none yet because it has not written anything."""
         self._source_id = self._source_id or self.read_source() or self.remembered_source()
         return self._source_id
 
     @contextlib.contextmanager
     def calling(self, caller: Caller) -> Iterator[None]:
-        """Within this, somebody else is calling."""
-        before, self.caller = self.caller, caller
+        """Use another caller within the `with` block."""
+        previous, self.caller = self.caller, caller
         try:
             yield
         finally:
-            self.caller = before
+            self.caller = previous
 
     @property
     def source(self) -> str:
-        """The short form of the source id, the key of this clone's votes."""
+        """The short form of the source id, the key of this clone's votes in format 1."""
         return ulid.short(self.source_id)
 
     def close(self) -> None:
-        """Close every file, also those of other scopes that were opened from here.
+        """Close every file, including those of other scopes that were opened from this store.
 
-        A thread that is at work with the store is waited for, since SQLite crashes where a connection is closed that
-        another thread uses; with one that takes very long the files stay open until the process ends.
+        Waits for a thread that is using the store, since SQLite crashes if a connection in use is closed. If that
+        takes more than two seconds, the files stay open until the process ends.
         """
         if not self.lock.acquire(timeout=_CLOSE_SECONDS):
             return
@@ -483,9 +481,7 @@ class Store:
             other.close()
         self.others.clear()
         self.drop_watch()
-        if self._index is not None:
-            self._index.drop()
-            self._index = None
+        self._forget_index()
         for database in self.durable.values():
             database.close()
         if self._judgements is not None:
@@ -494,17 +490,17 @@ class Store:
         self.session_state.close()
 
     def __del__(self) -> None:
-        """What nobody closed is closed; at the end of Python some parts may be gone already."""
+        """Close what is still open; at interpreter exit some parts may be gone already."""
         with contextlib.suppress(Exception):
             self.close()
 
     @property
     def source_path(self) -> str:
-        """The file that has this clone's id."""
+        """The file with this clone's id."""
         return os.path.join(self.places.state, "source")
 
     def read_source(self) -> str:
-        """Return the id in its file; "" where there is none that can be read."""
+        """Read this clone's id from its file; "" if it is missing or invalid."""
         try:
             with open(self.source_path, encoding="ascii") as file:
                 text = file.read().strip()
@@ -513,12 +509,12 @@ class Store:
         return text if ulid.is_valid(text) else ""
 
     def remembered_source(self) -> str:
-        """Return the id that this clone's own ledgers have, where its file is there and cannot be read; else ""."""
+        """Return the id of this clone's own ledgers if the id file exists but is unreadable; else ""."""
         writers = self.ledgers.writers() if os.path.lexists(self.source_path) else []
         return writers[-1] if writers else ""
 
     def write_source(self, source: str) -> None:
-        """Make this the clone's id; a folder in its place is renamed. Raises StoreError."""
+        """Write this clone's id; a folder in the place of its file is renamed. Raises StoreError."""
         try:
             if os.path.isdir(self.source_path):
                 rename_damaged(self.source_path)
@@ -527,7 +523,7 @@ class Store:
         atomic.write(self.source_path, f"{source}\n".encode(), "source", 0o600)
         self._source_id = source
 
-    def _mint_source(self) -> str:
+    def _create_source(self) -> str:
         with self.files.lock():
             found = self.read_source()
             if not found:

@@ -1,7 +1,7 @@
-"""Whether a person let this clone sync by itself, and with which remote: private state, which nothing that is pulled can set.
+"""The user's consent to automatic syncs of this clone, by remote: private state that a pull cannot change.
 
-It names the placement and the addresses that git pushes to, by their digest: what was allowed for one remote is not
-allowed for another, nor for the same name with another address.
+Answers are stored by placement and a digest of the push addresses, so that consent to one remote covers neither another
+one nor the same name with a different address.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ _ALLOWED, _REFUSED = "allowed", "refused"
 
 
 def may_be_given(store: Store) -> bool:
-    """Whether a person allowed automatic syncs with any remote; one look at a file, for what runs with every command."""
+    """Return whether a person allowed automatic syncs with any remote; cheap enough for every command."""
     return any(answer == _ALLOWED for answer in _read(store).values())
 
 
 def is_person(store: Store) -> bool:
-    """Whether the caller is a person at the command line, in the app or in a program of their own, and no agent."""
+    """Return whether the caller is a person, at the command line, in the app or in their own program, and not an agent."""
     return not store.caller.agent and store.caller.via in ("cli", "tui", "python")
 
 
 def covers(store: Store, remote: str) -> bool:
-    """Whether a person allowed automatic syncs with this remote as it is configured now."""
+    """Return whether a person allowed automatic syncs with this remote as configured now."""
     return _read(store).get(_key(store, remote)) == _ALLOWED
 
 
 def is_asked(store: Store, remote: str) -> bool:
-    """Whether a person answered, either way, for this remote as it is configured now."""
+    """Return whether a person allowed or refused automatic syncs with this remote as configured now."""
     return _key(store, remote) in _read(store)
 
 
 def allow(store: Store, remote: str) -> None:
-    """Take a person's own sync with a remote as their consent; where that cannot be noted, the next one counts."""
+    """Take a person's own sync with a remote as their consent; if it cannot be stored, the next one counts."""
     if is_person(store):
         with contextlib.suppress(EngramError):
             give(store, remote)
@@ -53,7 +53,7 @@ def give(store: Store, remote: str) -> None:
 
 
 def refuse(store: Store, remote: str) -> None:
-    """Note that a person does not want automatic syncs with a remote, so that they are not asked again. Raises StoreError."""
+    """Store that a person refused automatic syncs with a remote, so that they are not asked again. Raises StoreError."""
     _answer(store, remote, _REFUSED)
 
 
@@ -64,7 +64,7 @@ def _answer(store: Store, remote: str, answer: str) -> None:
 
 
 def _read(store: Store) -> dict[str, str]:
-    """Return the answers by what they are about; a line that is damaged answers nothing."""
+    """Return the answers by key; damaged lines are skipped."""
     try:
         lines = atomic.read(_path(store)).decode("ascii", "replace").splitlines()
     except EngramError:

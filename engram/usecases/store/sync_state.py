@@ -1,4 +1,4 @@
-"""What is known of the last sync: when, with which remote, and why it failed. Kept in the state folder."""
+"""State of syncs, kept in the state folder: the last result, unsent changes, watermarks."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from engram.usecases.store.store import Store
 
-_NAME = "last-sync.json"
+_LAST_SYNC = "last-sync.json"
 DRAFT = "sync"
 _NEVER: dict[str, object] = {"at": None, "remote": "", "error": None, "succeeded": None, "failures": 0}
 
 
 def remember(store: Store, remote: str, error: EngramError | None) -> None:
-    """Note how a sync ended; where that cannot be written it is left out."""
+    """Store the result of a sync; ignore a state folder that cannot be written."""
     now = times.render(times.whole_seconds(store.clock.now()))
     try:
         with store.files.lock():
@@ -32,13 +32,15 @@ def remember(store: Store, remote: str, error: EngramError | None) -> None:
                 "succeeded": now if error is None else before["succeeded"],
                 "failures": 0 if error is None else int(str(before["failures"])) + 1,
             }
-            replace(os.path.join(store.places.state, _NAME), json.dumps(facts, ensure_ascii=False).encode())
+            replace(
+                os.path.join(store.places.state, _LAST_SYNC), json.dumps(facts, ensure_ascii=False).encode()
+            )
     except EngramError:
         return
 
 
 def distance(store: Store) -> tuple[int, int]:
-    """Return how many commits only we have, and only the remote had when we last looked; 0 where that is not known."""
+    """Return how many commits this clone is ahead of and behind the remote as last fetched; 0 if unknown."""
     from engram.adapters.git.remote import remotes
     from engram.adapters.git.run import layout
     from engram.adapters.git.write import merge_commit
@@ -59,7 +61,7 @@ def distance(store: Store) -> tuple[int, int]:
 
 
 def remote_names(store: Store) -> list[str]:
-    """Return the names of the store's remotes; none where git cannot tell."""
+    """Return the names of the store's remotes; none if git fails."""
     from engram.usecases.store.remote import list_remotes
 
     try:
@@ -69,13 +71,13 @@ def remote_names(store: Store) -> list[str]:
 
 
 def replace(path: str, content: bytes, mode: int = 0o600) -> None:
-    """Write a file that only who holds a lock writes: what a killed one left goes with the next. Raises StoreError."""
+    """Replace a file that is only written under a lock, and what a killed writer left of it. Raises StoreError."""
     discard_draft(path)
     atomic.put(atomic.prepare(path, content, DRAFT, mode), path)
 
 
 def discard_draft(path: str) -> None:
-    """Delete what a process left that was killed in `replace`."""
+    """Delete the temporary file of a process killed in `replace`."""
     folder, name = os.path.split(path)
     atomic.discard(os.path.join(folder, f"{atomic.PREFIX}{name}.{DRAFT}{atomic.SUFFIX}"))
 
@@ -83,23 +85,23 @@ def discard_draft(path: str) -> None:
 def last(store: Store) -> dict[str, object]:
     """Return the last sync: `at` (None: never), `remote`, `error` (the JSON of an error, or None).
 
-    `succeeded` is when one did last (None: never), `failures` how many failed since.
+    `succeeded` is the time of the last successful sync (None: never), `failures` the number of failures since.
     """
     try:
-        found = json.loads(atomic.read(os.path.join(store.places.state, _NAME)))
+        found = json.loads(atomic.read(os.path.join(store.places.state, _LAST_SYNC)))
         facts = {name: found[name] for name in ("at", "remote", "error", "succeeded", "failures")}
         return facts if isinstance(facts["failures"], int) else dict(_NEVER)
     except (EngramError, ValueError, KeyError, TypeError):
         return dict(_NEVER)
 
 
-# The mark of changes that are to be sent by themselves: a file whose time is that of the last one. It says that of the first.
+# The mark of changes that were not sent yet: a file that contains the time of the first, with the modification time of the last.
 
 _CHANGED = "sync-waits"
 
 
 def mark_change(store: Store) -> None:
-    """Note that something was written now that is to be sent. What cannot be noted goes with the next sync in any case."""
+    """Note that there is a new change to send; if that fails, the next sync sends it anyway."""
     _mark(store, store.clock.nanoseconds())
 
 
@@ -112,7 +114,7 @@ def _mark(store: Store, moment: int) -> None:
 
 
 def last_change(store: Store) -> int:
-    """Return when something was written last that was not sent yet, in nanoseconds since 1970; 0 where all was sent."""
+    """Return the time of the last unsent change, in nanoseconds since 1970; 0 if there is none."""
     try:
         return os.stat(_changed_path(store)).st_mtime_ns
     except OSError:
@@ -120,7 +122,7 @@ def last_change(store: Store) -> int:
 
 
 def first_change(store: Store) -> int:
-    """Return when the first of what was not sent yet was written, as far as that is known; else as `last_change`."""
+    """Return the time of the first unsent change, in nanoseconds since 1970; if unknown, that of the last."""
     try:
         with open(_changed_path(store), encoding="ascii") as file:
             return int(file.read(32))
@@ -129,7 +131,7 @@ def first_change(store: Store) -> int:
 
 
 def forget_change(store: Store, seen: int) -> None:
-    """Note that everything written up to `seen` (as `last_change` said) was sent."""
+    """Note that every change up to `seen`, a result of `last_change`, was sent."""
     last = last_change(store)
     if seen and last:
         atomic.discard(_changed_path(store))
@@ -141,11 +143,11 @@ def _changed_path(store: Store) -> str:
     return os.path.join(store.places.state, _CHANGED)
 
 
-# Watermarks: up to which commit something was done, by name, kept in the state folder.
+# Watermarks: the commit up to which something was done, by name.
 
 
 def read_watermark(store: Store, name: str) -> str:
-    """Read the commit of a watermark; "" where there is none, or it cannot be a commit."""
+    """Read the commit of a watermark; "" if it is missing or invalid."""
     try:
         found = atomic.read(os.path.join(store.places.state, name)).decode("ascii", "replace").strip()
     except EngramError:
@@ -154,7 +156,7 @@ def read_watermark(store: Store, name: str) -> str:
 
 
 def write_watermark(store: Store, name: str, commit: str) -> None:
-    """Write the commit of a watermark, unless it is there already. Raises StoreError."""
+    """Write the commit of a watermark if it changed. Raises StoreError."""
     if commit != read_watermark(store, name):
         with store.files.lock():
             replace(os.path.join(store.places.state, name), commit.encode("ascii"))

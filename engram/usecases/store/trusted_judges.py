@@ -1,4 +1,4 @@
-"""Whom a clone believes of those who judge: its own person, not ignored sources, and people by their names or signatures."""
+"""Whose judgements a clone trusts: its own user, sources that are not ignored, and people by name or signature."""
 
 from __future__ import annotations
 
@@ -12,38 +12,38 @@ if TYPE_CHECKING:
     from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
 
-OWN_NAME = "name"  # the note of the cache that has the name of this clone's person: what the branch says can be forged
+OWN_NAME = "name"  # the key in the cache of this clone's user's name; the name on the branch can be forged
 
 
 def own_sources(store: Store) -> frozenset[str]:
-    """Return the sources of this clone's person: itself, and the other machines that `trust.mine` names."""
+    """Return the sources of this clone's user: this clone, and those listed in `trust.mine`."""
     source = (store.original or store).known_source_id
     return frozenset([*([source] if source else ()), *store.settings.texts("trust.mine")])
 
 
 def of_clone(home: Store) -> Belief:
-    """Return whom this clone believes, as far as that is known now; `home` is no copy of a store."""
+    """Return whose judgements this clone trusts; `home` must not be a copy of a store."""
     if home.belief is None:
         cache, own = home.judgements, own_sources(home)
-        aside, forged = (frozenset(cache.meta(key).split()) for key in ("ignored", "forged"))
+        ignored, forged = (frozenset(cache.meta(key).split()) for key in ("ignored", "forged"))
         names = {source: name for source, name in cache.names().items() if source not in own}
         names[home.known_source_id] = cache.meta(OWN_NAME)
-        home.belief = Belief(own, aside, forged, names)
+        home.belief = Belief(own, ignored, forged, names)
     return home.belief
 
 
 def about(home: Store, lore: Lore, entries: Sequence[str]) -> Belief:
-    """Return whom this clone believes about an entry, of which these entries' lines count: by signatures where it demands them."""
-    found = of_clone(home)
+    """Return whose judgements count for an entry with the lines of these `entries`: by signature if those are required."""
+    belief = of_clone(home)
     if not signature_rule(home):
-        return found
+        return belief
     from engram.usecases.store.judgement_signers import signers_of
 
-    return found._replace(signers=signers_of(home, lore, entries))
+    return belief._replace(signers=signers_of(home, lore, entries))
 
 
 def signature_rule(store: Store) -> str:
-    """Return whose signatures count here, in place of people's names; "" where none are demanded."""
+    """Return a key of the signatures that count here in place of names; "" if signatures are not required."""
     if store.settings.text("trust.hold") != UNSIGNED:
         return ""
     return " ".join([" signed", *sorted(store.settings.texts("trust.accept"))])

@@ -1,4 +1,4 @@
-"""Files of entries in git: their paths there and in the store, and the entry that a version holds."""
+"""Convert between paths in git and in the store, and read the entry of a version."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ def repository_of(store: Store) -> Repository:
 
 
 def git_prefix(root: str, repository: Repository) -> str:
-    """Return what git paths have before store paths: "" if the store is at the top of the repository, else ending in `/`."""
+    """Return the prefix of store paths in git: "" if the store is at the top of the repository, else ending in `/`."""
     below = os.path.relpath(os.path.realpath(root), os.path.realpath(repository.worktree))
     return "" if below == "." else below.replace(os.sep, "/") + "/"
 
 
 def in_git(store: Store, path: str) -> str:
-    """Return the store path as git knows it: relative to the work tree, which may be above the store."""
+    """Convert a store path to git's: relative to the work tree, which may be above the store."""
     top = os.path.realpath(repository_of(store).worktree)
     full = os.path.realpath(store.files.absolute(path) if path else store.places.root)
     return os.path.relpath(full, top).replace(os.sep, "/")
 
 
 def in_store(store: Store, name: str) -> str:
-    """Return the store path of a path that git names."""
+    """Convert a path of git's to the store path."""
     top = os.path.realpath(repository_of(store).worktree)
     below = os.path.relpath(os.path.join(top, *name.split("/")), os.path.realpath(store.places.root))
     return below.replace(os.sep, "/")
 
 
 def read_lore(store: Store, path: str, raw: bytes | None) -> LoreFile | None:
-    """Return the entry of a version; None where it is none, or cannot be read."""
+    """Parse a version of an entry file; None if there is none or it is invalid."""
     if raw is None:
         return None
     from engram.adapters.files.frontmatter import codec
