@@ -156,7 +156,7 @@ def asks_for_nothing(prompt: str) -> bool:
     if len(text.split()) > _LONGEST or _REQUEST.search(_NO_REQUEST.sub("", text)):
         return False
     thanks = _CLOSING.search(text) is not None
-    agrees = points = is_instruction = False
+    agrees = points = instructs = False
     statements: list[list[str]] = []
     for clause in _CLAUSES.split(_SMILEYS.sub(" ", text)):
         rest = clause.strip()
@@ -169,7 +169,7 @@ def asks_for_nothing(prompt: str) -> bool:
         words = rest.split()
         if _only_points(words) or _is_about_it(rest):
             points |= bool(words)
-            is_instruction |= words[:1] != [] and words[0] in _INSTRUCTING
+            instructs |= words[:1] != [] and words[0] in _INSTRUCTING
         elif _going_on().match(rest):
             agrees = True
         elif tells_to_do(words):
@@ -180,7 +180,7 @@ def asks_for_nothing(prompt: str) -> bool:
             statements.append(words)
     if not statements:
         return thanks or agrees or points
-    return (thanks or agrees) and not is_instruction and all(_states(words, thanks) for words in statements)
+    return (thanks or agrees) and not instructs and all(_states(words, thanks) for words in statements)
 
 
 def _only_points(words: Sequence[str]) -> bool:
