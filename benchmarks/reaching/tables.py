@@ -29,14 +29,14 @@ _ANSWERABLE, _ALL = "all with an answer", "all"
 _INTRODUCTION = """\
 # What reaches the model
 
-How often the right entry reaches an agent's model, measured by `python benchmarks/reach.py` with real processes: each event
-is the JSON that Claude Code passes to its hooks, sent to `engram hook … --agent claude-code` in a session of its own. The
-store is [the development set](../benchmarks/recall_dev/README.md), with at most {sample} events of a kind. Figures that
-miss their target are bold.
+How often the right entry reaches an agent's model. `python benchmarks/reach.py` sends real `engram hook … --agent claude-code`
+processes the JSON of Claude Code's hooks, each event in a session of its own. The store is
+[the development set](../benchmarks/recall_dev/README.md), with at most {sample} events of a kind. Figures that miss their target
+are bold.
 
-- **Right, whole**: an entry that answers the event reached the model with its whole text. Of an entry of more than 1,200
-  characters, the sentence with most of the question's words is enough, within 300 consecutive characters. A line that
-  refers to an entry shown earlier counts if that entry was shown whole.
+- **Right, whole**: an entry that answers the event reached the model with its whole text; of an entry of more than 1,200
+  characters, the sentence with most of the question's words, within 300 consecutive characters. A reference to an entry
+  shown earlier counts if that entry was shown whole.
 - **Precision**: the share of right entries among those shown. **Tokens** are characters / 4. **Lore text** is the share of
   the characters that come from an entry; the rest is frame.
 - `error` is an error message within other output of a test runner, a script or a build. `path` is an edit of a file, or a
@@ -48,7 +48,7 @@ python benchmarks/reach.py --notes FOLDER --write                  # your own no
 python benchmarks/reach.py --config embedding.provider=onnx --config embedding.path=FOLDER
 ```
 
-Without `--notes`, the unrelated store is made of docstrings of Python's standard library. A quarter of the events are
+Without `--notes`, the unrelated store consists of docstrings of Python's standard library. A quarter of the events are
 repeated in sessions with a brief. Capture is off (`hooks.capture`), so that no session answers another's event.
 """
 
@@ -155,48 +155,48 @@ _EXPLAINED = {
     ),
     RESUMED: (
         "The session began with the brief, the event came, the session was resumed, and the same event came again. "
-        "*Whole or named*: for a right entry that is in the context already, a line that names it is enough. Edits and "
-        "commands get such a line once after the resume, not every time."
+        "*Whole or named*: of a right entry already in the context, a line that names it is enough. Edits and "
+        "commands get such a line once after the resume."
     ),
 }
 _LIMITS = (
-    "*Ranked first*: the share of prompts and errors for which `engram query` ranks a right entry first: no bound recalls more. "
-    "The difference is the price of silence if nothing answers; [recall.md](recall.md#strong-weak-none) says what looser bounds "
-    "would gain and cost."
+    "*Ranked first*: the share of prompts and errors for which `engram query` ranks a right entry first, the most that any "
+    "bound could recall. The difference is the price of silence if nothing answers; [recall.md](recall.md#strong-weak-none) "
+    "says what looser bounds would gain and cost."
 )
-_STRANGER = "The same events in an unrelated store, of {store}: everything shown is noise."
+_STRANGER = "The same events in an unrelated store of {store}: everything shown is noise."
 _LONG = (
-    "Prompts about a section of a note in the unrelated store: the note's title and the section's heading. *Whole*: the section's "
-    "first sentence reached the model, within 300 consecutive characters."
+    "Prompts about a section of a note in the unrelated store: the note's title and the section's heading. *Whole*: the "
+    "section's first sentence reached the model, within 300 consecutive characters."
 )
 _PROMPTS = (
-    "[236 prompts](../benchmarks/prompts_dev/README.md) to an agent, some about entries of the development set, some that no entry "
-    "helps with: short (one or two sentences), long (three to five), chatty (short, among sentences about how to work), and "
-    "blind (in words far from those of the entries; the rules were chosen without them)."
+    "[236 prompts](../benchmarks/prompts_dev/README.md) to an agent, some about entries of the development set, some that no "
+    "entry helps with: short (one or two sentences), long (three to five), chatty (short, among sentences about how to work), "
+    "and blind (in words far from those of the entries; the rules were chosen without them)."
 )
 _EVERYDAY = (
-    "The same prompts and errors, where each entry ends, in everyday words, with the symptom or question that it answers and the "
-    "task it helps with, as [agents are told](recall.md#entries-that-are-found) to write it. These sentences were written with "
-    "the entries in view, without the questions."
+    "The same prompts and errors, with entries that end with the symptom or question that they answer and the task they help "
+    "with, in everyday words ([why](recall.md#entries-that-are-found)). These sentences were written with the entries in view, "
+    "without the questions."
 )
 _NEURAL = (
     "The prompts and errors of the first table with the provider [`neural`](embedding.md#neural), with questions mapped (the "
     "default) and read."
 )
 _NAMES = (
-    "[68 entries](../benchmarks/names_dev/README.md) about services, people, companies, libraries and rules, and prompts that "
-    "name one or several of them: in full, by an alias, by surname, in lower case. Quiet turns thank, agree or ask to go on, and "
-    "should get nothing."
+    "Prompts that name one or several of [68 entries](../benchmarks/names_dev/README.md) about services, people, companies, "
+    "libraries and rules: in full, by an alias, by surname, in lower case. Quiet turns thank, agree or ask to go on, and should "
+    "get nothing."
 )
 _TOOL = (
-    "`recall_query` with its defaults, called by the official client. *Whole*: of the questions for which `engram query -k 10` "
-    "ranks a right entry 1 to 3, those whose answer has one of them whole. Claude Code shows its model the structured data, "
-    "others the text."
+    "`recall_query` with its defaults, called by the official client. *Whole*: the share of questions with a right entry among "
+    "the first three of `engram query -k 10` whose answer has one of these whole. Claude Code shows its model the structured "
+    "data, others the text."
 )
 _DENSE = (
     "Stores about one subject each (`benchmarks/dense_sets.py`): options of git, asked as `git COMMAND -h` describes them, and "
-    "docstrings of Python's standard library, asked by their first sentence, which is left out of the entry. "
-    "One in four of these entries is left out of the store. Each store is drawn four times."
+    "docstrings of Python's standard library, asked by their first sentence, which the entry lacks. One in four of these "
+    "entries is left out. Each store is drawn four times."
 )
 
 
