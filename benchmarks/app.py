@@ -1,10 +1,10 @@
-"""The terminal app as its user meets it: `python benchmarks/app.py [--sizes 1k,10k,100k] [--keep FOLDER] [--runs 5]`.
+"""Measure the terminal app from outside: `python benchmarks/app.py [--sizes 1k,10k,100k] [--keep FOLDER] [--runs 5]`.
 
 Starts `engram tui` on a pseudo-terminal of 120 columns and 40 lines: bytes in, bytes out. Stores are generated in a temporary
-folder, or in the folder of `--keep` to be reused. `--store FOLDER` measures a copy of an existing store.
+folder, or in that of `--keep`, to be reused. `--store FOLDER` measures a copy of an existing store.
 
-Wall times exclude the time in which the app's main thread waited for a processor that others were using (reported by
-Linux); that time is printed beside them where it matters.
+Wall times exclude the time that the app's main thread waited for a processor, as reported by Linux; where it matters,
+that time is printed beside them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import generate
 from figures import Figure, Group, against, describe_machine, report
 from run import SEED, compile_all, count_of
-from scratch_store import ROOT, isolate
+from scratch_store import PYTHON_PATH, isolate
 from steady import bare_python
 from terminal import Terminal
 
@@ -30,16 +30,16 @@ import engram
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-_FIRST = {1_000: 500, 10_000: 500, 100_000: 800}  # ms until the first paint
+_FIRST_PAINT_MS = {1_000: 500, 10_000: 500, 100_000: 800}  # by number of entries
 _QUESTION = "retry with jitter before the cache of the broker is full"
-_RATE = 30  # keys a second that a keyboard repeats
-_HELD = 90
+_KEYS_PER_SECOND = 30  # the repeat rate of a keyboard
+_HELD_KEYS = 90
 _MEMORY_MB = 150
 _DETAIL_MS = 150
 _INBOX_MS = 500
 _INBOX_KEYS = 30
 _KEY_MS = 50
-# An entry has at most 4,000 characters, so no line of one is wider than 8,000 cells.
+# An entry has at most 4,000 characters, so no line is wider than 8,000 cells.
 _HOSTILE = {
     "one line of 7,800 cells": "BODYWIDE\n\n" + "漢" * 3_900,
     "one word of 3,900 letters": "BODYLONG\n\n" + "x" * 3_900,
@@ -59,19 +59,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--sizes", default="1k,10k,100k", help="store sizes (default: %(default)s)")
     parser.add_argument("--store", help="measure a copy of this store instead")
     parser.add_argument("--keep", metavar="FOLDER", help="keep the generated stores here and use them again")
-    parser.add_argument("--runs", type=int, default=5, help="how often it is started (default: %(default)s)")
-    given = parser.parse_args(arguments)
+    parser.add_argument("--runs", type=int, default=5, help="number of starts (default: %(default)s)")
+    options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="engram-benchmark-") as temporary:
         isolate(os.path.join(temporary, "home"))
-        os.environ["PYTHONPATH"] = os.pathsep.join([ROOT, os.path.join(ROOT, "tui")])
+        os.environ["PYTHONPATH"] = PYTHON_PATH
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
         compile_all()
         bare = [bare_python(temporary)]
         groups = []
-        for size in ["copy"] if given.store else given.sizes.split(","):
-            groups += _size(_store(given, temporary, size), given.runs)
+        for size in ["copy"] if options.store else options.sizes.split(","):
+            groups += _measure_size(_prepare_store(options, temporary, size), options.runs)
             bare.append(bare_python(temporary))
-        groups.append(_hostile(os.path.join(temporary, "hostile")))
+        groups.append(_measure_hostile(os.path.join(temporary, "hostile")))
         machine = [
             *describe_machine(),
             f"bare Python {min(bare):.1f} to {max(bare):.1f} CPU-ms between the groups",
@@ -80,11 +80,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _store(given: argparse.Namespace, temporary: str, size: str) -> str:
-    """A store of that size, its index there."""
-    root = os.path.join(given.keep or temporary, f"store-{size}")
-    if given.store:
-        shutil.copytree(given.store, root)
+def _prepare_store(options: argparse.Namespace, temporary: str, size: str) -> str:
+    """Make or copy a store and build its index."""
+    root = os.path.join(options.keep or temporary, f"store-{size}")
+    if options.store:
+        shutil.copytree(options.store, root)
     elif not os.path.isdir(root):
         generate.generate(root, count_of(size), SEED)
     with engram.open(root) as store:
@@ -96,18 +96,18 @@ def _open(root: str) -> Terminal:
     return Terminal([sys.executable, "-m", "engram", "tui", "--store", root], root)
 
 
-def _size(root: str, runs: int) -> list[Group]:
+def _measure_size(root: str, runs: int) -> list[Group]:
     with engram.open(root) as store:
-        first = store.list(limit=_HELD + 40)
+        first = store.list(limit=_HELD_KEYS + 40)
         titles = [shown.lore.title for shown in first.lore]
         count = first.total
-    limit = next((ms for size, ms in _FIRST.items() if count <= size * 1.5), 800)
-    starts = [_start(root, titles[0]) for _ in range(runs)]
+    limit = next((ms for size, ms in _FIRST_PAINT_MS.items() if count <= size * 1.5), 800)
+    starts = [_measure_start(root, titles[0]) for _ in range(runs)]
     figures = _start_figures(starts, limit)
     with _open(root) as app:
-        app.shows("? keys", _begin(titles[0]))
-        app.shows("· hybrid")
-        app.rest()
+        app.wait_for("? keys", _visible_start(titles[0]))
+        app.wait_for("· hybrid")
+        app.wait_until_quiet()
         whole, own = app.memory_mb()
         memory = f"{whole:.0f} MB, {own:.0f} without mapped files"
         figures.append(
@@ -115,7 +115,7 @@ def _size(root: str, runs: int) -> list[Group]:
                 Figure("Memory before a search: the list, no model", more=memory), whole, _MEMORY_MB, "MB"
             )
         )
-        figures += [_held(app, titles), *_inbox(app), *_filtering(app)]
+        figures += [_measure_held_key(app, titles), *_measure_inbox(app), *_measure_filtering(app)]
         whole, own = app.memory_mb()
         figures.append(
             Figure(
@@ -126,8 +126,8 @@ def _size(root: str, runs: int) -> list[Group]:
     return [Group(f"{count:,} entries", figures)]
 
 
-class Watch:
-    """What passes from its making on: CPU of the app, wall time, and how much of that was waiting for a processor."""
+class Stopwatch:
+    """Measures CPU time of the app, wall time, and the wait for a processor, from its creation on."""
 
     def __init__(self, app: Terminal, since: float | None = None) -> None:
         self._app = app
@@ -135,18 +135,18 @@ class Watch:
         self._cpu, self._waited = (app.cpu_ms(), app.waited_ms()) if since is None else (0.0, 0.0)
 
     def stop(self, at: float) -> tuple[float, float, float]:
-        """CPU-ms, wall-ms without the wait, and the wait in ms, until the moment `at`."""
+        """Return CPU ms, wall ms without the wait, and the wait in ms, until the time `at`."""
         cpu, waited = self._app.cpu_ms() - self._cpu, self._app.waited_ms() - self._waited
         wall = (at - self._since) * 1000
         return cpu, max(0.0, wall - waited), min(wall, waited)
 
 
-def _start(root: str, title: str) -> list[tuple[float, float, float]]:
-    """What it takes until the first whole frame, and until the first row stands in it."""
+def _measure_start(root: str, title: str) -> list[tuple[float, float, float]]:
+    """Measure the time to the first complete frame, and to the first row in it."""
     with _open(root) as app:
-        watch = Watch(app, since=0.0)
-        frame = watch.stop(app.shows("1 Browse", "? keys"))
-        return [frame, watch.stop(app.shows(_begin(title)))]
+        stopwatch = Stopwatch(app, since=0.0)
+        frame = stopwatch.stop(app.wait_for("1 Browse", "? keys"))
+        return [frame, stopwatch.stop(app.wait_for(_visible_start(title)))]
 
 
 def _start_figures(starts: Sequence[list[tuple[float, float, float]]], limit: float) -> list[Figure]:
@@ -158,27 +158,29 @@ def _start_figures(starts: Sequence[list[tuple[float, float, float]]], limit: fl
     return found
 
 
-def _held(app: Terminal, titles: Sequence[str]) -> Figure:
-    """`j` at the rate of a keyboard: how long after the last key its row is drawn."""
+def _measure_held_key(app: Terminal, titles: Sequence[str]) -> Figure:
+    """Send `j` at the repeat rate of a keyboard, and measure how long after the last key its row is drawn."""
     cpu, due = app.cpu_ms(), app.now()
-    for _ in range(_HELD):
-        watch, sent = Watch(app), app.types("j")
-        due += 1 / _RATE
-        app.take(until=due)
-    _, lag, waited = watch.stop(app.shows(_begin(titles[_HELD]), since=sent))
-    app.rest()
-    spent = (app.cpu_ms() - cpu) / _HELD
-    name = f"`j` held, {_HELD} at {_RATE}/s: lag of the last (CPU of one)"
-    return against(Figure(name, spent, lag, f"and {waited:.0f} ms of waiting"), lag, 1000 / _RATE * 2, "ms")
+    for _ in range(_HELD_KEYS):
+        stopwatch, sent = Stopwatch(app), app.send("j")
+        due += 1 / _KEYS_PER_SECOND
+        app.read_until(due)
+    _, lag, waited = stopwatch.stop(app.wait_for(_visible_start(titles[_HELD_KEYS]), since=sent))
+    app.wait_until_quiet()
+    spent = (app.cpu_ms() - cpu) / _HELD_KEYS
+    name = f"`j` held, {_HELD_KEYS} at {_KEYS_PER_SECOND}/s: lag of the last (CPU of one)"
+    return against(
+        Figure(name, spent, lag, f"and {waited:.0f} ms of waiting"), lag, 1000 / _KEYS_PER_SECOND * 2, "ms"
+    )
 
 
-def _inbox(app: Terminal) -> list[Figure]:
-    """How long the Inbox takes to open, until a first item stands in it, and how long a key takes there.
+def _measure_inbox(app: Terminal) -> list[Figure]:
+    """Measure the time from opening the Inbox to its first item, and the time a key takes there.
 
-    Every generated entry is stale. The first keys are pressed while all of them are still being read.
+    Every generated entry is stale. The first keys are sent while they are still being read.
     """
-    watch, sent = Watch(app), app.types("2")
-    cpu, opened, waited = watch.stop(app.shows("worth × certainty", "stale", since=sent))
+    stopwatch, sent = Stopwatch(app), app.send("2")
+    cpu, opened, waited = stopwatch.stop(app.wait_for("worth × certainty", "stale", since=sent))
     figures = [
         against(
             Figure("Inbox: until its first items", cpu, opened, f"and {waited:.0f} ms of waiting"),
@@ -190,29 +192,29 @@ def _inbox(app: Terminal) -> list[Figure]:
     for name in ("at once", "at rest"):
         waits = []
         for _ in range(_INBOX_KEYS):
-            watch, sent = Watch(app), app.types("j")
-            waits.append(watch.stop(app.repaint(sent))[1])
-            app.rest()  # what is drawn next is the answer to the next key alone
+            stopwatch, sent = Stopwatch(app), app.send("j")
+            waits.append(stopwatch.stop(app.wait_for_repaint(sent))[1])
+            app.wait_until_quiet()  # so that the next repaint answers the next key
         middle = statistics.median(waits)
         figure = Figure(f"Inbox: `j` to repaint, {name}", more=_spread(waits))
         figures.append(against(figure, middle, _KEY_MS, "ms"))
-    app.types("1")
-    app.rest()
+    app.send("1")
+    app.wait_until_quiet()
     return figures
 
 
-def _filtering(app: Terminal) -> list[Figure]:
-    """A question typed letter by letter; while it is typed, it is searched for."""
-    app.types("/")
-    app.rest()
+def _measure_filtering(app: Terminal) -> list[Figure]:
+    """Type a query letter by letter, while the app searches for what is typed so far."""
+    app.send("/")
+    app.wait_until_quiet()
     cpu, waits = app.cpu_ms(), []
     for letter in _QUESTION:
-        watch, sent = Watch(app), app.types(letter)
-        waits.append(watch.stop(app.repaint(sent)))
-        app.rest()  # what is drawn next is the answer to the next key alone
+        stopwatch, sent = Stopwatch(app), app.send(letter)
+        waits.append(stopwatch.stop(app.wait_for_repaint(sent)))
+        app.wait_until_quiet()  # so that the next repaint answers the next key
     spent = (app.cpu_ms() - cpu) / len(waits)
-    app.types("\x1b")
-    app.rest()
+    app.send("\x1b")
+    app.wait_until_quiet()
     middle = statistics.median(wall for _, wall, _ in waits)
     repaint = Figure(
         "Key to repaint while filtering (CPU with its search)",
@@ -223,8 +225,8 @@ def _filtering(app: Terminal) -> list[Figure]:
     return [against(repaint, middle, _KEY_MS, "ms")]
 
 
-def _hostile(root: str) -> Group:
-    """A detail pane and a whole entry for each text that is meant to stall them."""
+def _measure_hostile(root: str) -> Group:
+    """Show each text that is meant to stall the app in the detail pane, and as a whole entry."""
     with engram.open(root) as store:
         written = [
             (name, store.record(f"Trial of {name}\n\n{text}", category="FACT"))
@@ -234,29 +236,29 @@ def _hostile(root: str) -> Group:
         assert all(done for _, done in written)
     figures = []
     with _open(root) as app:
-        app.shows("? keys", "A start to move")
-        app.rest()
+        app.wait_for("? keys", "A start to move")
+        app.wait_until_quiet()
         for name, text in reversed(_HOSTILE.items()):
             mark = text.split("\n")[0]
-            cpu, pane, _ = _until(app, "j", mark)
+            cpu, pane, _ = _measure_key(app, "j", mark)
             figure = Figure(f"Pane: {name}", cpu, pane, "the cursor's rest of 50 ms included")
             figures.append(against(figure, pane, _DETAIL_MS, "ms"))
-            cpu, whole, _ = _until(app, "\r", mark)
+            cpu, whole, _ = _measure_key(app, "\r", mark)
             figures.append(Figure(f"Whole lore: {name}", cpu, whole))
-            app.types("\x1b")
-            app.rest()
+            app.send("\x1b")
+            app.wait_until_quiet()
     return Group("Content that is meant to stall", figures)
 
 
-def _until(app: Terminal, key: str, text: str) -> tuple[float, float, float]:
-    watch, sent = Watch(app), app.types(key)
-    found = watch.stop(app.shows(text, since=sent))
-    app.rest()
+def _measure_key(app: Terminal, key: str, text: str) -> tuple[float, float, float]:
+    stopwatch, sent = Stopwatch(app), app.send(key)
+    found = stopwatch.stop(app.wait_for(text, since=sent))
+    app.wait_until_quiet()
     return found
 
 
-def _begin(title: str) -> str:
-    """As much of a title as its column surely shows."""
+def _visible_start(title: str) -> str:
+    """Return as much of a title as its column is sure to show."""
     return title[:14].rstrip()
 
 

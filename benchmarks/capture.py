@@ -1,11 +1,11 @@
-"""How well capture finds the lessons of labelled endings of sessions, and how often a later prompt brings them back.
+"""Measure how well capture finds the lessons in labelled ends of sessions, and how often a later prompt recalls them.
 
     python benchmarks/capture.py [--wrong]
 
-`capture_dev/tuned.jsonl` was looked at while the rules were written; `capture_dev/unseen.jsonl` was labelled before
-them and only measured; `capture_dev/strangers.jsonl` is by writers who had not seen the rules. Nearly half of the endings
-hold no lesson at all. `--wrong` prints what was taken wrongly, too,
-and what was missed. `capture_dev/prompts.jsonl` has prompts for some: what was asked in the session, and later.
+The rules were tuned on `capture_dev/tuned.jsonl`; `capture_dev/unseen.jsonl` was labelled before them and only measured;
+`capture_dev/strangers.jsonl` is by writers who had not seen the rules. Nearly half of the sessions hold no lesson.
+`--wrong` also prints false positives and missed lessons. For some sessions, `capture_dev/prompts.jsonl` has their own prompt
+and a later one.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from engram.usecases.store import captured
 from engram.usecases.store.store import Caller, Clock
 
 FOLDER = Path(__file__).parent / "capture_dev"
-OTHERS = FOLDER.parent / "recall_dev"  # a store of entries and questions about other things
+UNRELATED = FOLDER.parent / "recall_dev"  # entries and questions about other subjects
 SETS = ("tuned", "unseen", "strangers")
-MOST = 3  # entries that one event may leave
-_SAME = 0.6  # of the words of a lesson and of what was taken, from which they are the same
+MAX_ENTRIES = 3  # per event
+_SAME_SHARE = 0.6  # two texts that share this part of the words of each are the same
 
 
 class Ending(NamedTuple):
-    """The end of a session: who said what, the lessons in it with their categories, whether a failed command passed."""
+    """The end of a session: turns as (role, text), lessons as (text, category), and whether a failed command passed."""
 
     name: str
     turns: tuple[tuple[str, str], ...]
@@ -46,7 +46,7 @@ class Ending(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """What the rules took: how much of it is worth keeping, and how many lessons they found (shares of 1)."""
+    """What the rules captured: `right` of `taken` entries are lessons, `found` of `lessons` were captured."""
 
     endings: int
     lessons: int
@@ -59,17 +59,17 @@ class Measured(NamedTuple):
 
     @property
     def precision(self) -> float:
-        """The share of what was taken that states a labelled lesson."""
+        """The share of captured entries that state a labelled lesson."""
         return self.right / self.taken if self.taken else 1.0
 
     @property
     def recall(self) -> float:
-        """The share of the labelled lessons that was taken."""
+        """The share of labelled lessons that were captured."""
         return self.found / self.lessons if self.lessons else 1.0
 
 
 def endings(name: str) -> list[Ending]:
-    """Return the labelled endings of a set."""
+    """Read a set of labelled sessions."""
     rows = [json.loads(line) for line in (FOLDER / f"{name}.jsonl").read_text("utf-8").splitlines()]
     return [
         Ending(
@@ -83,7 +83,7 @@ def endings(name: str) -> list[Ending]:
 
 
 def measure(labelled: list[Ending]) -> Measured:
-    """Extract from each ending as the hooks do, and compare with its labels."""
+    """Capture entries from each session as the hooks do, and compare them with its labels."""
     taken = right = found = category = 0
     wrong, missed = list[str](), list[str]()
     for ending in labelled:
@@ -105,9 +105,9 @@ def measure(labelled: list[Ending]) -> Measured:
 
 
 class Returned(NamedTuple):
-    """How many of so many lessons the same prompt brought again, and another prompt; of these how many were the wrong ones.
+    """How many lessons were recalled for the same prompt and for another one, and how many wrong entries with the latter.
 
-    `disturbed` of `others` questions about other things brought any.
+    Of `others` questions about other subjects, `disturbed` recalled an entry.
     """
 
     lessons: int
@@ -118,8 +118,8 @@ class Returned(NamedTuple):
     others: int
 
 
-class _Days(Clock):
-    """A clock that can be put forward by days."""
+class _ShiftedClock(Clock):
+    """A clock that can be set ahead by days."""
 
     ahead = 0
 
@@ -127,31 +127,31 @@ class _Days(Clock):
         return super().now() + timedelta(days=self.ahead)
 
 
-def come_back(folder: str, *, asked: bool) -> Returned:
-    """Capture the lessons that have prompts, with or without what was asked, in a new store in `folder`; ask for each."""
-    others = load(str(OTHERS))
-    store_documents(f"{folder}/store", others)
+def measure_returns(folder: str, *, asked: bool) -> Returned:
+    """Capture the lessons that have prompts in a new store in `folder`, with or without the prompt, and query each."""
+    unrelated = load(str(UNRELATED))
+    store_documents(f"{folder}/store", unrelated)
     known = {ending.name: ending for name in SETS for ending in endings(name)}
     rows = [json.loads(line) for line in (FOLDER / "prompts.jsonl").read_text("utf-8").splitlines()]
-    clock = _Days()
+    clock = _ShiftedClock()
     store = open_store(f"{folder}/store", Caller("later", "benchmark"), clock=clock)
     try:
         for number, row in enumerate(rows):
-            clock.ahead = number // 10  # only so many are captured in a day
+            clock.ahead = number // 10  # capture has a daily limit
             _end_session(Path(folder, "t.jsonl"), known[row["id"]], row["asked"] if asked else "")
             hand_in(store, Report("session-end", "benchmark", row["id"], transcript=f"{folder}/t.jsonl"))
             persist(store)
-        kept = {
+        stored = {
             row["id"]: [lore.id for lore in captured.lessons(store) if _is_lesson(lore.content, known[row["id"]])]
             for row in rows
         }  # fmt: skip
-        rows = [row for row in rows if kept[row["id"]]]
+        rows = [row for row in rows if stored[row["id"]]]
         same = other = wrong = 0
         for row in rows:
-            same += any(lore.id in kept[row["id"]] for lore in matching(store, row["asked"]))
-            found = [lore.id in kept[row["id"]] for lore in matching(store, row["later"])]
+            same += any(lore.id in stored[row["id"]] for lore in matching(store, row["asked"]))
+            found = [lore.id in stored[row["id"]] for lore in matching(store, row["later"])]
             other, wrong = other + any(found), wrong + found.count(False)
-        questions = [*others.queries.values(), *others.unanswerable]
+        questions = [*unrelated.queries.values(), *unrelated.unanswerable]
         disturbed = sum(bool(matching(store, question)) for question in questions)
         return Returned(len(rows), same, other, wrong, disturbed, len(questions))
     finally:
@@ -159,7 +159,7 @@ def come_back(folder: str, *, asked: bool) -> Returned:
 
 
 def _end_session(path: Path, ending: Ending, asked: str) -> None:
-    """Write the transcript of a session that ends so, in the shape of Claude Code."""
+    """Write the transcript of a session with this end, in the format of Claude Code."""
     said = [
         (role, {"type": "text", "text": text})
         for role, text in ending.turns
@@ -187,7 +187,7 @@ def _is_lesson(content: str, ending: Ending) -> bool:
 
 
 def _captured(ending: Ending) -> list[tuple[str, str]]:
-    """Return what the hooks take from an ending, with its category: the explanation of a fix first, then what is stated."""
+    """Return the (content, category) pairs that the hooks capture: explanations of fixes, then stated lessons."""
     turns = [Turn(speaker_of(role), text) for role, text in ending.turns]
     said = [Step(SAID, turn.text) for turn in turns if turn.speaker == AGENT]
     steps = [
@@ -198,13 +198,15 @@ def _captured(ending: Ending) -> list[tuple[str, str]]:
         *said,
     ]
     solved = [(one.explanation, one.category) for one in fixes(steps if ending.solved else [])]
-    stated = [(one.content, one.category) for one in extract(turns, MOST) if not is_a_change(one)]
+    stated = [(one.content, one.category) for one in extract(turns, MAX_ENTRIES) if not is_a_change(one)]
     return [*solved, *(one for one in stated if not any(_is_same(one[0], text) for text, _ in solved))]
 
 
 def _is_same(one: str, other: str) -> bool:
     first, second = _words(one), _words(other)
-    return len(first & second) >= _SAME * max(1, len(second)) and len(first & second) >= _SAME * len(first)
+    return len(first & second) >= _SAME_SHARE * max(1, len(second)) and len(
+        first & second
+    ) >= _SAME_SHARE * len(first)
 
 
 def _words(text: str) -> set[str]:
@@ -217,7 +219,7 @@ def main() -> None:
     parser.add_argument(
         "--wrong", action="store_true", help="print what was taken wrongly and what was missed"
     )
-    given = parser.parse_args()
+    options = parser.parse_args()
     print("| set | endings | lessons | taken | precision | recall | category right |")
     print("|---|---|---|---|---|---|---|")
     for name in SETS:
@@ -227,7 +229,7 @@ def main() -> None:
             f"| {name} | {got.endings} | {got.lessons} | {got.taken} | {got.precision:.2f} | {got.recall:.2f} | {share:.2f} |"
         )
         for line in (*(f"wrong: {one}" for one in got.wrong), *(f"missed: {one}" for one in got.missed)):
-            if given.wrong:
+            if options.wrong:
                 print(f"  {line}")
     print(
         "\n| captured | lessons | the same prompt again | another prompt | wrong ones | questions about other things |"
@@ -236,12 +238,12 @@ def main() -> None:
     for asked in (False, True):
         with tempfile.TemporaryDirectory() as folder:
             isolate(f"{folder}/home")
-            got_back = come_back(folder, asked=asked)
+            returned = measure_returns(folder, asked=asked)
             name = "with what was asked" if asked else "without"
-            same, other = got_back.same / got_back.lessons, got_back.other / got_back.lessons
-            disturbed = got_back.disturbed / got_back.others
+            same, other = returned.same / returned.lessons, returned.other / returned.lessons
+            disturbed = returned.disturbed / returned.others
             print(
-                f"| {name} | {got_back.lessons} | {same:.2f} | {other:.2f} | {got_back.wrong} | {disturbed:.3f} |"
+                f"| {name} | {returned.lessons} | {same:.2f} | {other:.2f} | {returned.wrong} | {disturbed:.3f} |"
             )
 
 

@@ -1,6 +1,6 @@
-"""The time from a change of files, made as editors and git make them, to the answer that shows it.
+"""The time from a change of files, made as editors and git make it, to the answer that shows it.
 
-Each change puts a word that no entry contains into a file and then asks for that word, so a change that goes unnoticed
+Each change puts a word that no entry contains into a file and then queries that word, so a change that goes unnoticed
 fails the benchmark instead of looking fast.
 """
 
@@ -29,16 +29,16 @@ SETTLE_SECONDS = 2.2
 
 
 def settle(store: engram.Engram, seconds: float = SETTLE_SECONDS) -> None:
-    """Wait until no file is so young that its time proves nothing, and bring the index up to date."""
+    """Refresh the index, and wait until file times are old enough to be trusted."""
     store.refresh()
-    time.sleep(seconds)  # the times of files themselves have to grow older
+    time.sleep(seconds)  # only real time makes files older
     store.refresh()
 
 
 def changes(
     root: str, repeats: int = REPEATS, many: int = MANY, settle_seconds: float = SETTLE_SECONDS
 ) -> dict[str, Cost]:
-    """The cost of noticing and showing each kind of change; every file is put back at the end."""
+    """Measure the cost of noticing and showing each kind of change; restores every file at the end."""
     import engram
 
     with engram.open(root, background=False, session="benchmark") as store:
@@ -46,7 +46,7 @@ def changes(
         listed = [shown for shown in store.list(limit=many * 5).lore if len(shown.lore.content) < _LONGEST]
         files = [(os.path.join(root, *shown.path.split("/")), shown.lore.id) for shown in listed]
         before = {path: _read(path) for path, _ in files}
-        left = len(files) - len(_KINDS) * repeats  # of a small store fewer are changed at once
+        left = len(files) - len(_KINDS) * repeats  # in a small store, fewer files are changed at once
         changer = _Changer(store, files, repeats, max(1, min(many, left // 3)))
         try:
             return {name: changer.measure(getattr(changer, name)) for name in _KINDS}
@@ -62,7 +62,7 @@ _KINDS = ("replaced", "rewritten", "swept", "new", "deleted", "many")
 
 
 class _Changer:
-    """Makes changes; each method makes one and returns the look that has to show it."""
+    """Makes changes; each method makes one and returns a function that tells whether an answer shows it."""
 
     def __init__(self, store: engram.Engram, files: list[tuple[str, str]], repeats: int, many: int) -> None:
         self.made: list[str] = []
@@ -74,24 +74,24 @@ class _Changer:
         self._words = _words()
 
     def measure(self, change: Callable[[], Callable[[], bool]]) -> Cost:
-        """The median cost of the look after each of several changes."""
+        """Return the median cost of the query after each of several changes. Raises AssertionError."""
         costs = []
         for _ in range(min(self._repeats, 3) if change == self.many else self._repeats):
-            look = change()
+            is_shown = change()
             seen: list[bool] = []
-            costs.append(cost_of(lambda look=look, seen=seen: seen.append(look())))  # type: ignore[misc]
+            costs.append(cost_of(lambda is_shown=is_shown, seen=seen: seen.append(is_shown())))  # type: ignore[misc]
             if not seen[0]:
                 raise AssertionError(f"{change.__name__}: the change is not in the answer")
         return median(costs)
 
     def replaced(self) -> Callable[[], bool]:
-        """One file edited by an editor that moves a new one over it."""
+        """Replace a file, as editors do that move a new one over it."""
         path, lore_id, word = self._next()
         _replace(path, _read(path) + f"\n{word}\n".encode())
         return lambda: self._shows(word, lore_id)
 
     def rewritten(self) -> Callable[[], bool]:
-        """One file written in place: its folder's time stays; this program has asked before, so it is told."""
+        """Write a file in place: the time of its folder stays, but the program has inotify events by now."""
         path, lore_id, word = self._next()
         for _ in range(2):
             self._shows(word, lore_id)
@@ -100,14 +100,14 @@ class _Changer:
         return lambda: self._shows(word, lore_id)
 
     def swept(self) -> Callable[[], bool]:
-        """The same, found by a look at all files."""
+        """Write a file in place, to be found by a scan of all files."""
         path, lore_id, word = self._next()
         with open(path, "ab") as file:
             file.write(f"\n{word}\n".encode())
         return lambda: bool(self._store.refresh()) and self._shows(word, lore_id)
 
     def new(self) -> Callable[[], bool]:
-        """One more file."""
+        """Add a file."""
         path, lore = next(self._new)
         word = next(self._words)
         absolute = os.path.join(self._store.path, *path.split("/"))
@@ -120,7 +120,7 @@ class _Changer:
         return lambda: self._shows(word, lore.id)
 
     def deleted(self) -> Callable[[], bool]:
-        """One file less."""
+        """Delete a file."""
         path, lore_id, word = self._next()
         _replace(path, _read(path) + f"\n{word}\n".encode())
         if not self._shows(word, lore_id):
@@ -129,7 +129,7 @@ class _Changer:
         return lambda: not self._shows(word, lore_id)
 
     def many(self) -> Callable[[], bool]:
-        """A hundred files, as after a pull."""
+        """Replace a hundred files, as a pull does."""
         changed = [self._next() for _ in range(self._many)]
         for path, _, word in changed:
             _replace(path, _read(path) + f"\n{word}\n".encode())
@@ -145,7 +145,7 @@ class _Changer:
 
 
 def _words() -> Iterator[str]:
-    """Words that no entry has, different in every run."""
+    """Yield words that no entry has, different in every run."""
     start = time.time_ns() // 1000
     return (f"mark{start + number}x" for number in range(1 << 30))
 
@@ -156,8 +156,8 @@ def _read(path: str) -> bytes:
 
 
 def _replace(path: str, raw: bytes) -> None:
-    """Write a file as editors do: beside it, then moved over it."""
-    beside = os.path.join(os.path.dirname(path), ".benchmark-beside")
-    with open(beside, "wb") as file:
+    """Write a file as editors do: write a temporary file beside it and move that over it."""
+    temporary = os.path.join(os.path.dirname(path), ".benchmark-beside")
+    with open(temporary, "wb") as file:
         file.write(raw)
-    os.replace(beside, path)
+    os.replace(temporary, path)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from measuring import Cost
 
-_PARTS = ("tantivy", "numpy", "usearch", "numkong", "tokenizers", "model2vec")
+_LIBRARIES = ("tantivy", "numpy", "usearch", "numkong", "tokenizers", "model2vec")
 
 _INTRODUCTION = """\
 Every figure here was measured by one command, `{command}`, on the machine below: generated engineering notes
@@ -29,7 +29,7 @@ What of the lore reaches a model is measured by `python benchmarks/reach.py` ([r
 
 
 class Figure(NamedTuple):
-    """One measured thing: milliseconds of CPU and wall (None where it is no time), anything else in words, the target."""
+    """A measurement: ms of CPU and wall time (None if it is no time), anything else as text, and its target."""
 
     name: str
     cpu_ms: float | None = None
@@ -47,28 +47,28 @@ class Group(NamedTuple):
 
 
 def timed(name: str, cost: Cost, more: str = "") -> Figure:
-    """A figure without a target."""
+    """Return a figure without a target."""
     return Figure(name, cost[0], cost[1], more)
 
 
 def against(figure: Figure, value: float, limit: float, unit: str) -> Figure:
-    """The figure with its target: `value` at most `limit`."""
+    """Return the figure with its target: `value` at most `limit`."""
     return figure._replace(target=f"≤ {limit:g} {unit}", met=value <= limit)
 
 
 def describe_machine() -> list[str]:
-    """What the figures were measured on, one fact a line."""
-    parts = ", ".join(f"{name} {_version(name)}" for name in _PARTS)
+    """Describe the machine and the versions of libraries, one fact a line."""
+    libraries = ", ".join(f"{name} {_version(name)}" for name in _LIBRARIES)
     load = " ".join(f"{value:.1f}" for value in os.getloadavg())
     return [
         f"{_processor()}, {os.cpu_count()} cores, load averages {load} (others may use the machine)",
         f"{platform.system()} {platform.release()}, Python {platform.python_version()} ({sys.implementation.name})",
-        parts,
+        libraries,
     ]
 
 
 def report(groups: Sequence[Group], machine: Sequence[str], date: str, command: str) -> str:
-    """The whole report as markdown."""
+    """Return the whole report as markdown."""
     lines = ["# Benchmarks", "", _INTRODUCTION.format(command=command), f"Measured {date}:", ""]
     lines += [f"- {fact}" for fact in machine]
     for group in groups:

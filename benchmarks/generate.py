@@ -1,4 +1,4 @@
-"""Deterministic stores of generated engineering notes: `python benchmarks/generate.py FOLDER --count 10000 --seed 1`.
+"""Generate deterministic stores of engineering notes: `python benchmarks/generate.py FOLDER --count 10000 --seed 1`.
 
 Entry number n of a seed is the same in every store, so a small store is the beginning of a large one.
 Lengths are lognormal (median about 600 characters, at most 4,000), dates spread over two years.
@@ -26,12 +26,12 @@ from engram.domain.entry.lore import MAX_CONTENT, Lore, slug, title_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-_START = datetime(2024, 1, 1, tzinfo=UTC)
-_SECONDS = 730 * 86_400
-_MEDIAN, _SPREAD = 600, 0.75
-_POOL = 1 << 16
+_FIRST_DAY = datetime(2024, 1, 1, tzinfo=UTC)
+_PERIOD_SECONDS = 730 * 86_400
+_MEDIAN_LENGTH, _LENGTH_SIGMA = 600, 0.75
+_POOL_WORDS = 1 << 16
 _CLONES = ("7Q2M4N8P", "K3J5H7G9", "X1Y2Z3W4")
-_TAGS = 400
+_TAG_COUNT = 400
 
 _TEMPLATES = (
     "The {0} {v} the {1} {s}.",
@@ -65,23 +65,23 @@ _QUESTIONS = (
 
 
 class Writer:
-    """Makes the lore of one seed."""
+    """Makes the entries of one seed."""
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
         random = Random(f"words of {seed}")
-        self._pool = vocabulary.build(random).draw(random, _POOL)
+        self._pool = vocabulary.build(random).draw(random, _POOL_WORDS)
         self._categories = Categories()
-        self._tags = vocabulary.names(random, _TAGS // 2) + vocabulary.TOOLS
+        self._tags = vocabulary.names(random, _TAG_COUNT // 2) + vocabulary.TOOLS
 
     def lore(self, number: int) -> Lore:
-        """The entry of this number."""
+        """Return the entry of this number."""
         random = Random(f"{self._seed} {number}")
-        seconds = random.randrange(_SECONDS)
+        seconds = random.randrange(_PERIOD_SECONDS)
         lore_id = ulid.encode(
-            int(_START.timestamp() + seconds) * 1000 + number % 1000, random.getrandbits(80)
+            int(_FIRST_DAY.timestamp() + seconds) * 1000 + number % 1000, random.getrandbits(80)
         )
-        created = datetime.fromtimestamp(_START.timestamp() + seconds, UTC)
+        created = datetime.fromtimestamp(_FIRST_DAY.timestamp() + seconds, UTC)
         category = random.choice(self._categories.names)
         votes = self._votes(random)
         return Lore(
@@ -102,11 +102,13 @@ class Writer:
         )
 
     def question(self, number: int) -> str:
-        """A question in the words of the entry: phrases, identifiers, errors, file paths."""
+        """Return a question in the words of entries: phrases, identifiers, errors, file paths."""
         return self._sentence(Random(f"question {self._seed} {number}"), _QUESTIONS)
 
     def _content(self, random: Random) -> str:
-        length = min(MAX_CONTENT - 200, max(60, int(random.lognormvariate(math.log(_MEDIAN), _SPREAD))))
+        length = min(
+            MAX_CONTENT - 200, max(60, int(random.lognormvariate(math.log(_MEDIAN_LENGTH), _LENGTH_SIGMA)))
+        )
         parts = [("# " if random.random() < 0.6 else "") + self._sentence(random, _TITLES)]
         size = len(parts[0])
         while size < length:
@@ -116,7 +118,7 @@ class Writer:
         return "\n\n".join(parts)[:MAX_CONTENT].rstrip()
 
     def _block(self, random: Random) -> str:
-        """A paragraph, a list, some code, or an error as it was printed."""
+        """Return a paragraph, a list, some code, or an error as printed."""
         kind = random.random()
         if kind < 0.72:
             return " ".join(self._sentence(random, _TEMPLATES) for _ in range(random.randint(1, 4)))
@@ -138,7 +140,7 @@ class Writer:
         )
 
     def _words(self, random: Random, count: int) -> list[str]:
-        start = random.randrange(_POOL - count)
+        start = random.randrange(_POOL_WORDS - count)
         return self._pool[start : start + count]
 
     def _votes(self, random: Random) -> dict[str, Vote]:
@@ -152,7 +154,7 @@ class Writer:
 
 
 def lore_files(count: int, seed: int, first: int = 0) -> Iterator[tuple[str, Lore]]:
-    """Path (relative to the store) and entry of each number from `first` on."""
+    """Yield the path (relative to the store) and entry of each number from `first` on."""
     writer = Writer(seed)
     for number in range(first, first + count):
         lore = writer.lore(number)
@@ -160,7 +162,7 @@ def lore_files(count: int, seed: int, first: int = 0) -> Iterator[tuple[str, Lor
 
 
 def questions(count: int, seed: int) -> list[str]:
-    """`count` different questions."""
+    """Return `count` different questions."""
     writer = Writer(seed)
     found: dict[str, None] = {}
     number = 0
@@ -171,7 +173,7 @@ def questions(count: int, seed: int) -> list[str]:
 
 
 def generate(root: str, count: int, seed: int) -> int:
-    """Make a store outside git at `root`, which must not exist or be empty; returns its bytes."""
+    """Make a store outside git at `root`, which must not exist or be empty; returns its size in bytes."""
     make_plain(root)
     return write_lore(root, lore_files(count, seed))
 
@@ -184,10 +186,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("folder")
     parser.add_argument("--count", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     began = time.perf_counter()
-    size = generate(os.path.abspath(given.folder), given.count, given.seed)
-    print(f"{given.count:,} entries, {size / 1e6:.1f} MB, in {time.perf_counter() - began:.1f} s")
+    size = generate(os.path.abspath(options.folder), options.count, options.seed)
+    print(f"{options.count:,} entries, {size / 1e6:.1f} MB, in {time.perf_counter() - began:.1f} s")
     return 0
 
 

@@ -1,6 +1,6 @@
-"""The cost of the graph: `python benchmarks/graph.py [--lore 10000] [--entities 5000] [--seed 1]`.
+"""Measure the cost of the graph: `python benchmarks/graph.py [--lore 10000] [--entities 5000] [--seed 1]`.
 
-A generated store whose entries name entities (few of them often, most of them rarely), and whose entities are related; real
+In a generated store, entries name entities (a few of them often, most of them rarely), and entities are related; real
 files, the real index. Each figure is the least processor time of several runs in this process, next to that of bare Python.
 """
 
@@ -38,24 +38,26 @@ if TYPE_CHECKING:
     from engram.usecases.store.store import Store
 
 _RUNS = 5
-_KINDS = ("uses", "owns", "part_of", "depends_on")
+_RELATIONS = ("uses", "owns", "part_of", "depends_on")
 
 
 def slug_of(number: int) -> str:
     return f"entity-{number}"
 
 
-def some(random: Random, entities: int) -> int:
-    """An entity; the first ones far more often than the last."""
+def draw_entity(random: Random, entities: int) -> int:
+    """Draw the number of an entity: the first ones far more often than the last."""
     return min(int(random.paretovariate(0.35)) - 1, random.randrange(entities))
 
 
 def lore_about(count: int, entities: int, seed: int) -> Iterator[tuple[str, Lore]]:
     for number, (path, lore) in enumerate(lore_files(count, seed)):
         random = Random(f"about {seed} {number}")
-        named = dict.fromkeys(f"Entity {some(random, entities)}" for _ in range(random.choice((1, 2, 2, 3))))
+        named = dict.fromkeys(
+            f"Entity {draw_entity(random, entities)}" for _ in range(random.choice((1, 2, 2, 3)))
+        )
         if random.random() < 0.1:
-            linked = f"\n\nSee [[Entity {some(random, entities)}]]."
+            linked = f"\n\nSee [[Entity {draw_entity(random, entities)}]]."
             yield (
                 path,
                 lore._replace(content=lore.content[: 4000 - len(linked)] + linked, entities=tuple(named)),
@@ -69,20 +71,20 @@ def write_entities(root: str, count: int, seed: int) -> None:
     os.makedirs(folder)
     for number in range(count):
         random = Random(f"entity {seed} {number}")
-        links = {some(random, count): random.choice(_KINDS) for _ in range(random.randint(0, 3))}
-        said = ", ".join(
+        links = {draw_entity(random, count): random.choice(_RELATIONS) for _ in range(random.randint(0, 3))}
+        relationships = ", ".join(
             f"{{kind: {kind}, to: {slug_of(other)}}}" for other, kind in links.items() if other != number
         )
         with open(os.path.join(folder, f"{slug_of(number)}.md"), "w", encoding="utf-8") as file:
             file.write(
-                f"---\nname: Entity {number}\ntype: {TYPES[number % len(TYPES)]}\nrelationships: [{said}]\n---\n\n"
+                f"---\nname: Entity {number}\ntype: {TYPES[number % len(TYPES)]}\nrelationships: [{relationships}]\n---\n\n"
             )
 
 
-def say(what: str, work: Callable[[], object], runs: int = _RUNS) -> None:
+def report(name: str, work: Callable[[], object], runs: int = _RUNS) -> None:
     costs = [cost_of(work) for _ in range(runs)]
     print(
-        f"{what:<58} {min(c.cpu_ms for c in costs):>8.1f} CPU-ms {min(c.wall_ms for c in costs):>8.1f} ms",
+        f"{name:<58} {min(c.cpu_ms for c in costs):>8.1f} CPU-ms {min(c.wall_ms for c in costs):>8.1f} ms",
         flush=True,
     )
 
@@ -92,20 +94,20 @@ def main() -> int:
     parser.add_argument("--lore", type=int, default=10_000)
     parser.add_argument("--entities", type=int, default=5_000)
     parser.add_argument("--seed", type=int, default=1)
-    given = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as home:
         isolate(os.path.join(home, "home"))
         root = os.path.join(home, "store")
         make_plain(root)
-        write_lore(root, lore_about(given.lore, given.entities, given.seed))
-        write_entities(root, given.entities, given.seed)
+        write_lore(root, lore_about(options.lore, options.entities, options.seed))
+        write_entities(root, options.entities, options.seed)
         store = open_store(root, Caller("benchmark", "benchmark"))
         measure(store, home)
         store.close()
     return 0
 
 
-def anew(store: Store) -> None:
+def rebuild_graph(store: Store) -> None:
     store.built_graph = None
     graph_of(store)
 
@@ -118,17 +120,17 @@ def measure(store: Store, home: str) -> None:
     print(
         f"{len(graph.nodes):,} nodes, {len(graph.edges):,} edges, {len(found.steps):,} steps of a chance walk"
     )
-    pagerank(1, [])  # the library is loaded
-    say("PageRank", lambda: pagerank(len(found.keys), found.steps))
-    say("the entities, from their files", lambda: list_entities(store), 2)
-    say("the graph, lore or entities having changed", lambda: anew(store), 3)
-    say("the graph, nothing having changed", lambda: graph_of(store), 3)
-    say("importance, the graph being another one", lambda: refresh_importance(store), 1)
-    say("importance, the graph being the same", lambda: refresh_importance(store), 2)
+    pagerank(1, [])  # loads the library
+    report("PageRank", lambda: pagerank(len(found.keys), found.steps))
+    report("the entities, from their files", lambda: list_entities(store), 2)
+    report("the graph, lore or entities having changed", lambda: rebuild_graph(store), 3)
+    report("the graph, nothing having changed", lambda: graph_of(store), 3)
+    report("importance, the graph being another one", lambda: refresh_importance(store), 1)
+    report("importance, the graph being the same", lambda: refresh_importance(store), 2)
     for depth in (1, 2, 3):
         walk = partial(search_graph, store, slug_of(0), depth)
-        say(f"search_graph from the commonest entity, {depth} deep", walk, 2)
-    say(
+        report(f"search_graph from the commonest entity, {depth} deep", walk, 2)
+    report(
         "search_graph from the last one, 2 deep",
         lambda: search_graph(store, slug_of(len(list_entities(store)) - 1), 2),
         2,
@@ -139,17 +141,17 @@ def measure(store: Store, home: str) -> None:
         "what broke in the deploy of Entity 17 and Entity 4000",
     )
     for topic in topics:
-        say(f"get_context: {topic}", partial(get_context, store, topic, take=False), 10)
+        report(f"get_context: {topic}", partial(get_context, store, topic, take=False), 10)
     asked = Question("why does the queue time out", keep=False)
     query(store, asked)
     generation = store.index.generation
     assert generation is not None
-    say("a query, with importance", lambda: query(store, asked), 20)
+    report("a query, with importance", lambda: query(store, asked), 20)
     generation.has_ranks = False
-    say("a query, without", lambda: query(store, asked), 20)
+    report("a query, without", lambda: query(store, asked), 20)
     generation.has_ranks = True
     ids = [hit.id for hit in generation.catalog.select("1", (), "LIMIT 48")]
-    say(
+    report(
         "looking up the importance of 48 entries, 100 times",
         lambda: [generation.ranks(ids) for _ in range(100)],
     )

@@ -1,8 +1,8 @@
-"""Whether expanding recall over entities helps: `python benchmarks/hop.py SET [SET ...] [--units N]`.
+"""Measure whether graph expansion over entities helps recall: `python benchmarks/hop.py SET [SET ...] [--units N]`.
 
-Sets are those of benchmarks/recall.py. No set names entities, so each entry gets those in its text, without regard to any
-question: its tags, and names that occur in at least two entries of the set. A name is a word that has a capital inside a
-sentence, a digit, or a capital inside the word. Every question is asked twice in one store, k = 10, with and without the step.
+Sets are those of benchmarks/recall.py. As no set names entities, each entry gets its tags and the names in its text that occur
+in at least two entries of the set. A name is a word with a digit, with a capital inside the word, or with an initial capital inside
+a sentence. Every question is asked twice in one store, k = 10, with and without the expansion.
 """
 
 from __future__ import annotations
@@ -34,37 +34,37 @@ if TYPE_CHECKING:
 STEP = "one step on"
 VARIANTS = (Variant(HYBRID, "hybrid", {}), Variant(STEP, "hybrid", {}, hop=True))
 _WORD = re.compile(r"[^\W\d_][\w+#-]*")
-_BEGINS = re.compile(r"(?:^|[.!?:#>*-]\s+|\n\s*)\W*$")
-_MOST_NAMES = 50  # of one entry
+_SENTENCE_START = re.compile(r"(?:^|[.!?:#>*-]\s+|\n\s*)\W*$")
+_MAX_NAMES = 50  # per entry
 
 
 def names_in(text: str) -> list[str]:
-    """The words of a text that look like names, each once."""
+    """Return the words of a text that look like names, each once."""
     found = []
     for word in _WORD.finditer(text):
-        said = word.group()
-        inside = any(letter.isupper() or letter.isdigit() for letter in said[1:])
-        starts = said[0].isupper() and not _BEGINS.search(text[: word.start()][-12:])
-        if (inside or starts) and len(said) > 1 and said.lower() not in STOP_WORDS:
-            found.append(said)
+        name = word.group()
+        inside = any(letter.isupper() or letter.isdigit() for letter in name[1:])
+        is_capitalized = name[0].isupper() and not _SENTENCE_START.search(text[: word.start()][-12:])
+        if (inside or is_capitalized) and len(name) > 1 and name.lower() not in STOP_WORDS:
+            found.append(name)
     return list(dict.fromkeys(found))
 
 
 def with_names(found: RetrievalSet) -> RetrievalSet:
-    """The set with the entities of each entry."""
+    """Return the set with the entities of each entry."""
     named = [[*document.tags, *names_in(document.text)] for document in found.documents]
     count = Counter(name.lower() for names in named for name in dict.fromkeys(map(str.lower, names)))
-    documents = [_named(*pair, count) for pair in zip(found.documents, named, strict=True)]
+    documents = [_with_entities(*pair, count) for pair in zip(found.documents, named, strict=True)]
     return found._replace(documents=documents)
 
 
-def _named(document: Document, names: Sequence[str], count: Counter[str]) -> Document:
+def _with_entities(document: Document, names: Sequence[str], count: Counter[str]) -> Document:
     by_key = {name.lower(): name for name in reversed(names) if count[name.lower()] > 1}
-    return document._replace(entities=tuple(by_key.values())[:_MOST_NAMES])
+    return document._replace(entities=tuple(by_key.values())[:_MAX_NAMES])
 
 
 def reports(path: str, units: int) -> list[Report]:
-    """One report of a set; of LoCoMo one for its turns, of the first `units` conversations."""
+    """Measure a set and return its report; of LoCoMo, the turns of the first `units` conversations."""
     if os.path.isdir(path) or not locomo.is_locomo(path):
         sets = [retrieval_set.load(path)]
     else:
@@ -78,8 +78,8 @@ def reports(path: str, units: int) -> list[Report]:
     return [recall_report.of_units(parts)]
 
 
-def tell(report: Report) -> None:
-    """The figures of a set, by kind of question too, and how many questions found more or less among ten."""
+def print_figures(report: Report) -> None:
+    """Print the figures of a set, also by kind of question, and how many questions found more or fewer among ten."""
     for kind in ["", *sorted(set(report.kinds.values()))]:
         one, other = (report.quality(variant.name, kind) for variant in VARIANTS)
         asked = [query for query in report.judged if not kind or report.kinds.get(query) == kind]
@@ -108,12 +108,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("sets", nargs="+")
     parser.add_argument("--units", type=int, default=10, help="how many conversations of LoCoMo")
-    given = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as home:
         isolate(home)
-        for path in given.sets:
-            for report in reports(path, given.units):
-                tell(report)
+        for path in options.sets:
+            for report in reports(path, options.units):
+                print_figures(report)
     return 0
 
 

@@ -1,14 +1,13 @@
-"""What a large ledger of judgements costs: `python benchmarks/judgements.py [--entries 100k] [--lines 1000k] [--keep FOLDER]`.
+"""Measure the cost of a large ledger: `python benchmarks/judgements.py [--entries 100k] [--lines 1000k] [--keep FOLDER]`.
 
-`--years 10` measures a branch that grew for so long instead: each clone commits 110 times a month, as clones do that sync
-all day, git packs it, and one process reads all of it. Twenty clones write 24 GB of versions to be packed, so that
-`--clones 2` gives an answer in minutes: the ledgers of clones are packed apart.
+The judgements branch of a generated store has the ledgers of 20 clones, with a thousand lines per clone and month, over as many
+months as needed; all with real git. Measures a vote in an open store; rebuilding the index without judgements, with a cache of
+judgements and without one; and `engram sync` with new judgements on both sides, as a whole process with every git it starts, next
+to a sync with nothing to do and to git's own fetch of the same objects.
 
-A generated store whose branch of judgements has the ledgers of 20 clones, a thousand lines a clone and month, so many
-months as that takes; all with real git. Measured are a vote in an open store, rebuilding the index without judgements,
-with the cache of those that were read before and without it, and `engram sync` with new judgements on both sides. That is
-measured as a whole process with every git it starts; beside it stand a sync that finds nothing to do, and git's own fetch
-and push of the same objects.
+`--years 10` instead measures a branch that grew for ten years: each clone commits 110 times a month, as clones do that sync all
+day, git packs it, and one process reads all of it. Twenty clones write 24 GB of versions to pack; the ledgers of clones are packed
+separately, so `--clones 2` gives an answer in minutes.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ import generate
 from figures import Figure, Group, against, describe_machine, report, timed
 from measuring import Child, Cost, median, run
 from run import SEED, compile_all, count_of, say
-from scratch_store import ROOT, isolate, write_lore
+from scratch_store import PYTHON_PATH, git, isolate, write_lore
 
 from engram.domain.entry import ulid
 from engram.domain.judgements import ledger
@@ -43,17 +42,15 @@ if TYPE_CHECKING:
 
 BRANCH = "engram/judgements"
 CLONES = 20
-LINES = 1000  # of a clone in a month
-COMMITS = 110  # of a clone in a month
-JUDGED = 10_000  # entries, over years
-EDITED = 0.3  # of the lines judge words that were changed since
+LINES = 1000  # per clone and month
+COMMITS = 110  # per clone and month
+JUDGED_ENTRIES = 10_000  # entries, over years
+EDITED_SHARE = 0.3  # of the lines are about a text that was edited since
 VOTES = 50
-Judged = tuple[str, str]  # an entry, and the digest of its words
-BOTH = 1000
+EntryDigest = tuple[str, str]  # an entry's id, and the digest of its words
+NEW_PER_SIDE = 1000
 _RUNS = 5
-_LAST_SECOND = (
-    28 * 86_400 - 1
-)  # of a month in which it is committed, so that no line seems to come from the past
+_LAST_SECOND = 28 * 86_400 - 1  # of commits in a month, so that no line seems to come from the past
 _LAST_MONTH = 2026 * 12 + 9  # October 2026, counted from 0
 _KINDS = [*["helpful"] * 12, *["not_relevant"] * 3, *["incorrect"] * 2, *["confirmed"] * 2, "retracted"]
 
@@ -65,33 +62,35 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--entries", default="100k", help="entries of the store (default: %(default)s)")
     parser.add_argument("--lines", default="1000k", help="judgements of them (default: %(default)s)")
-    parser.add_argument("--years", type=int, default=0, help="measure a branch of so many years instead")
-    parser.add_argument("--clones", type=int, default=CLONES, help="that wrote it (default: %(default)s)")
+    parser.add_argument("--years", type=int, default=0, help="measure a branch of this age instead")
+    parser.add_argument(
+        "--clones", type=int, default=CLONES, help="clones that wrote it (default: %(default)s)"
+    )
     parser.add_argument("--keep", metavar="FOLDER", help="keep the generated store here and use it again")
     parser.add_argument("--output", help="also write the report to this file")
-    given = parser.parse_args(arguments)
-    entries, lines = count_of(given.entries), count_of(given.lines)
+    options = parser.parse_args(arguments)
+    entries, lines = count_of(options.entries), count_of(options.lines)
     with tempfile.TemporaryDirectory(prefix="engram-benchmark-") as temporary:
         isolate(os.path.join(temporary, "home"))
-        os.environ["PYTHONPATH"] = os.pathsep.join([ROOT, os.path.join(ROOT, "tui")])
+        os.environ["PYTHONPATH"] = PYTHON_PATH
         compile_all()
-        if given.years:
+        if options.years:
             group = Group(
-                f"{given.years} years of {given.clones} clones",
-                years(os.path.join(temporary, "years"), given.years, given.clones),
+                f"{options.years} years of {options.clones} clones",
+                years(os.path.join(temporary, "years"), options.years, options.clones),
             )
-            command = f"python benchmarks/judgements.py --years {given.years} --clones {given.clones}"
-            return _report(group, command, given.output)
-        kept = os.path.abspath(given.keep or temporary)
-        source = judged_store(kept, entries, lines)
+            command = f"python benchmarks/judgements.py --years {options.years} --clones {options.clones}"
+            return _report(group, command, options.output)
+        keep_folder = os.path.abspath(options.keep or temporary)
+        source = prepare_store(keep_folder, entries, lines)
         scene = Scene(source, os.path.join(temporary, "scene"), entries)
         figures = list[Figure]()
         for measure in (scene.rebuilds, scene.votes, scene.syncs):
             figures += measure()
             print(*figures, sep="\n", file=sys.stderr, flush=True)  # the rest may take long
         group = Group(f"{entries:,} entries, {lines:,} judgements", figures)
-        command = f"python benchmarks/judgements.py --entries {given.entries} --lines {given.lines}"
-        return _report(group, command, given.output)
+        command = f"python benchmarks/judgements.py --entries {options.entries} --lines {options.lines}"
+        return _report(group, command, options.output)
 
 
 def _report(group: Group, command: str, output: str | None) -> int:
@@ -104,14 +103,16 @@ def _report(group: Group, command: str, output: str | None) -> int:
 
 
 def years(root: str, count: int, clones: int) -> list[Figure]:
-    """Measure a branch that clones wrote to for years: what git packs it to, and reading all of it once."""
+    """Measure a branch that clones wrote to for years: its packed size, and reading all of it once."""
     say(f"{count} years of {clones} clones: generating the branch")
     init(root)
     git(root, "config", "gc.auto", "0")
-    made = (without_accounts(lore) for _, lore in generate.lore_files(JUDGED, SEED))
-    judged = [(lore.id, ledger.words_digest(lore)) for lore in made]  # the entries themselves are not there
+    made = (without_accounts(lore) for _, lore in generate.lore_files(JUDGED_ENTRIES, SEED))
+    judged = [(lore.id, ledger.words_digest(lore)) for lore in made]  # the entries themselves are not needed
     fill_branch(root, judged, count * 12 * clones * LINES, COMMITS, clones)
-    say("git repack")  # as `git gc` packs the loose objects that clones leave, which one pack of all is not
+    say(
+        "git repack"
+    )  # fast-import's one pack is not compressed like the loose objects of clones after `git gc`
     packed = run(["git", "repack", "-a", "-d", "-f", "-q"], root)
     assert packed.code == 0, packed.errors
     folder = os.path.join(root, ".git", "objects", "pack")
@@ -141,8 +142,8 @@ def years(root: str, count: int, clones: int) -> list[Figure]:
     ]
 
 
-def judged_store(folder: str, entries: int, lines: int) -> str:
-    """Return the store with that many judgements on its branch, made anew unless it is there."""
+def prepare_store(folder: str, entries: int, lines: int) -> str:
+    """Return the store with that many judgements on its branch; make it unless it exists."""
     root = os.path.join(folder, f"judged-{entries}-{lines}")
     mark = f"{root}.made"
     if not os.path.exists(mark):
@@ -162,9 +163,9 @@ def judged_store(folder: str, entries: int, lines: int) -> str:
 
 
 def fill_branch(
-    root: str, entries: Sequence[Judged], lines: int, commits: int = 1, clones: int = CLONES
+    root: str, entries: Sequence[EntryDigest], lines: int, commits: int = 1, clones: int = CLONES
 ) -> None:
-    """Write the ledgers of clones to the branch; of several commits for each clone and month nothing is packed as a difference."""
+    """Write the ledgers of clones to the branch. With several commits per clone and month, nothing is packed as a delta."""
     months = -(-lines // (clones * LINES))
     words = ["git", "-C", root, "fast-import", "--quiet", *(["--depth=0"] if commits > 1 else [])]
     process = subprocess.Popen(words, stdin=subprocess.PIPE)
@@ -175,18 +176,18 @@ def fill_branch(
     assert process.wait() == 0
 
 
-def _commits(entries: Sequence[Judged], months: int, commits: int, clones: int) -> Iterator[bytes]:
+def _commits(entries: Sequence[EntryDigest], months: int, commits: int, clones: int) -> Iterator[bytes]:
     chance = random.Random(SEED)
     sources = [ulid.encode(1_700_000_000_000 + number, chance.getrandbits(80)) for number in range(clones)]
     first = True
     for month in range(_LAST_MONTH - months, _LAST_MONTH):
-        begins = int(datetime(month // 12, month % 12 + 1, 1, tzinfo=UTC).timestamp() * 1000)
+        month_start = int(datetime(month // 12, month % 12 + 1, 1, tzinfo=UTC).timestamp() * 1000)
         for source in sources:
-            made = [ledger.render(one) for one in month_of(entries, source, begins, chance)]
+            made = [ledger.render(one) for one in month_of(entries, source, month_start, chance)]
             for number in range(commits):
                 raw = b"".join(made[: len(made) * (number + 1) // commits])
-                path = ledger.path_of(source, ulid.encode(begins, 0))
-                seconds = begins // 1000 + _LAST_SECOND * (number + 1) // commits
+                path = ledger.path_of(source, ulid.encode(month_start, 0))
+                seconds = month_start // 1000 + _LAST_SECOND * (number + 1) // commits
                 files = [(path, raw)]
                 if first:
                     files.append((".gitattributes", b"* -text merge=union\n"))
@@ -200,14 +201,14 @@ def _commits(entries: Sequence[Judged], months: int, commits: int, clones: int) 
 
 
 def month_of(
-    entries: Sequence[Judged], source: str, begins: int, chance: random.Random
+    entries: Sequence[EntryDigest], source: str, month_start: int, chance: random.Random
 ) -> Iterator[Judgement]:
-    """The lines of a clone in a month that begins then (ms)."""
+    """Yield the lines of a clone in the month that month_start at `month_start` (ms since 1970)."""
     last = ("", "")
     for number in range(LINES):
-        line_id = ulid.encode(begins + number * 2_400_000, chance.getrandbits(80))
+        line_id = ulid.encode(month_start + number * 2_400_000, chance.getrandbits(80))
         kind, (entry, text), of = chance.choice(_KINDS), chance.choice(entries), ""
-        if chance.random() < EDITED:
+        if chance.random() < EDITED_SHARE:
             text = f"{chance.getrandbits(48):012x}"
         if kind == "retracted" and last[0]:
             (of, entry), text = last, ""
@@ -216,7 +217,7 @@ def month_of(
 
 
 class Scene:
-    """The store with a remote, in a folder of their own."""
+    """A copy of the store with a remote, in a folder of their own."""
 
     def __init__(self, source: str, folder: str, entries: int) -> None:
         self.here = os.path.join(folder, "here")
@@ -225,9 +226,9 @@ class Scene:
         subprocess.run(["cp", "-a", "--reflink=auto", source, self.here], check=True)
 
     def rebuilds(self) -> list[Figure]:
-        """Rebuild the index without judgements, without the cache and with it."""
+        """Measure rebuilding the index without judgements, without the cache and with it."""
         git(self.here, "branch", "-m", BRANCH, "aside")
-        self._rebuild()  # what only the first process pays
+        self._rebuild()  # pays the costs of a first process
         plain = self._rebuild()
         git(self.here, "branch", "-m", "aside", BRANCH)
         found = [timed("Rebuild without judgements", plain)]
@@ -241,12 +242,12 @@ class Scene:
                     if os.path.exists(path):
                         os.unlink(path)
             cost = self._rebuild()
-            beside = (cost.cpu_ms - plain.cpu_ms) / 1000
-            found.append(against(timed(name, cost, f"{beside:.1f} CPU-s more"), beside, limit, "CPU-s more"))
+            extra = (cost.cpu_ms - plain.cpu_ms) / 1000
+            found.append(against(timed(name, cost, f"{extra:.1f} CPU-s more"), extra, limit, "CPU-s more"))
         return found
 
     def votes(self) -> list[Figure]:
-        """A vote in an open store: until it is acknowledged, and until the next answer shows it."""
+        """Measure a vote in an open store until it is acknowledged, and until an answer shows it."""
         say("votes")
         import engram
 
@@ -271,7 +272,7 @@ class Scene:
         ]
 
     def syncs(self) -> list[Figure]:
-        """Syncs with new judgements on both sides, beside syncs with nothing to do."""
+        """Measure syncs with new judgements on both sides, and syncs with nothing to do."""
         say("syncs")
         hub, there = os.path.join(self._folder, "hub.git"), os.path.join(self._folder, "there")
         git(self._folder, "init", "-q", "--bare", "-b", git(self.here, "branch", "--show-current"), hub)
@@ -283,32 +284,32 @@ class Scene:
         for _ in range(_RUNS):
             idle.append(self._sync(self.here).cost)
             for root in (self.here, there):
-                self._judge(root)
+                self._add_judgements(root)
             self._sync(there)
             bare.append(run(["git", "fetch", "-q", hub, f"{BRANCH}:refs/bare"], self.here).cost)
             git(self.here, "update-ref", "-d", "refs/bare")
             full.append(self._sync(self.here).cost)
             self._sync(there)
         without, done = median(idle), median(full)
-        beside = Cost(done.cpu_ms - without.cpu_ms, done.wall_ms - without.wall_ms)
+        extra = Cost(done.cpu_ms - without.cpu_ms, done.wall_ms - without.wall_ms)
         return [
             timed("Sync, nothing to do", without),
             timed("`git fetch` of 1,000 judgements, alone", median(bare)),
             against(
-                timed(f"Sync, {BOTH:,} judgements each side, beside one with nothing to do", beside),
-                beside.wall_ms,
+                timed(f"Sync, {NEW_PER_SIDE:,} judgements each side, beside one with nothing to do", extra),
+                extra.wall_ms,
                 300,
                 "ms",
             ),
         ]
 
-    def _judge(self, root: str) -> None:
-        """A thousand lines more, as that many votes leave them."""
+    def _add_judgements(self, root: str) -> None:
+        """Add a thousand lines, as that many votes do."""
         import engram
         from engram.usecases.store import judgements
 
         with engram.open(root, background=False, session="benchmark") as store:
-            listed = itertools.islice(store.list(limit=BOTH).lore, BOTH)
+            listed = itertools.islice(store.list(limit=NEW_PER_SIDE).lore, NEW_PER_SIDE)
             judgements.judge(store.store, [(one.lore, "helpful") for one in listed])
             store.refresh()
 
@@ -327,23 +328,15 @@ class Scene:
             done = _checked(run([sys.executable, "-m", "engram", "reindex", "--rebuild"], self.here))
             if done.output.startswith("Rebuilt"):
                 return done.cost
-            time.sleep(1)  # what an earlier command left to the background is still at it
+            time.sleep(1)  # the background process of an earlier command is still running
 
     def _state(self) -> str:
         return os.path.join(self.here, ".git", "engram")
 
 
-def git(folder: str, *words: str) -> str:
-    """The output of git in a folder."""
-    done = subprocess.run(["git", *words], cwd=folder, capture_output=True, check=False)
-    if done.returncode:
-        raise RuntimeError(f"git {' '.join(words[:4])}: {done.stderr.decode()[-500:]}")
-    return os.fsdecode(done.stdout).rstrip("\n")
-
-
 def _checked(child: Child) -> Child:
     if child.code:
-        raise RuntimeError(f"it failed ({child.code}): {child.errors[-2000:]}")
+        raise RuntimeError(f"the command failed ({child.code}): {child.errors[-2000:]}")
     return child
 
 

@@ -1,4 +1,4 @@
-"""LongMemEval as retrieval sets: which session of somebody's long history holds the evidence for a question.
+"""LongMemEval as retrieval sets: find the session of a user's long history with the evidence for a question.
 
 Each instance is a store of its own. The data (xiaowu0162/LongMemEval, `longmemeval_s.json`, MIT) is read from wherever you
 keep it and is not part of this project. A question whose id ends with `_abs` has no answer in its history.
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 
 _NAME = "longmemeval_session"
 _ABSTENTION = "_abs"
-_HEAD = 4096  # characters, in which the first instance names its type
+_HEAD = 4096  # characters; the first instance names its type in them
 
 
 def is_longmemeval(path: str) -> bool:
-    """Whether a JSON file is a list of LongMemEval's instances. Raises OSError, ValueError."""
+    """Return whether a JSON file is a list of LongMemEval instances. Raises OSError, ValueError."""
     with open(path, encoding="utf-8") as file:
         head = file.read(_HEAD)
     return head.lstrip().startswith("[") and '"question_type"' in head
 
 
 def load(path: str) -> list[RetrievalSet]:
-    """One set for each instance, its documents the sessions. Raises OSError, ValueError, KeyError."""
+    """Load a set for each instance, with sessions as documents. Raises OSError, ValueError, KeyError."""
     with open(path, encoding="utf-8") as file:
         instances: list[dict[str, Any]] = json.load(file)
     return [_set(instance) for instance in instances]
@@ -53,18 +53,18 @@ def _set(instance: Mapping[str, Any]) -> RetrievalSet:
 
 
 def _parts(turns: list[dict[str, Any]]) -> Iterator[str]:
-    """A session as texts no longer than an entry, cut between turns, and a longer turn between words."""
+    """Cut a session into texts no longer than an entry, between turns, or between words of a longer turn."""
     part = ""
     for turn in turns:
-        said = f"{turn['role']}: {turn['content']}".strip()
-        while len(said) > MAX_CONTENT:
-            cut = said.rfind(" ", 1, MAX_CONTENT)
+        text = f"{turn['role']}: {turn['content']}".strip()
+        while len(text) > MAX_CONTENT:
+            cut = text.rfind(" ", 1, MAX_CONTENT)
             cut = cut if cut > 0 else MAX_CONTENT
             yield from filter(None, [part])
-            part, said = said[:cut], said[cut:].strip()
-        if part and len(part) + len(said) + 1 > MAX_CONTENT:
+            part, text = text[:cut], text[cut:].strip()
+        if part and len(part) + len(text) + 1 > MAX_CONTENT:
             yield part
             part = ""
-        part = f"{part}\n{said}".strip()
+        part = f"{part}\n{text}".strip()
     if part:
         yield part

@@ -1,7 +1,7 @@
-"""The MCP server as an agent meets it: `python benchmarks/mcp_server.py [--store FOLDER] [--size 10k] [--runs 7]`.
+"""Measure the MCP server as an agent uses it: `python benchmarks/mcp_server.py [--store FOLDER] [--size 10k] [--runs 7]`.
 
-Starts `engram mcp` and speaks its protocol over the pipes: how long until `initialize` is answered, what each tool
-call takes there and back, and how much memory the server has in the end. `--store` is copied before it is used.
+Starts `engram mcp` and speaks MCP over its pipes: the time until `initialize` is answered, the round trip of each tool
+call, and the memory of the server at the end. `--store` is copied before it is used.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any, Self
 import generate
 from figures import Figure, Group, against, describe_machine, report, timed
 from measuring import Cost, median
-from scratch_store import ROOT, isolate
+from run import compile_all, count_of
+from scratch_store import PYTHON_PATH, isolate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +30,7 @@ SEED = 1
 _COMMAND = (sys.executable, "-m", "engram", "mcp", "--store")
 _CALLS = 200
 _TICKS = os.sysconf("SC_CLK_TCK")
-_HELLO = {
+_CLIENT = {
     "protocolVersion": "2025-11-25",
     "capabilities": {},
     "clientInfo": {"name": "benchmark", "version": "1"},
@@ -37,21 +38,21 @@ _HELLO = {
 
 
 class Server:
-    """A running server and the pipes to it."""
+    """A running server and its pipes."""
 
     def __init__(self, store: str) -> None:
-        """Start it; `initialize` is what it costs until that is answered."""
+        """Start it; the attribute `initialize` is the cost until that is answered."""
         began = time.perf_counter()
         self._process = subprocess.Popen(
             [*_COMMAND, store], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=store
         )
         self._last = 0
-        self.request("initialize", _HELLO)
+        self.request("initialize", _CLIENT)
         self.initialize = Cost(self.cpu_ms(), (time.perf_counter() - began) * 1000)
         self._send({"method": "notifications/initialized"})
 
     def request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """One request and its answer. Raises RuntimeError for an error."""
+        """Send a request and return its result. Raises RuntimeError for an error."""
         self._last += 1
         self._send({"id": self._last, "method": method, "params": params})
         assert self._process.stdout is not None
@@ -65,23 +66,23 @@ class Server:
         return result
 
     def call(self, name: str, **arguments: object) -> dict[str, Any]:
-        """The data that a tool returns."""
+        """Call a tool and return its structured content. Raises RuntimeError."""
         found: dict[str, Any] = self.request("tools/call", {"name": name, "arguments": arguments})
         return dict(found["structuredContent"])
 
     @property
     def pid(self) -> int:
-        """The number of its process."""
+        """The process id."""
         return self._process.pid
 
     def cpu_ms(self) -> float:
-        """What the process has used so far."""
+        """Return the CPU ms that the process has used so far."""
         with open(f"/proc/{self._process.pid}/stat", encoding="ascii") as file:
             fields = file.read().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) * 1000 / _TICKS
 
     def resident_mb(self) -> float:
-        """The memory it has now, files mapped into it included."""
+        """Return its resident memory in MB, mapped files included."""
         with open(f"/proc/{self._process.pid}/status", encoding="ascii") as file:
             line = next(line for line in file if line.startswith("VmRSS"))
         return int(line.split()[1]) * 1024 / 1e6
@@ -109,19 +110,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--store", help="a folder with lore to copy (default: one is generated)")
     parser.add_argument("--size", default="10k", help="how many entries to generate (default: %(default)s)")
-    parser.add_argument("--runs", type=int, default=7, help="how often it is started (default: %(default)s)")
-    given = parser.parse_args(arguments)
+    parser.add_argument("--runs", type=int, default=7, help="number of starts (default: %(default)s)")
+    options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="engram-benchmark-") as temporary:
         isolate(os.path.join(temporary, "home"))
-        os.environ["ENGRAM_BACKGROUND"] = "inline"  # nothing is left behind at work in the temporary folder
-        os.environ["PYTHONPATH"] = os.pathsep.join([ROOT, os.path.join(ROOT, "tui")])
-        subprocess.run([sys.executable, "-m", "compileall", "-q", os.path.join(ROOT, "engram")], check=True)
+        os.environ["ENGRAM_BACKGROUND"] = "inline"  # no background process outlives the temporary folder
+        os.environ["PYTHONPATH"] = PYTHON_PATH
+        compile_all()
         root = os.path.join(temporary, "store")
-        if given.store:
-            shutil.copytree(given.store, root)
+        if options.store:
+            shutil.copytree(options.store, root)
         else:
-            generate.generate(root, int(given.size.replace("k", "000")), SEED)
-        groups = [Group("Start", _starts(root, given.runs)), Group("Calls", _calls(root))]
+            generate.generate(root, count_of(options.size), SEED)
+        groups = [Group("Start", _starts(root, options.runs)), Group("Calls", _calls(root))]
     print(report(groups, describe_machine(), time.strftime("%Y-%m-%d"), "python benchmarks/mcp_server.py"))
     return 0
 
@@ -145,15 +146,15 @@ def _calls(root: str) -> list[Figure]:
         first = Figure("First call", None, (time.perf_counter() - began) * 1000, f"{count:,} entries indexed")
         found = [server.call("recall_query", query=text) for text in questions[:20]]
         refs = [one["ref"] for answer in found for one in answer.get("lore", ())][:_CALLS]
-        said = [{"content": note.content, "category": note.category} for note in notes]
+        records = [{"content": note.content, "category": note.category} for note in notes]
         figures = [
             first,
-            _figure(server, "recall_status", [{}] * 20),
-            _figure(server, "recall_query", [{"query": text} for text in questions]),
-            _figure(server, "recall_get", [{"refs": [ref]} for ref in refs]),
-            _figure(server, "recall_feedback", [{"helpful": [ref]} for ref in refs]),
-            _figure(server, "recall_record", said),
-            _figure(
+            _measure_calls(server, "recall_status", [{}] * 20),
+            _measure_calls(server, "recall_query", [{"query": text} for text in questions]),
+            _measure_calls(server, "recall_get", [{"refs": [ref]} for ref in refs]),
+            _measure_calls(server, "recall_feedback", [{"helpful": [ref]} for ref in refs]),
+            _measure_calls(server, "recall_record", records),
+            _measure_calls(
                 server,
                 "recall_forget",
                 [{"refs": [ref], "confirm": True} for ref in list(dict.fromkeys(refs))[:20]],
@@ -163,13 +164,13 @@ def _calls(root: str) -> list[Figure]:
     return [*figures, against(Figure("Memory in the end", more=f"{resident:.0f} MB"), resident, 160, "MB")]
 
 
-def _figure(server: Server, tool: str, calls: Sequence[dict[str, object]]) -> Figure:
+def _measure_calls(server: Server, tool: str, calls: Sequence[dict[str, object]]) -> Figure:
     walls, before = [], server.cpu_ms()
     for arguments in calls:
         began = time.perf_counter()
         server.call(tool, **arguments)
         walls.append((time.perf_counter() - began) * 1000)
-    spent = (server.cpu_ms() - before) / len(calls)  # the mean, of what its threads do afterwards, too
+    spent = (server.cpu_ms() - before) / len(calls)  # the mean, since threads also work after the answer
     middle = statistics.median(walls)
     worst = statistics.quantiles(walls, n=100)[98]
     return against(

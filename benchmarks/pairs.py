@@ -1,6 +1,6 @@
-"""Precision and recall of duplicates and contradictions on both halves of tests/data/pairs: `python benchmarks/pairs.py`.
+"""Measure precision and recall of duplicates and contradictions on both halves of tests/data/pairs: `python benchmarks/pairs.py`.
 
-The weights were learnt from the development half, so only the held-out half shows how good they are.
+The weights were learned from the development half, so only the held-out half shows how good they are.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import statistics
 import sys
 from typing import NamedTuple
 
-from labelled_pairs import HALVES, Labelled, assessor, load
+from labelled_pairs import HALVES, Labelled, load, make_assessor
 
 from engram.domain.similarity.equivalence import CONTRADICTION, DUPLICATE, NEAR, SAME, is_shown
 from engram.domain.similarity.pairs import Assessment, assess, features, likelihood, shares_enough
@@ -19,7 +19,7 @@ _BARS = (0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6, 0.7)
 
 
 class Judged(NamedTuple):
-    """A labelled pair, its cosine, what was made of it, and how likely it is each kind, whatever the bars."""
+    """A labelled pair, its cosine and assessment, and the likelihood of each kind regardless of thresholds."""
 
     pair: Labelled
     cosine: float
@@ -28,7 +28,7 @@ class Judged(NamedTuple):
 
 
 class Score(NamedTuple):
-    """`right` of `proposed` pairs were what they were proposed as; there are `real` ones."""
+    """Counts of pairs of a kind: proposed as it, rightly so, and labelled as it."""
 
     right: int
     proposed: int
@@ -41,14 +41,14 @@ class Score(NamedTuple):
 
     @property
     def recall(self) -> float:
-        """The share of the real ones that are proposed."""
+        """The share of real pairs that are proposed."""
         return self.right / self.real
 
 
 def judge(half: str) -> list[Judged]:
     """Assess the pairs of a half."""
     pairs = load(half)
-    words = assessor(pairs)
+    words = make_assessor(pairs)
     found = []
     for pair in pairs:
         one, other, cosine, known = words.evidence(pair)
@@ -60,7 +60,7 @@ def judge(half: str) -> list[Judged]:
 
 
 def score(judged: list[Judged], kind: str) -> Score:
-    """What is proposed as this kind; entries that fold by themselves count as duplicates found."""
+    """Score the pairs proposed as this kind; entries that are folded automatically count as duplicates."""
     kinds = {DUPLICATE, SAME} if kind == DUPLICATE else {kind}
     proposed = [
         item for item in judged
@@ -71,14 +71,14 @@ def score(judged: list[Judged], kind: str) -> Score:
 
 
 def score_at(judged: list[Judged], kind: str, bar: float) -> Score:
-    """The same if nothing but this kind's likelihood were asked."""
+    """Score this kind by its likelihood alone, with `bar` as the threshold."""
     proposed = [item for item in judged if item.likely[kind] >= bar]
     right = sum(item.pair.label == LABELS[kind] for item in proposed)
     return Score(right, len(proposed), sum(item.pair.label == LABELS[kind] for item in judged))
 
 
 def score_by_cosine(judged: list[Judged], kind: str, recall: float) -> Score:
-    """What cosine alone gives where it finds at least this share of the real ones."""
+    """Score cosine alone at the threshold that finds at least this share of the real pairs."""
     ranked = sorted(judged, key=lambda item: -item.cosine)
     scores = (
         Score(
@@ -92,17 +92,17 @@ def score_by_cosine(judged: list[Judged], kind: str, recall: float) -> Score:
 
 
 def in_other_words(judged: list[Judged]) -> list[Judged]:
-    """Without the light edits, which are easy."""
+    """Return the pairs without the light edits, which are easy."""
     return [item for item in judged if not item.pair.edit]
 
 
 def wrong_folds(judged: list[Judged]) -> list[Judged]:
-    """Pairs that would become one by themselves and must not."""
+    """Return pairs that would be folded automatically and must not be."""
     return [item for item in judged if item.assessment.kind == SAME and item.pair.label != "same"]
 
 
 def table(halves: dict[str, list[Judged]]) -> str:
-    """What was measured, as markdown."""
+    """Return the scores as markdown."""
     lines = [
         "| Half | Kind | real | proposed | right | recall | precision | cosine alone, at that recall |",
         "|---|---|---|---|---|---|---|---|",
@@ -118,7 +118,7 @@ def table(halves: dict[str, list[Judged]]) -> str:
 
 
 def curve(halves: dict[str, list[Judged]]) -> str:
-    """Recall and precision over the bar, as markdown."""
+    """Return recall and precision by threshold, as markdown."""
     heads = [f"{half}, {kind}" for half in halves for kind in LABELS]
     lines = [f"| bar | {' | '.join(heads)} |", "|---" * (len(heads) + 1) + "|"]
     for bar in _BARS:
@@ -128,7 +128,7 @@ def curve(halves: dict[str, list[Judged]]) -> str:
 
 
 def cosines(halves: dict[str, list[Judged]]) -> str:
-    """The median cosine of each label, as markdown."""
+    """Return the median cosine of each label, as markdown."""
     labels = ["same", "near", "contradiction", "unrelated"]
     lines = [f"| Median cosine | {' | '.join(labels)} |", "|---" * (len(labels) + 1) + "|"]
     for half, every in halves.items():
@@ -141,17 +141,16 @@ def cosines(halves: dict[str, list[Judged]]) -> str:
 
 
 def main() -> int:
-    """Print everything; 1 where something would be folded wrongly."""
+    """Print all tables; return 1 if a pair would be folded wrongly."""
     halves = {half: judge(half) for half in HALVES}
     print(cosines(halves), table(halves), curve(halves), sep="\n\n")
     wrong = 0
     for half, judged in halves.items():
         folded = [item for item in judged if item.assessment.kind == SAME]
         near = [item for item in judged if item.cosine >= NEAR and item.pair.label != "same"]
-        wrong += len(wrong_folds(judged))
-        print(
-            f"\n{half}: {len(folded)} pairs fold by themselves, {len(wrong_folds(judged))} of them wrongly;"
-        )
+        wrong_here = len(wrong_folds(judged))
+        wrong += wrong_here
+        print(f"\n{half}: {len(folded)} pairs fold by themselves, {wrong_here} of them wrongly;")
         print(f"{len(near)} others are as near (cosine {NEAR} or more) and do not.")
     return 1 if wrong else 0
 

@@ -17,39 +17,39 @@ _COMMAND_SECONDS = 420.0
 
 
 class AgentRecall(PythonRival):
-    """agentrecall-db: one SQLite file; its model comes from a hub, so offline it has words alone."""
+    """agentrecall-db: one SQLite file; its model comes from a hub, so offline it searches words only."""
 
     name, where = "agentrecall-db", "agentrecall-db[all]"
-    also = ("mcp<2",)  # it is written for that one
+    extra_packages = ("mcp<2",)  # the version it is written for
     how = "words alone (`--embeddings false`): its model would come from a hub"
 
-    def bring_in(self, notes: Sequence[Note]) -> Spent:
-        """`agentrecall import`."""
+    def import_notes(self, notes: Sequence[Note]) -> Spent:
+        """Run `agentrecall import`."""
         path = os.path.join(self.folder, "notes.json")
         with open(path, "w", encoding="utf-8") as file:
             json.dump([{"content": note.text, "tags": [note.key]} for note in notes], file)
         return self._run("import", path)
 
     def serve(self) -> Server:
-        """`agentrecall serve`."""
+        """Start `agentrecall serve`."""
         return Server([*self._command, "serve"], self.folder, self.environment)
 
     def add(self, server: Server | None, note: Note) -> None:
-        """The tool `remember`."""
+        """Call the tool `remember`."""
         assert server is not None
         server.call("remember", content=note.text, tags=[note.key])
 
     def search(self, server: Server | None, question: str, most: int) -> list[str]:
-        """The tool `recall`."""
+        """Call the tool `recall`."""
         assert server is not None
         return keys_in(server.call("recall", query=question, k=most), most)
 
-    def cold(self, question: str) -> Spent:
-        """`agentrecall search`."""
+    def ask_cold(self, question: str) -> Spent:
+        """Run `agentrecall search`."""
         return self._run("search", question)
 
     def index_files(self) -> list[str]:
-        """Its one file, which holds the notes too."""
+        """Return its one file, which also holds the notes."""
         return [self._path]
 
     @property
@@ -65,13 +65,13 @@ class AgentRecall(PythonRival):
 
 
 class McpMemoryLite(PythonRival):
-    """mcp-memory-service-lite: SQLite with vectors; its ONNX model comes from a server, which it needs from its second start on."""
+    """mcp-memory-service-lite: SQLite with vectors; from its second start on it needs an ONNX model from a server."""
 
     name, where = "mcp-memory-service-lite", "mcp-memory-service-lite"
     how = "one call of its store tool a note; its ONNX model would come from a server"
 
-    def bring_in(self, notes: Sequence[Note]) -> Spent:
-        """One `memory_store` a note: there is no way for many that keeps them whole."""
+    def import_notes(self, notes: Sequence[Note]) -> Spent:
+        """Call `memory_store` for each note, as its bulk import does not keep notes whole."""
         with self.serve() as server:
             for note in notes:
                 self.add(server, note)
@@ -80,31 +80,31 @@ class McpMemoryLite(PythonRival):
             return Spent(server.cpu_ms(), 0.0)
 
     def serve(self) -> Server:
-        """`memory server`."""
-        more = {
+        """Start `memory server`."""
+        variables = {
             "MCP_MEMORY_STORAGE_BACKEND": "sqlite_vec",
             "MCP_MEMORY_SQLITE_PATH": self._path,
             "MCP_MEMORY_BACKUPS_PATH": os.path.join(self.folder, "backups"),
         }
-        return Server([self._tool("memory"), "server"], self.folder, self.environment | more)
+        return Server([self._tool("memory"), "server"], self.folder, self.environment | variables)
 
     def add(self, server: Server | None, note: Note) -> None:
-        """The tool `memory_store`."""
+        """Call the tool `memory_store`."""
         assert server is not None
-        said = server.call("memory_store", content=note.text, metadata={"tags": note.key})
-        if "success" not in said.lower():
-            raise PeerError(said)
+        answer = server.call("memory_store", content=note.text, metadata={"tags": note.key})
+        if "success" not in answer.lower():
+            raise PeerError(answer)
 
     def search(self, server: Server | None, question: str, most: int) -> list[str]:
-        """The tool `memory_search`."""
+        """Call the tool `memory_search`."""
         assert server is not None
-        said = server.call("memory_search", query=question, limit=most)
-        if said.startswith("Error"):
-            raise PeerError(said)
-        return keys_in(said, most)
+        answer = server.call("memory_search", query=question, limit=most)
+        if answer.startswith("Error"):
+            raise PeerError(answer)
+        return keys_in(answer, most)
 
     def index_files(self) -> list[str]:
-        """Its one file, which holds the notes too."""
+        """Return its one file, which also holds the notes."""
         return [self._path]
 
     @property
@@ -116,11 +116,11 @@ class BasicMemory(PythonRival):
     """basic-memory: markdown files with an index in SQLite."""
 
     name, where = "basic-memory", "basic-memory"
-    also = ("basic-memory<0.24",)  # that one wants a certifi so new that not every package index has it
+    extra_packages = ("basic-memory<0.24",)  # 0.24 needs a certifi that not every package index has
     how = "words alone (`semantic_search_enabled=false`): its model would come from a hub; `basic-memory reindex --search`"
 
-    def bring_in(self, notes: Sequence[Note]) -> Spent:
-        """The files written into a project, and indexed."""
+    def import_notes(self, notes: Sequence[Note]) -> Spent:
+        """Write the files into a project and index them."""
         folder = self._write_notes(notes)
         if not os.path.exists(os.path.join(self.folder, "made")):
             self._run("project", "add", "peers", folder)
@@ -130,25 +130,25 @@ class BasicMemory(PythonRival):
         return self._run("reindex", "--search", "--full")
 
     def rebuild(self) -> Spent:
-        """`basic-memory reindex --search --full`."""
+        """Run `basic-memory reindex --search --full`."""
         return self._run("reindex", "--search", "--full")
 
     def serve(self) -> Server:
-        """`basic-memory mcp`."""
+        """Start `basic-memory mcp`."""
         return Server([self._tool("basic-memory"), "mcp"], self.folder, self._home)
 
     def add(self, server: Server | None, note: Note) -> None:
-        """The tool `write_note`."""
+        """Call the tool `write_note`."""
         assert server is not None
         server.call("write_note", title=note.key, content=note.text, directory="added", project="peers")
 
     def search(self, server: Server | None, question: str, most: int) -> list[str]:
-        """The tool `search_notes`."""
+        """Call the tool `search_notes`."""
         assert server is not None
         return keys_in(server.call("search_notes", query=question, page_size=most, project="peers"), most)
 
     def index_files(self) -> list[str]:
-        """Its database."""
+        """Return its database."""
         return self._databases(self.folder)
 
     @property
@@ -166,35 +166,35 @@ class BasicMemory(PythonRival):
 
 
 class ServerMemory(NodeRival):
-    """The reference memory server: a graph in one JSON lines file, searched for the question as it stands."""
+    """The reference memory server: a graph in one JSON lines file, searched for the question as a substring."""
 
     name, where = "server-memory", "@modelcontextprotocol/server-memory"
     how = "one entity a note; `search_nodes` looks for the whole question as a substring"
 
-    def bring_in(self, notes: Sequence[Note]) -> Spent:
-        """`create_entities`, a hundred at a time."""
+    def import_notes(self, notes: Sequence[Note]) -> Spent:
+        """Call `create_entities` with a hundred at a time."""
         with self.serve() as server:
             for start in range(0, len(notes), 100):
                 self._create(server, notes[start : start + 100])
             return Spent(server.cpu_ms(), 0.0)
 
     def serve(self) -> Server:
-        """Its only command."""
-        more = {"MEMORY_FILE_PATH": self._path}
-        return Server([self._bin("mcp-server-memory")], self.folder, self.environment | more)
+        """Start its only command."""
+        variables = {"MEMORY_FILE_PATH": self._path}
+        return Server([self._bin("mcp-server-memory")], self.folder, self.environment | variables)
 
     def add(self, server: Server | None, note: Note) -> None:
-        """The tool `create_entities`."""
+        """Call the tool `create_entities`."""
         assert server is not None
         self._create(server, [note])
 
     def search(self, server: Server | None, question: str, most: int) -> list[str]:
-        """The tool `search_nodes`."""
+        """Call the tool `search_nodes`."""
         assert server is not None
         return keys_in(server.call("search_nodes", query=question), most)
 
     def index_files(self) -> list[str]:
-        """Its one file, which holds the notes too."""
+        """Return its one file, which also holds the notes."""
         return [self._path]
 
     @property
@@ -207,15 +207,15 @@ class ServerMemory(NodeRival):
 
 
 class Qmd(NodeRival):
-    """qmd: markdown collections with BM25 in SQLite; its models come from a hub, so offline it has words alone."""
+    """qmd: markdown collections with BM25 in SQLite; its models come from a hub, so offline it searches words only."""
 
     name, where = "qmd", "@tobilu/qmd"
     _tool_name = "search"
-    may_be_absent = ("bun",)
+    extra_packages = ("bun",)
     how = "`qmd search` (BM25): its models would come from a hub"
 
-    def bring_in(self, notes: Sequence[Note]) -> Spent:
-        """A collection of files."""
+    def import_notes(self, notes: Sequence[Note]) -> Spent:
+        """Write a collection of files and index it."""
         folder = self._write_notes(notes)
         if not os.path.exists(os.path.join(self.folder, "made")):
             with open(os.path.join(self.folder, "made"), "w", encoding="utf-8"):
@@ -224,25 +224,25 @@ class Qmd(NodeRival):
         return self._run("update")
 
     def serve(self) -> Server:
-        """`qmd mcp`."""
+        """Start `qmd mcp`."""
         return Server([self._bin("qmd"), "mcp"], self.folder, self._home)
 
     def add(self, server: Server | None, note: Note) -> None:  # noqa: ARG002
-        """One more file, and `qmd update`."""
+        """Write a file and run `qmd update`."""
         self._write_note(os.path.join(self.folder, "notes"), note)
         self._run("update")
 
     def search(self, server: Server | None, question: str, most: int) -> list[str]:
-        """The tool `search`."""
+        """Call the tool `search`."""
         assert server is not None
         return keys_in(server.call(self._tool_name, query=question, limit=most), most)
 
-    def cold(self, question: str) -> Spent:
-        """`qmd search`."""
+    def ask_cold(self, question: str) -> Spent:
+        """Run `qmd search`."""
         return self._run("search", question, "-n", "5", "--files")
 
     def index_files(self) -> list[str]:
-        """Its database."""
+        """Return its database."""
         return self._databases(self.folder)
 
     def _run(self, *arguments: str) -> Spent:

@@ -1,4 +1,4 @@
-"""Rivals as processes: the cost of whole commands, and MCP servers over their pipes."""
+"""Run rivals as processes: whole commands with their cost, and MCP servers over their pipes."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 
 TICKS = os.sysconf("SC_CLK_TCK")
 LIMIT_SECONDS = 300.0
-_HELLO = {
+_CLIENT = {
     "protocolVersion": "2025-06-18",
     "capabilities": {},
     "clientInfo": {"name": "benchmark", "version": "1"},
 }
-_LONGEST = 300
+_LONGEST_MESSAGE = 300
 
 
 class PeerError(Exception):
-    """A rival could not do it; the text says why, in its own words as far as it has any."""
+    """A rival failed; the text says why, in its own words if it printed any."""
 
 
 class Spent(NamedTuple):
-    """Milliseconds of processor and wall time, and what the command said."""
+    """Processor and wall time in ms, and the output of the command."""
 
     cpu_ms: float
     wall_ms: float
@@ -42,9 +42,9 @@ def command(
     environment: Mapping[str, str],
     *,
     limit: float = LIMIT_SECONDS,
-    good: Sequence[int] = (0,),
+    expected: Sequence[int] = (0,),
 ) -> Spent:
-    """Run a command to its end. Raises PeerError where it fails or takes too long."""
+    """Run a command to its end. Raises PeerError if it fails or takes too long."""
     began, before = time.perf_counter(), os.times()
     process = subprocess.Popen(
         list(arguments), cwd=folder, env={**os.environ, **environment}, stdin=subprocess.DEVNULL,
@@ -53,34 +53,34 @@ def command(
     try:
         output, errors = process.communicate(timeout=limit)
     except subprocess.TimeoutExpired:
-        end_group(process)
+        kill_group(process)
         process.communicate()
         raise PeerError(f"took longer than {limit:.0f} s") from None
     after = os.times()
-    if process.returncode not in good:
-        raise PeerError(last_words(errors or output) or f"exit code {process.returncode}")
+    if process.returncode not in expected:
+        raise PeerError(last_line(errors or output) or f"exit code {process.returncode}")
     cpu = after.children_user + after.children_system - before.children_user - before.children_system
     return Spent(cpu * 1000, (time.perf_counter() - began) * 1000, output.decode(errors="replace"))
 
 
-def end_group(process: subprocess.Popen[bytes]) -> None:
-    """End a process with everything it started."""
+def kill_group(process: subprocess.Popen[bytes]) -> None:
+    """Kill a process with everything it started."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
 
 
-def last_words(said: bytes) -> str:
-    """The last line that says something."""
-    lines = [line.strip() for line in said.decode(errors="replace").splitlines() if line.strip()]
-    return " ".join(lines[-1:])[:_LONGEST]
+def last_line(raw: bytes) -> str:
+    """Return the last line that is not blank."""
+    lines = [line.strip() for line in raw.decode(errors="replace").splitlines() if line.strip()]
+    return " ".join(lines[-1:])[:_LONGEST_MESSAGE]
 
 
 class Server:
-    """A running MCP server and the pipes to it."""
+    """A running MCP server and its pipes."""
 
     def __init__(self, arguments: Sequence[str], folder: str, environment: Mapping[str, str]) -> None:
-        """Start it and say hello. Raises PeerError."""
+        """Start it and initialize the connection. Raises PeerError."""
         self._errors = open(os.path.join(folder, f"server-{time.monotonic_ns()}.log"), "w+b")  # noqa: SIM115
         self._process = subprocess.Popen(
             list(arguments), cwd=folder, env={**os.environ, **environment}, stdin=subprocess.PIPE,
@@ -91,11 +91,11 @@ class Server:
         self._selector.register(self._process.stdout, selectors.EVENT_READ)
         self._buffer = b""
         self._last = 0
-        self.request("initialize", _HELLO)
+        self.request("initialize", _CLIENT)
         self._send({"method": "notifications/initialized"})
 
     def request(self, method: str, params: dict[str, Any], limit: float = 120.0) -> dict[str, Any]:
-        """One request and its answer. Raises PeerError for an error, an end, or no answer in time."""
+        """Send a request and return its result. Raises PeerError for an error, its exit, or no answer within `limit` seconds."""
         self._last += 1
         self._send({"id": self._last, "method": method, "params": params})
         deadline = time.monotonic() + limit
@@ -104,42 +104,42 @@ class Server:
             if answer.get("id") == self._last and "method" not in answer:
                 break
         if "error" in answer:
-            raise PeerError(str(answer["error"].get("message", answer["error"]))[:_LONGEST])
+            raise PeerError(str(answer["error"].get("message", answer["error"]))[:_LONGEST_MESSAGE])
         result: dict[str, Any] = answer["result"]
         return result
 
     def call(self, name: str, **arguments: object) -> str:
-        """The text that a tool answers. Raises PeerError."""
+        """Call a tool and return the text of its answer. Raises PeerError."""
         return _text(self.result(name, **arguments))
 
     def result(self, name: str, **arguments: object) -> dict[str, Any]:
-        """What a tool answers, with its structured content. Raises PeerError."""
+        """Call a tool and return its result, with structured content. Raises PeerError."""
         result = self.request("tools/call", {"name": name, "arguments": arguments})
         if result.get("isError"):
-            raise PeerError(_text(result)[:_LONGEST])
+            raise PeerError(_text(result)[:_LONGEST_MESSAGE])
         return result
 
     def tools_tokens(self) -> int:
-        """About how many tokens the list of tools is: a quarter of its characters."""
+        """Return the approximate number of tokens in the list of tools: a quarter of its characters."""
         return len(json.dumps(self.request("tools/list", {})["tools"], separators=(",", ":"))) // 4
 
     def cpu_ms(self) -> float:
-        """What the server and its children have used so far."""
+        """Return the CPU ms that the server and its children have used so far."""
         return sum(_cpu_ms(pid) for pid in self._tree())
 
     def resident_mb(self) -> float:
-        """The memory that the server and its children have now, files mapped into it included."""
+        """Return the resident memory in MB of the server and its children, mapped files included."""
         return sum(_resident_mb(pid) for pid in self._tree())
 
     def close(self) -> None:
-        """End it."""
+        """Stop the server."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         with contextlib.suppress(OSError):
             self._process.stdin.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(5)
-        end_group(self._process)
+        kill_group(self._process)
         self._process.stdout.close()
         self._selector.close()
         self._errors.close()
@@ -159,7 +159,7 @@ class Server:
             part = os.read(self._process.stdout.fileno(), 1 << 16)
             if not part:
                 self._errors.seek(0)
-                raise PeerError(f"ended: {last_words(self._errors.read())}")
+                raise PeerError(f"ended: {last_line(self._errors.read())}")
             self._buffer += part
         line, _, self._buffer = self._buffer.partition(b"\n")
         return line if line.startswith(b"{") else b"{}"
@@ -181,7 +181,7 @@ class Server:
             self._process.stdin.flush()
         except OSError:
             self._errors.seek(0)
-            raise PeerError(f"ended: {last_words(self._errors.read())}") from None
+            raise PeerError(f"ended: {last_line(self._errors.read())}") from None
 
 
 def _cpu_ms(pid: int) -> float:

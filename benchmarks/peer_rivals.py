@@ -1,4 +1,4 @@
-"""The rivals: how to install, fill, query and break each. Each works in a folder of its own, as its manual describes."""
+"""The rivals: how to install, fill, query and damage each, in a folder of its own, as its manual describes."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, NamedTuple
 
 from peer_process import PeerError, Server, Spent, command
-from scratch_store import ROOT
+from scratch_store import PYTHON_PATH
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _KEY = re.compile(r"\bn\d{6}\b")
 _INSTALL_SECONDS = 900.0
-_BEGINNING = 50  # letters
+_PREFIX_LENGTH = 50  # letters
 
 
 class Note(NamedTuple):
@@ -32,21 +32,21 @@ class Note(NamedTuple):
 
 
 def keys_in(text: str, most: int) -> list[str]:
-    """The keys that an answer shows, in its order, each once."""
+    """Return the keys in an answer, in order, each once."""
     return list(dict.fromkeys(_KEY.findall(text)))[:most]
 
 
 class Rival(ABC):
-    """One program under test. `None` of an answer means: it has no such thing."""
+    """A program under test."""
 
     name = ""
     where = ""
     how = ""
     answers_by_tool = True
-    may_be_absent: Sequence[str] = ()
+    extra_packages: Sequence[str] = ()
 
     def __init__(self, installed: str, folder: str, pythons: Sequence[str]) -> None:
-        """`installed` is where it is (to be) installed, `folder` an empty one for its data, `pythons` interpreters to try."""
+        """`installed` is the folder to install it in, `folder` an empty one for its data, `pythons` interpreters to try."""
         self.installed, self.folder, self.pythons = installed, folder, pythons
         self.environment = {
             "HOME": os.path.join(folder, "home"),
@@ -54,19 +54,19 @@ class Rival(ABC):
         }
         os.makedirs(self.environment["HOME"], exist_ok=True)
 
-    def install(self) -> None:  # noqa: B027 - some need nothing
+    def install(self) -> None:  # noqa: B027 - some need no installation
         """Install it. Raises PeerError."""
 
     def version(self) -> str:
-        """The version that is installed."""
+        """Return the installed version."""
         return ""
 
     @abstractmethod
-    def bring_in(self, notes: Sequence[Note]) -> Spent:
-        """Import notes by the way for many. Raises PeerError."""
+    def import_notes(self, notes: Sequence[Note]) -> Spent:
+        """Import many notes. Raises PeerError."""
 
     def rebuild(self) -> Spent | None:
-        """Make the index anew from the notes."""
+        """Rebuild the index from the notes; None if it cannot."""
         return None
 
     def serve(self) -> Server:
@@ -75,25 +75,25 @@ class Rival(ABC):
 
     @abstractmethod
     def add(self, server: Server | None, note: Note) -> None:
-        """Add one note."""
+        """Add a note."""
 
     @abstractmethod
     def search(self, server: Server | None, question: str, most: int) -> list[str]:
-        """The keys of the best notes."""
+        """Return the keys of the best notes."""
 
-    def cold(self, question: str) -> Spent:
-        """One question from nothing: by its command if it has one, else its server started for it."""
+    def ask_cold(self, question: str) -> Spent:
+        """Ask a question without a running process: by its command if it has one, else by a server started for it."""
         with self.serve() as server:
             began = server.cpu_ms()
             self.search(server, question, 5)
             return Spent(max(server.cpu_ms(), began), 0.0)
 
     def index_files(self) -> list[str]:
-        """The files of its index, for damaging them."""
+        """Return the files of its index, which are to be damaged."""
         return []
 
-    def forget(self) -> None:  # noqa: B027 - some keep nothing
-        """Let go of what this process keeps of it."""
+    def forget(self) -> None:  # noqa: B027 - some have no state
+        """Close what this process has open of it."""
 
     def _write_notes(self, notes: Sequence[Note]) -> str:
         folder = os.path.join(self.folder, "notes")
@@ -116,12 +116,10 @@ class Rival(ABC):
 
 
 class PythonRival(Rival):
-    """One from PyPI, in a venv of its own, made by the first interpreter that it can be installed with."""
-
-    also: Sequence[str] = ()
+    """A rival from PyPI, in a venv of its own, made by the first interpreter that it installs with."""
 
     def install(self) -> None:
-        """A venv and pip. Raises PeerError."""
+        """Install it with pip into a venv. Raises PeerError."""
         if os.path.exists(self._tool("python")):
             return
         trouble = "no Python found"
@@ -129,18 +127,8 @@ class PythonRival(Rival):
             shutil.rmtree(self.installed, ignore_errors=True)
             try:
                 command([python, "-m", "venv", "--without-pip", self.installed], self.folder, {})
-                pip = [
-                    sys.executable,
-                    "-m",
-                    "pip",
-                    "--python",
-                    self._tool("python"),
-                    "install",
-                    "--quiet",
-                    self.where,
-                    *self.also,
-                ]
-                command(pip, self.folder, {}, limit=_INSTALL_SECONDS)
+                pip = [sys.executable, "-m", "pip", "--python", self._tool("python"), "install", "--quiet"]
+                command([*pip, self.where, *self.extra_packages], self.folder, {}, limit=_INSTALL_SECONDS)
                 return
             except PeerError as error:
                 trouble = str(error)
@@ -148,7 +136,7 @@ class PythonRival(Rival):
         raise PeerError(f"cannot be installed: {trouble}")
 
     def version(self) -> str:
-        """As pip knows it, and of the interpreter."""
+        """Return its version and that of the interpreter."""
         name = self.where.partition("[")[0]
         code = f"import sys, importlib.metadata as m; print(m.version({name!r}), '(Python %d.%d)' % sys.version_info[:2])"
         return command([self._tool("python"), "-c", code], self.folder, {}).output.strip()
@@ -158,27 +146,18 @@ class PythonRival(Rival):
 
 
 class NodeRival(Rival):
-    """One from npm, below a prefix of its own."""
+    """A rival from npm, below a prefix of its own."""
 
     def install(self) -> None:
-        """`npm install`. Raises PeerError."""
+        """Install it with npm. Raises PeerError."""
         if os.path.isdir(os.path.join(self.installed, "node_modules", *self.where.split("/"))):
             return
         os.makedirs(self.installed, exist_ok=True)
-        names = [
-            "npm",
-            "install",
-            "--prefix",
-            self.installed,
-            "--no-audit",
-            "--no-fund",
-            self.where,
-            *self.may_be_absent,
-        ]
-        command(names, self.folder, {}, limit=_INSTALL_SECONDS)
+        npm = ["npm", "install", "--prefix", self.installed, "--no-audit", "--no-fund"]
+        command([*npm, self.where, *self.extra_packages], self.folder, {}, limit=_INSTALL_SECONDS)
 
     def version(self) -> str:
-        """As its package says."""
+        """Read the version from its package."""
         path = os.path.join(self.installed, "node_modules", *self.where.split("/"), "package.json")
         with open(path, encoding="utf-8") as file:
             return str(json.load(file)["version"])
@@ -188,7 +167,7 @@ class NodeRival(Rival):
 
 
 class EngramPeer(Rival):
-    """Engram itself, by the same driver: command line for imports and cold questions, MCP for the rest."""
+    """Engram itself: the command line for imports and cold questions, MCP for the rest."""
 
     name, how = "Engram", "hybrid, the bundled model; a dedicated store in git"
 
@@ -196,22 +175,22 @@ class EngramPeer(Rival):
         """A store in `folder`."""
         super().__init__(installed, folder, pythons)
         self.environment |= {
-            "PYTHONPATH": os.pathsep.join([ROOT, os.path.join(ROOT, "tui")]), "ENGRAM_SESSION": "peers",
+            "PYTHONPATH": PYTHON_PATH, "ENGRAM_SESSION": "peers",
             "GIT_AUTHOR_NAME": "b", "GIT_AUTHOR_EMAIL": "b@example.invalid", "GIT_CONFIG_NOSYSTEM": "1",
             "GIT_COMMITTER_NAME": "b", "GIT_COMMITTER_EMAIL": "b@example.invalid",
         }  # fmt: skip
         self._root = os.path.join(folder, "store")
-        self._keys: dict[str, str] = {}  # by the letters of a note, and by those it begins with
-        self._letters: dict[str, str] = {}  # of each note
+        self._keys: dict[str, str] = {}  # by all letters of a note, and by its first ones
+        self._letters: dict[str, str] = {}  # by key
 
     def version(self) -> str:
-        """That of this tree."""
+        """Return the version of this checkout."""
         return command(
             [sys.executable, "-m", "engram", "--version"], self.folder, self.environment
         ).output.split()[-1]
 
-    def bring_in(self, notes: Sequence[Note]) -> Spent:
-        """`engram import` of JSON lines."""
+    def import_notes(self, notes: Sequence[Note]) -> Spent:
+        """Run `engram import` on JSON lines."""
         if not os.path.isdir(self._root):
             os.makedirs(self._root)
             self._run("init")
@@ -223,35 +202,35 @@ class EngramPeer(Rival):
         spent = self._run("import", path)
         for line in self._run("export", "--format", "jsonl").output.splitlines():
             lore = json.loads(line)
-            self._know(lore["content"], lore["tags"][0])
+            self._remember(lore["content"], lore["tags"][0])
         return spent
 
     def rebuild(self) -> Spent:
-        """`engram reindex --rebuild`."""
+        """Run `engram reindex --rebuild`."""
         return self._run("reindex", "--rebuild")
 
     def serve(self) -> Server:
-        """`engram mcp`."""
+        """Start `engram mcp`."""
         return Server(
             [sys.executable, "-m", "engram", "mcp", "--store", self._root], self._root, self.environment
         )
 
     def add(self, server: Server | None, note: Note) -> None:
-        """The tool `recall_record`."""
+        """Call the tool `recall_record`."""
         assert server is not None
         result = server.result("recall_record", content=note.text, category="FACT", tags=[note.key])
         assert result["structuredContent"]["id"]
-        self._know(note.text, note.key)
+        self._remember(note.text, note.key)
 
-    def _know(self, text: str, key: str) -> None:
+    def _remember(self, text: str, key: str) -> None:
         letters = _letters(text)
-        self._keys[letters] = self._keys[letters[:_BEGINNING]] = key
+        self._keys[letters] = self._keys[letters[:_PREFIX_LENGTH]] = key
         self._letters[key] = letters
 
     def _key(self, shown: str) -> str:
-        """The key of what an answer shows: an entry whole, the passage of it that answers, or its title."""
+        """Return the key for a text in an answer: a whole entry, a passage of it, or its title."""
         letters = _letters(shown)
-        known = self._keys.get(letters) or self._keys.get(letters[:_BEGINNING])
+        known = self._keys.get(letters) or self._keys.get(letters[:_PREFIX_LENGTH])
         if known:
             return known
         longest = max(map(_letters, re.split(r"\n|…", shown)), key=len)
@@ -261,19 +240,19 @@ class EngramPeer(Rival):
         )  # a title is a beginning
 
     def search(self, server: Server | None, question: str, most: int) -> list[str]:
-        """The tool `recall_query`."""
+        """Call the tool `recall_query`."""
         assert server is not None
         result = server.result("recall_query", query=question, k=most)
         found = result["structuredContent"]
         named = [*(one["text"] for one in found.get("lore", [])), *found.get("also", {}).values()]
         return [self._key(text) for text in named][:most]
 
-    def cold(self, question: str) -> Spent:
-        """`engram query`."""
+    def ask_cold(self, question: str) -> Spent:
+        """Run `engram query`."""
         return self._run("query", question, "--json")
 
     def index_files(self) -> list[str]:
-        """Catalog, words and vectors of the generation in use."""
+        """Return the files of the catalog, words and vectors."""
         state = os.path.join(self._root, ".git", "engram", "index")
         return [
             os.path.join(base, name)
@@ -283,36 +262,36 @@ class EngramPeer(Rival):
         ]
 
     def _run(self, *arguments: str) -> Spent:
-        inline = {"ENGRAM_BACKGROUND": "inline"}  # nothing is left to a process that would not be counted
+        inline = {"ENGRAM_BACKGROUND": "inline"}  # work in a background process would not be counted
         return command([sys.executable, "-m", "engram", *arguments], self._root, self.environment | inline)
 
 
 def _letters(text: str) -> str:
-    """The letters and digits alone, without the addresses of links: an answer has spaces of its own, and titles no addresses."""
+    """Return letters and digits only, without link targets: answers have other white space, and titles no targets."""
     return re.sub(r"[\W_]+", "", re.sub(r"\] ?\([^()\s]*\)", "", html.unescape(text)))
 
 
 class Ripgrep(NodeRival):
-    """ripgrep over the notes as files: the words of the question OR-ed, files with most of them first."""
+    """ripgrep over the notes as files: the words of the question OR-ed, files with the most of them first."""
 
     name, where, how = "ripgrep", "@vscode/ripgrep", "words OR-ed, ordered here by how many a file holds"
     answers_by_tool = False
 
-    def bring_in(self, notes: Sequence[Note]) -> Spent:
-        """Files are all it needs."""
+    def import_notes(self, notes: Sequence[Note]) -> Spent:
+        """Write the notes as files, which is all it needs."""
         self._write_notes(notes)
         return Spent(0.0, 0.0)
 
     def add(self, server: Server | None, note: Note) -> None:  # noqa: ARG002
-        """One more file."""
+        """Write a file."""
         self._write_note(os.path.join(self.folder, "notes"), note)
 
     def search(self, server: Server | None, question: str, most: int) -> list[str]:  # noqa: ARG002
-        """One run."""
-        return self._ordered(self.cold(question).output, most)
+        """Run it once."""
+        return self._rank(self.ask_cold(question).output, most)
 
-    def cold(self, question: str) -> Spent:
-        """The same: it is always cold."""
+    def ask_cold(self, question: str) -> Spent:
+        """Run it: it is always cold."""
         words = sorted(set(re.findall(r"\w{2,}", question.lower())))
         arguments = [self._rg(), "-i", "-o", "--no-heading", "-N", "|".join(words), "."]
         return command(arguments, self._notes, {}, good=(0, 1))  # 1: nothing found
@@ -327,7 +306,7 @@ class Ripgrep(NodeRival):
                 return os.path.join(base, "rg")
         raise PeerError("its package holds no rg")
 
-    def _ordered(self, output: str, most: int) -> list[str]:
+    def _rank(self, output: str, most: int) -> list[str]:
         words: dict[str, set[str]] = {}
         for line in output.splitlines():
             path, _, word = line.partition(":")
@@ -336,7 +315,7 @@ class Ripgrep(NodeRival):
 
 
 class SqliteFts5(Rival):
-    """SQLite FTS5 alone: BM25 over porter-stemmed words, from this Python."""
+    """Bare SQLite FTS5: BM25 over porter-stemmed words, in this process."""
 
     name, how = "SQLite FTS5", "porter stemmer, BM25, words OR-ed; in process, no tool around it"
     answers_by_tool = False
@@ -347,11 +326,11 @@ class SqliteFts5(Rival):
         self._connection: sqlite3.Connection | None = None
 
     def version(self) -> str:
-        """Of the library."""
+        """Return the version of the library."""
         return sqlite3.sqlite_version
 
-    def bring_in(self, notes: Sequence[Note]) -> Spent:
-        """One process that inserts all."""
+    def import_notes(self, notes: Sequence[Note]) -> Spent:
+        """Insert all notes in one process."""
         path = os.path.join(self.folder, "notes.json")
         with open(path, "w", encoding="utf-8") as file:
             json.dump(notes, file)
@@ -363,7 +342,7 @@ class SqliteFts5(Rival):
         return command([sys.executable, "-c", code, self._path, path], self.folder, {})
 
     def rebuild(self) -> Spent:
-        """FTS5's own."""
+        """Run the `rebuild` command of FTS5."""
         code = (
             "import sqlite3, sys; d = sqlite3.connect(sys.argv[1])\n"
             "d.execute(\"INSERT INTO notes(notes) VALUES ('rebuild')\"); d.commit()"
@@ -371,13 +350,13 @@ class SqliteFts5(Rival):
         return command([sys.executable, "-c", code, self._path], self.folder, {})
 
     def add(self, server: Server | None, note: Note) -> None:  # noqa: ARG002
-        """One insert, committed."""
+        """Insert and commit a note."""
         database = sqlite3.connect(self._path, timeout=30)
         with contextlib.closing(database), database:
             database.execute("INSERT INTO notes VALUES (?, ?)", note)
 
     def search(self, server: Server | None, question: str, most: int) -> list[str]:  # noqa: ARG002
-        """One SELECT."""
+        """Run a SELECT. Raises PeerError."""
         query = "SELECT key FROM notes WHERE notes MATCH ? ORDER BY bm25(notes) LIMIT ?"
         try:
             self._connection = self._connection or sqlite3.connect(self._path, timeout=30)
@@ -385,8 +364,8 @@ class SqliteFts5(Rival):
         except sqlite3.Error as error:
             raise PeerError(str(error)) from None
 
-    def cold(self, question: str) -> Spent:
-        """A Python that asks once."""
+    def ask_cold(self, question: str) -> Spent:
+        """Ask once in a process of its own."""
         code = (
             "import sqlite3, sys; d = sqlite3.connect(sys.argv[1])\n"
             "print(d.execute('SELECT key FROM notes WHERE notes MATCH ? ORDER BY bm25(notes) LIMIT 5', sys.argv[2:]).fetchall())"
@@ -394,11 +373,11 @@ class SqliteFts5(Rival):
         return command([sys.executable, "-c", code, self._path, _match(question)], self.folder, {})
 
     def index_files(self) -> list[str]:
-        """The database."""
+        """Return the database."""
         return [self._path]
 
     def forget(self) -> None:
-        """Close it."""
+        """Close the connection."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None

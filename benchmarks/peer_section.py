@@ -1,4 +1,4 @@
-"""The section of docs/benchmarks.md that `peers.py` writes and `run.py`, which writes the rest, preserves."""
+"""The section of docs/benchmarks.md that `peers.py` writes, and that `run.py`, which writes the rest, preserves."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ _BEGIN, _END = "<!-- peers: begin -->", "<!-- peers: end -->"
 
 
 def write_section(text: str, path: str) -> None:
-    """Put the section into a document, in the place of the one before."""
+    """Replace the section in a document, or append it."""
     with open(path, encoding="utf-8") as file:
         whole = file.read()
     before, _, rest = whole.partition(_BEGIN)
@@ -16,7 +16,7 @@ def write_section(text: str, path: str) -> None:
 
 
 def kept_section(path: str) -> str:
-    """The section as it stands in a document, to be put behind what is written anew; "" where there is none."""
+    """Return the section of a document with its markers, or "" if there is none."""
     try:
         with open(path, encoding="utf-8") as file:
             _, mark, rest = file.read().partition(_BEGIN)

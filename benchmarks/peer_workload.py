@@ -1,4 +1,4 @@
-"""The tasks of every rival, row by row, and what each row means: the same notes and the same questions for all."""
+"""The measurements of each rival, row by row, with the same notes and questions for all."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
     from peer_rivals import Rival
 
 SEED = 1
-_LONGEST = 3900  # characters: an entry holds 4,000
+_LONGEST = 3900  # characters; an entry has at most 4,000
 _QUESTIONS = 60
-_WRITERS, _EACH = 4, 25
-_ASKED_AGAIN = 20
+_WRITERS, _NOTES_EACH = 4, 25
+_REPEATED = 20
 _LONGEST_REASON = 80  # characters
 _TIL_SECONDS = 240.0
 _SECRET = re.compile(r"AKIA[0-9A-Z]{16}")
 
 
 class Row(NamedTuple):
-    """One cell of the table: its text, and the number that ratios are made of (None: there is none)."""
+    """A cell of the table: its text, and the number that ratios are computed from, if any."""
 
     text: str
     number: float | None = None
@@ -46,28 +46,28 @@ ROWS = {
     "warm": "warm question, ms (p50)",
     "add": "add one and find it, ms (p50)",
     "memory": "memory of the server, MB",
-    "writers": f"{_WRITERS} writers, {_EACH} notes each: found after",
+    "writers": f"{_WRITERS} writers, {_NOTES_EACH} notes each: found after",
     "damage": "index damaged: then",
     "til": "til_titles recall@5",
 }
 LOWER_IS_BETTER = ("import", "rebuild", "tools", "cold", "warm", "add", "memory")
 
 
-def generated(count: int) -> list[Note]:
-    """Generated engineering notes, numbered."""
-    found = []
-    for number, (_, lore) in enumerate(generate.lore_files(count, SEED)):
-        found.append(Note(f"n{number:06}", lore.content[:_LONGEST]))
-    return found
+def generate_notes(count: int) -> list[Note]:
+    """Generate numbered engineering notes."""
+    return [
+        Note(f"n{number:06}", lore.content[:_LONGEST])
+        for number, (_, lore) in enumerate(generate.lore_files(count, SEED))
+    ]
 
 
-def questions() -> list[str]:
-    """Questions in the words of such notes."""
+def generate_questions() -> list[str]:
+    """Generate questions in the words of the generated notes."""
     return generate.questions(_QUESTIONS, SEED + 1)
 
 
-def til(path: str) -> tuple[list[Note], list[tuple[str, str]]]:
-    """The notes of a retrieval set, cut to what one entry holds, and (question, key of the right note) pairs."""
+def load_til(path: str) -> tuple[list[Note], list[tuple[str, str]]]:
+    """Load the notes of a retrieval set, cut to the length of an entry, and (question, key of the right note) pairs."""
     with open(path, encoding="utf-8") as file:
         data = json.load(file)
     keys = {name: f"n{number:06}" for number, name in enumerate(data["docs"])}
@@ -82,15 +82,15 @@ def til(path: str) -> tuple[list[Note], list[tuple[str, str]]]:
 def measure(
     rival: Rival, notes: Sequence[Note], asked: Sequence[str], say: Callable[[str], None]
 ) -> dict[str, Row]:
-    """Every row but quality, each in turn; a row that fails says why, and the others go on."""
+    """Measure every row but quality in turn; a row that fails says why, and the others go on."""
     found: dict[str, Row] = {}
     steps: dict[str, Callable[[], Row | dict[str, Row]]] = {
-        "import": lambda: _seconds(rival.bring_in(notes)),
+        "import": lambda: _seconds(rival.import_notes(notes)),
         "rebuild": lambda: _seconds(rival.rebuild()),
-        "cold": lambda: _cold(rival, asked),
-        "warm": lambda: _warm(rival, asked),
-        "writers": lambda: _writers(rival),
-        "damage": lambda: _damage(rival, asked),
+        "cold": lambda: _measure_cold(rival, asked),
+        "warm": lambda: _measure_warm(rival, asked),
+        "writers": lambda: _measure_writers(rival),
+        "damage": lambda: _measure_damage(rival, asked),
     }
     for name, step in steps.items():
         say(f"{rival.name}: {name}")
@@ -105,12 +105,12 @@ def measure(
 
 
 def recall_at_5(rival: Rival, notes: Sequence[Note], asked: Sequence[tuple[str, str]]) -> Row:
-    """The share of titles whose own note is among the first five; of as many as there is time for, evenly spread."""
-    rival.bring_in(notes)
+    """Measure the share of titles whose own note is among the first five, of as many as there is time for, evenly spread."""
+    rival.import_notes(notes)
     server = rival.serve() if rival.answers_by_tool else None
     hits, number = 0, 0
     deadline = time.monotonic() + _TIL_SECONDS
-    step = 7  # prime to 577: the first so many are spread over all
+    step = 7  # coprime to 577, so that the first ones are spread over all
     order = [asked[(place * step) % len(asked)] for place in range(len(asked))]
     try:
         for question, key in order:
@@ -126,7 +126,7 @@ def recall_at_5(rival: Rival, notes: Sequence[Note], asked: Sequence[tuple[str, 
 
 
 def failure(error: Exception) -> str:
-    """What a cell says of a failure: the beginning of the rival's own words."""
+    """Return the cell for a failure: the beginning of the rival's own message."""
     return f"fails: {textwrap.shorten(str(error), _LONGEST_REASON, placeholder=' …')}"
 
 
@@ -134,17 +134,17 @@ def _seconds(spent: Spent | None) -> Row:
     return Row("–") if spent is None else Row(f"{spent.cpu_ms / 1000:.2f}", spent.cpu_ms / 1000)
 
 
-def _cold(rival: Rival, asked: Sequence[str]) -> Row:
-    spent = statistics.median(rival.cold(question).cpu_ms for question in asked[:5])
+def _measure_cold(rival: Rival, asked: Sequence[str]) -> Row:
+    spent = statistics.median(rival.ask_cold(question).cpu_ms for question in asked[:5])
     return Row(f"{spent:.0f}", spent)
 
 
-def _warm(rival: Rival, asked: Sequence[str]) -> dict[str, Row]:
+def _measure_warm(rival: Rival, asked: Sequence[str]) -> dict[str, Row]:
     server = rival.serve() if rival.answers_by_tool else None
     try:
         for question in asked[:5]:
             rival.search(server, question, 5)
-        walls = [_wall(lambda question=question: rival.search(server, question, 5)) for question in asked]  # type: ignore[misc]
+        walls = [_time_ms(lambda question=question: rival.search(server, question, 5)) for question in asked]  # type: ignore[misc]
         adds = [_add_and_find(rival, server, number) for number in range(10)]
         lost = adds.count(None)
         warm = statistics.median(walls)
@@ -165,14 +165,14 @@ def _warm(rival: Rival, asked: Sequence[str]) -> dict[str, Row]:
             server.close()
 
 
-def _wall(work: Callable[[], object]) -> float:
+def _time_ms(work: Callable[[], object]) -> float:
     began = time.perf_counter()
     work()
     return (time.perf_counter() - began) * 1000
 
 
 def _add_and_find(rival: Rival, server: Server | None, number: int) -> float | None:
-    """From the call that adds to the answer that shows it; None where ten seconds do not do."""
+    """Measure the ms from the call that adds a note to the answer that shows it; None after ten seconds."""
     word = f"zephyr{number}quokka"
     note = Note(
         f"n9{number:05}", f"The {word} setting decides how the added note number {number} is found again."
@@ -182,22 +182,22 @@ def _add_and_find(rival: Rival, server: Server | None, number: int) -> float | N
     while time.perf_counter() - began < 10:
         if note.key in rival.search(server, word, 5):
             return (time.perf_counter() - began) * 1000
-        time.sleep(0.05)  # a server tells nobody when its index has caught up
+        time.sleep(0.05)  # servers do not report when their index has caught up
     return None
 
 
-def _writers(rival: Rival) -> Row:
-    """Several processes at once, each adding notes of its own; then each note is looked for."""
-    trouble: list[str] = []
+def _measure_writers(rival: Rival) -> Row:
+    """Let several processes add notes of their own at once, then query each note."""
+    errors: list[str] = []
 
     def write(writer: int) -> None:
         server = None
         try:
             server = rival.serve() if rival.answers_by_tool else None
-            for number in range(_EACH):
-                rival.add(server, _marked(writer, number))
+            for number in range(_NOTES_EACH):
+                rival.add(server, _marked_note(writer, number))
         except (PeerError, OSError, ValueError) as error:
-            trouble.append(str(error))
+            errors.append(str(error))
         finally:
             if server is not None:
                 server.close()
@@ -211,31 +211,31 @@ def _writers(rival: Rival) -> Row:
     wall = time.perf_counter() - began
     server = rival.serve() if rival.answers_by_tool else None
     try:
-        there = [
-            _marked(writer, number).key in rival.search(server, f"walrus{writer}x{number}pelican", 5)
+        found_notes = [
+            _marked_note(writer, number).key in rival.search(server, f"walrus{writer}x{number}pelican", 5)
             for writer in range(_WRITERS)
-            for number in range(_EACH)
+            for number in range(_NOTES_EACH)
         ]
     finally:
         if server is not None:
             server.close()
-    why = f"; {trouble[0].splitlines()[-1][:60]}" if trouble and trouble[0] else ""
-    return Row(f"{sum(there)} of {len(there)} in {wall:.1f} s{why}", sum(there))
+    reason = f"; {errors[0].splitlines()[-1][:60]}" if errors and errors[0] else ""
+    return Row(f"{sum(found_notes)} of {len(found_notes)} in {wall:.1f} s{reason}", sum(found_notes))
 
 
-def _marked(writer: int, number: int) -> Note:
+def _marked_note(writer: int, number: int) -> Note:
     word = f"walrus{writer}x{number}pelican"
     return Note(
         f"n8{writer}{number:04}", f"Writer {writer} says {word} about matter {number} of its own list."
     )
 
 
-def _damage(rival: Rival, asked: Sequence[str]) -> Row:
-    """4 KiB of noise in the middle of each file of the index; then the questions of before."""
+def _measure_damage(rival: Rival, asked: Sequence[str]) -> Row:
+    """Write 4 KiB of noise into the middle of each index file, and ask the same questions before and after."""
     files = rival.index_files()
     if not files:
         return Row("has no index")
-    before = _answers(rival, asked[:_ASKED_AGAIN])
+    before = _answers(rival, asked[:_REPEATED])
     rival.forget()
     for path in files:
         size = os.path.getsize(path)
@@ -243,7 +243,7 @@ def _damage(rival: Rival, asked: Sequence[str]) -> Row:
             file.seek(max(0, size // 2 - 2048))
             file.write(bytes((n * 37 + 11) % 251 for n in range(min(4096, size))))
     try:
-        after = _answers(rival, asked[:_ASKED_AGAIN])
+        after = _answers(rival, asked[:_REPEATED])
     except (PeerError, OSError, ValueError) as error:
         return Row(failure(error), 0)
     same = sum(one == other for one, other in zip(before, after, strict=True))
@@ -255,7 +255,7 @@ def _damage(rival: Rival, asked: Sequence[str]) -> Row:
 def _answers(rival: Rival, asked: Sequence[str]) -> list[list[str]]:
     server = rival.serve() if rival.answers_by_tool else None
     try:
-        # Not more: a notice that the index is made anew takes the place of the last titles in an answer.
+        # Only three: a notice that the index is rebuilt takes the place of the last titles in an answer.
         return [rival.search(server, question, 3) for question in asked]
     finally:
         if server is not None:

@@ -1,8 +1,8 @@
-"""Engram compared with its rivals: `python benchmarks/peers.py [--sizes 1k,10k] [--til SET.json] [--installed FOLDER]`.
+"""Compare Engram with its rivals: `python benchmarks/peers.py [--sizes 1k,10k] [--til SET.json] [--installed FOLDER]`.
 
-Each rival is installed on its own (a venv or an npm prefix below `--installed`, else in a temporary folder) and gets the same
-notes and the same questions, in turn and in one run; the table says what it cannot do. `--write` puts the table into
-docs/benchmarks.md, between its markers.
+Each rival is installed on its own (in a venv or an npm prefix below `--installed`, else in a temporary folder) and gets the same
+notes and questions, one after the other in one run; the table says what it cannot do. `--write` puts the table between its
+markers in docs/benchmarks.md.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from peer_process import PeerError
 from peer_rivals import EngramPeer, Ripgrep, Rival, SqliteFts5
 from peer_section import write_section
 from peer_workload import LOWER_IS_BETTER, ROWS, Row
+from run import count_of, say
 from scratch_store import ROOT, isolate
 
 if TYPE_CHECKING:
@@ -32,48 +33,48 @@ _DOCUMENT = os.path.join(ROOT, "docs", "benchmarks.md")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure and print; 0 also where rivals fail, since that is a finding."""
+    """Measure and print the table; return 0 even if rivals fail, since that is a finding."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--sizes", default="1k,10k", help="numbers of notes (default: %(default)s)")
-    parser.add_argument("--til", metavar="SET.json", help="a retrieval set for the row of quality")
-    parser.add_argument("--installed", metavar="FOLDER", help="where rivals are, or are to be, installed")
+    parser.add_argument("--til", metavar="SET.json", help="a retrieval set for the quality row")
+    parser.add_argument("--installed", metavar="FOLDER", help="where rivals are, or will be, installed")
     parser.add_argument(
-        "--python", action="append", default=[], help="an interpreter for those from PyPI (repeatable)"
+        "--python", action="append", default=[], help="an interpreter for rivals from PyPI (repeatable)"
     )
     parser.add_argument("--only", default="", help="names, comma-separated (default: all)")
     parser.add_argument("--write", action="store_true", help="put the table into docs/benchmarks.md")
-    given = parser.parse_args(arguments)
-    chosen = [rival for rival in RIVALS if not given.only or rival.name in given.only.split(",")]
+    options = parser.parse_args(arguments)
+    chosen = [rival for rival in RIVALS if not options.only or rival.name in options.only.split(",")]
     if not chosen:
         parser.error(f"--only knows {', '.join(rival.name for rival in RIVALS)}")
     with tempfile.TemporaryDirectory(prefix="engram-peers-") as temporary:
         isolate(os.path.join(temporary, "home"))
-        installed = os.path.abspath(given.installed or os.path.join(temporary, "installed"))
-        for text in _reports(chosen, given, installed, temporary):
-            if given.write:
+        installed = os.path.abspath(options.installed or os.path.join(temporary, "installed"))
+        for text in _reports(chosen, options, installed, temporary):
+            if options.write:
                 write_section(text, _DOCUMENT)
     print(text)
     return 0
 
 
 def table(names: Sequence[str], columns: Sequence[dict[str, Row]]) -> list[str]:
-    """One line a row of the workload; how many times the first column's figure each other one is stands behind it."""
+    """Return the table, a line per row of the workload, with the ratio to the first column behind each figure."""
     lines = [f"| | {' | '.join(names)} |", f"|---|{'---:|' * len(names)}"]
     failures: list[set[str]] = [set() for _ in columns]
     for key, title in ROWS.items():
         cells = [column.get(key, Row("–")) for column in columns]
         if any(cell.text != "–" for cell in cells):
-            mine = cells[0].number
-            shown = [cells[0].text, *(_beside(key, cell, mine) for cell in cells[1:])]
+            base = cells[0].number
+            shown = [cells[0].text, *(_with_ratio(key, cell, base) for cell in cells[1:])]
             brief = [_name_once(text, seen) for text, seen in zip(shown, failures, strict=True)]
             lines.append(f"| {title} | {' | '.join(brief)} |")
     return lines
 
 
 def _name_once(text: str, failures: set[str]) -> str:
-    """The text of a cell, short for a failure that a row above has in full."""
+    """Return the text of a cell, shortened for a failure that a row above has in full."""
     if text in failures:
         return "fails: the same"
     if text.startswith("fails:"):
@@ -81,23 +82,23 @@ def _name_once(text: str, failures: set[str]) -> str:
     return text
 
 
-def _beside(key: str, cell: Row, mine: float | None) -> str:
-    if key not in LOWER_IS_BETTER or not cell.number or not mine:
+def _with_ratio(key: str, cell: Row, base: float | None) -> str:
+    if key not in LOWER_IS_BETTER or not cell.number or not base:
         return cell.text
-    ratio = cell.number / mine
+    ratio = cell.number / base
     return f"{cell.text} ({ratio:.1f} ×)" if ratio < 100 else f"{cell.text} ({ratio:.0f} ×)"
 
 
 def _reports(
-    chosen: Sequence[type[Rival]], given: argparse.Namespace, installed: str, temporary: str
+    chosen: Sequence[type[Rival]], options: argparse.Namespace, installed: str, temporary: str
 ) -> Iterator[str]:
-    """The report after each rival, so that whoever is cut off half-way keeps what was measured."""
-    pythons = [*given.python, sys.executable]
+    """Yield the report after each rival, so that an interrupted run keeps what was measured."""
+    pythons = [*options.python, sys.executable]
     versions, columns = [], dict[str, list[dict[str, Row]]]()
-    sizes = given.sizes.split(",")
+    sizes = options.sizes.split(",")
     for kind in chosen:
         place = os.path.join(installed, kind.__name__)
-        version, by_size = _one(kind, place, temporary, pythons, sizes, given.til)
+        version, by_size = _measure(kind, place, temporary, pythons, sizes, options.til)
         versions.append(f"- **{kind.name}** {version}: {kind.how}")
         columns[kind.name] = by_size
         yield _report(versions, sizes, columns)
@@ -109,7 +110,7 @@ def _report(versions: Sequence[str], sizes: Sequence[str], columns: dict[str, li
     for number, size in enumerate(sizes):
         lines += ["", f"### {size} notes", ""]
         lines += table(list(columns), [found[number] for found in columns.values()])
-    return "\n".join([*lines, "", _BEHIND])
+    return "\n".join([*lines, "", _EXPLANATION])
 
 
 _INTRODUCTION = """\
@@ -119,7 +120,7 @@ In brackets: how many times Engram's figure. CPU is user + system of the program
 the program's own command, or its server started for one question. "til_titles" asks 577 real notes by their titles.
 """
 
-_BEHIND = """\
+_EXPLANATION = """\
 Where Engram is behind, and why:
 
 - **import, rebuild**: each entry becomes a file of its own in git, is checked for secrets and twins, and has vectors and tokens.
@@ -138,7 +139,7 @@ Where Engram is behind, and why:
 """
 
 
-def _one(
+def _measure(
     kind: type[Rival],
     place: str,
     temporary: str,
@@ -146,21 +147,23 @@ def _one(
     sizes: Sequence[str],
     til: str | None,
 ) -> tuple[str, list[dict[str, Row]]]:
-    """The version of a rival and its figures for each size; where it cannot be had, its reason in the first row."""
+    """Measure a rival; return its version and figures for each size, or the reason in the first row if it cannot be installed."""
     found: list[dict[str, Row]] = []
     try:
-        rival = _fresh(kind, place, temporary, pythons)
-        _say(f"{kind.name}: install")
+        rival = _make_rival(kind, place, temporary, pythons)
+        say(f"{kind.name}: install")
         rival.install()
         version = rival.version()
     except (PeerError, OSError) as error:
         return f"({error})", [{"import": Row(f"fails: {str(error)[:120]}")} for _ in sizes]
     quality: dict[str, Row] = {}
     if til is not None:
-        _say(f"{kind.name}: quality")
+        say(f"{kind.name}: quality")
         try:
             quality = {
-                "til": workload.recall_at_5(_fresh(kind, place, temporary, pythons), *workload.til(til))
+                "til": workload.recall_at_5(
+                    _make_rival(kind, place, temporary, pythons), *workload.load_til(til)
+                )
             }
         except (PeerError, OSError, ValueError) as error:
             quality = {"til": Row(workload.failure(error))}
@@ -168,24 +171,21 @@ def _one(
         if found and found[-1]["import"].number is None:
             found.append({"import": Row("not tried: it failed with fewer")})
             continue
-        notes = workload.generated(int(size.replace("k", "000")))
-        rival = _fresh(kind, place, temporary, pythons)
-        _say(f"{kind.name}: {size}")
+        notes = workload.generate_notes(count_of(size))
+        rival = _make_rival(kind, place, temporary, pythons)
+        say(f"{kind.name}: {size}")
         found.append(
-            workload.measure(rival, notes, workload.questions(), _say) | (quality if number == 0 else {})
+            workload.measure(rival, notes, workload.generate_questions(), say)
+            | (quality if number == 0 else {})
         )
     return version, found
 
 
-def _fresh(kind: type[Rival], place: str, temporary: str, pythons: Sequence[str]) -> Rival:
+def _make_rival(kind: type[Rival], place: str, temporary: str, pythons: Sequence[str]) -> Rival:
     folder = os.path.join(temporary, kind.__name__)
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
     return kind(place, folder, pythons)
-
-
-def _say(what: str) -> None:
-    sys.stderr.write(f"{time.strftime('%H:%M:%S')} {what}\n")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""Where the time of each hot path goes: `python benchmarks/profiles.py [--size 10k] [--only NAMES]`.
+"""Show where the time of each hot path goes: `python benchmarks/profiles.py [--size 10k] [--only NAMES]`.
 
-Profiles by processor time (cProfile), so what other programs do does not show. The figure of a path is measured without
-the profiler, which costs Python functions more than what they call; the shares are of the profiled run.
+Profiles by processor time (cProfile), so other programs do not show. The figure of a path is measured without the profiler,
+which slows Python functions more than the C functions they call; the shares are of the profiled run.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 
 import generate
 from measuring import Cost, median, run
-from run import compile_all, dedicated_store
-from scratch_store import ROOT, isolate
+from run import compile_all, count_of, dedicated_store
+from scratch_store import PYTHON_PATH, ROOT, isolate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from engram.app import Engram
 
 SEED = 1
-_SHOWN = 8
+_MOST_PARTS = 8
 _QUESTIONS = 200
 _RUNS = 5
-_LEAST = 0.02
+_SMALLEST_SHARE = 0.02
 _PARTS = {
     "engram/adapters/embed": "embedding",
     "engram/adapters/index/words": "words (tantivy)",
@@ -73,14 +73,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--size", default="10k", help="lore in the store (default: %(default)s)")
     parser.add_argument("--only", default="", help="names of paths, comma-separated (default: all)")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="engram-profiles-", ignore_cleanup_errors=True) as temporary:
         isolate(os.path.join(temporary, "home"))
-        os.environ["PYTHONPATH"] = os.pathsep.join([ROOT, os.path.join(ROOT, "tui")])
+        os.environ["PYTHONPATH"] = PYTHON_PATH
         compile_all()
-        root = dedicated_store(temporary, int(given.size.replace("k", "000")))
+        root = dedicated_store(temporary, count_of(options.size))
         for name, profiled in _paths(root, temporary).items():
-            if not given.only or name in given.only.split(","):
+            if not options.only or name in options.only.split(","):
                 print(profiled(name), flush=True)
     return 0
 
@@ -89,7 +89,7 @@ def _paths(root: str, temporary: str) -> dict[str, Callable[[str], str]]:
     questions = generate.questions(_QUESTIONS + 20, SEED + 1)
 
     def warm(name: str, work: Callable[[Engram], object], times: int) -> str:
-        with _opened(root) as engram:
+        with _open(root) as engram:
             engram.refresh()
             for question in questions[:20]:
                 engram.query(question)
@@ -121,7 +121,7 @@ def _rebuild(engram: Engram) -> None:
     refresh(engram.store, rebuild="profile")
 
 
-def _opened(root: str) -> Engram:
+def _open(root: str) -> Engram:
     import engram
 
     return engram.open(root)
@@ -161,29 +161,29 @@ def _with_remote(root: str, temporary: str) -> None:
 
 
 def _table(name: str, plain_ms: float, stats: pstats.Stats) -> str:
-    """The figure of a path, and the share of each part in its profile with the largest function there."""
+    """Return the figure of a path, and the share of each part in its profile with its most expensive function."""
     own: dict[str, float] = {}
     largest: dict[str, tuple[float, str]] = {}
     for (file, _, function), (_, _, seconds, _, callers) in stats.stats.items():  # type: ignore[attr-defined]
         shares = {key: part[2] for key, part in callers.items()} if file == "~" and callers else {}
-        for (where, _, who), spent in (shares or {(file, 0, function): seconds}).items():
-            part = _part(where, who, function)
+        for (caller_file, _, caller), spent in (shares or {(file, 0, function): seconds}).items():
+            part = _part(caller_file, caller, function)
             own[part] = own.get(part, 0.0) + spent
-            largest[part] = max(largest.get(part, (0.0, "")), (spent, _place(file, function)))
+            largest[part] = max(largest.get(part, (0.0, "")), (spent, _function_name(file, function)))
     total = sum(own.values())
     lines = [f"**{name}**: {plain_ms:,.2f} CPU-ms", "", "| Share | Part | most of it |", "|---:|---|---|"]
-    largest_parts = sorted(own, key=own.__getitem__, reverse=True)[:_SHOWN]
+    largest_parts = sorted(own, key=own.__getitem__, reverse=True)[:_MOST_PARTS]
     lines += [
         f"| {100 * own[part] / total:.0f} % | {part} | `{largest[part][1]}` |"
         for part in largest_parts
-        if own[part] >= _LEAST * total
+        if own[part] >= _SMALLEST_SHARE * total
     ]
     return "\n".join(lines) + "\n"
 
 
-def _part(file: str, who: str, function: str) -> str:
-    """The part of the program that a function's own time belongs to."""
-    if "importlib" in file or who == "<module>" or "marshal" in function or "build_class" in function:
+def _part(file: str, caller: str, function: str) -> str:
+    """Return the part of the program that a function's own time counts for."""
+    if "importlib" in file or caller == "<module>" or "marshal" in function or "build_class" in function:
         return "imports"
     relative = file.rpartition(f"{ROOT}{os.sep}")[2].replace(os.sep, "/")
     for prefix, part in _PARTS.items():
@@ -192,7 +192,7 @@ def _part(file: str, who: str, function: str) -> str:
     return "libraries" if not relative.startswith("engram/") else "the rest of Engram"
 
 
-def _place(file: str, function: str) -> str:
+def _function_name(file: str, function: str) -> str:
     if file == "~":
         return function.strip("<>").replace("built-in method ", "").replace("|", "/")
     return f"{os.path.basename(file)} {function}"

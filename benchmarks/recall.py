@@ -1,8 +1,8 @@
-"""Recall of retrieval sets through the product: `python benchmarks/recall.py SET [SET ...]`.
+"""Measure recall on retrieval sets through the product: `python benchmarks/recall.py SET [SET ...]`.
 
-A SET is a JSON file, a folder with lore.jsonl and queries.jsonl, LoCoMo's or LongMemEval's JSON. Its documents go into a scratch
-store and every question is asked with `engram.open(...).query`, k = 10, no confidence filter, in each variant.
-`bm25` is the word index alone, every word of the query, no floor: what hybrid must never fall below.
+A SET is a JSON file, a folder with lore.jsonl and queries.jsonl, or the JSON of LoCoMo or LongMemEval. Its documents go into a
+scratch store and every question is asked with `engram.open(...).query`, k = 10, no confidence filter, in each variant.
+`bm25` is the bare word index, with every word of the query and no threshold; hybrid must never fall below it.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ if TYPE_CHECKING:
 
 
 def measure(path: str, variants: Sequence[str] = tuple(VARIANTS)) -> list[Report]:
-    """Measure the set at `path` in these variants: one report, or one for each level of LoCoMo.
+    """Measure the set at `path` in these variants: one report, or one per level of LoCoMo.
 
-    Raises OSError, ValueError or KeyError for a set that cannot be read or a variant that there is not.
+    Raises OSError, ValueError or KeyError for a set that cannot be read or an unknown variant.
     """
     return [_report(found, variants) for found in _sets(path)]
 
 
 def _sets(path: str) -> list[RetrievalSet] | list[list[RetrievalSet]]:
-    """The sets at a path, each one store, or a store for each conversation."""
+    """Load the sets at a path: each one store, or a list with a store for each conversation."""
     if os.path.isdir(path):
         return [retrieval_set.load(path)]
     if longmemeval.is_longmemeval(path):
@@ -64,20 +64,22 @@ def _answers(found: RetrievalSet, variants: Sequence[str]) -> Answers:
 
 
 def text(reports: Sequence[Report]) -> str:
-    """The reports as tables."""
+    """Return the reports as tables."""
     parts = [recall_tables.quality(reports)]
     parts += map(recall_tables.kinds, reports)
     parts += map(recall_tables.any_found, reports)
     parts += [recall_tables.honesty(reports), recall_tables.bounds(reports)]
     for report in reports:
         sizes = report.sizes
-        said = f"{sizes.documents:,} documents, {sizes.cut} cut, {sizes.masked} masked"
-        parts.append("\n".join([f"{report.name}: {said}", *[f"  refused: {why}" for why in sizes.refused]]))
+        summary = f"{sizes.documents:,} documents, {sizes.cut} cut, {sizes.masked} masked"
+        parts.append(
+            "\n".join([f"{report.name}: {summary}", *[f"  refused: {why}" for why in sizes.refused]])
+        )
     return "\n\n".join(filter(None, parts))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure the sets named on the command line; 1 where hybrid falls below BM25 alone in nDCG@10."""
+    """Measure the sets on the command line; return 1 if hybrid falls below BM25 alone in nDCG@10."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -90,15 +92,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         help="compare embedding providers instead: comma-separated, of bundled, mapped, read, none, onnx=FOLDER",
     )
     parser.add_argument("--json", action="store_true", help="one JSON document instead of tables")
-    chosen = parser.parse_args(arguments)
-    if chosen.providers:
-        return _compare(parser, chosen.sets, chosen.providers.split(","))
-    names = chosen.variants.split(",")
+    options = parser.parse_args(arguments)
+    if options.providers:
+        return _compare(parser, options.sets, options.providers.split(","))
+    names = options.variants.split(",")
     unknown = [name for name in names if name not in VARIANTS]
     if unknown:
         parser.error(f"no such variant: {', '.join(unknown)}")
-    reports = [report for path in chosen.sets for report in measure(path, names)]
-    if chosen.json:
+    reports = [report for path in options.sets for report in measure(path, names)]
+    if options.json:
         machine = describe_machine()
         print(json.dumps({"machine": machine, "sets": [report.as_dict() for report in reports]}, indent=1))
     else:
@@ -110,7 +112,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _compare(parser: argparse.ArgumentParser, sets: Sequence[str], providers: Sequence[str]) -> int:
-    """Print one table of all providers on all sets, and one of each set's kinds of question."""
+    """Print a table of all providers on all sets, and one of each set's kinds of question."""
     try:
         for provider in providers:
             recall_providers.settings_of(provider)

@@ -1,4 +1,4 @@
-"""Asking the questions of a retrieval set in one variant: rankings, strengths and times."""
+"""Ask the questions of a retrieval set in a variant: rankings, strengths and times."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from retrieval_set import RetrievalSet
 
 K = 10
-_PARTS_OF_ONE = 3  # entries asked for, for each document wanted, where several entries count for one document
+_PARTS_PER_DOCUMENT = 3  # entries requested per document if several entries may count for one
 
 
 class Reply(NamedTuple):
-    """One answer: ids, its strength ("" of bare BM25), and the evidence for the hit for which most speaks (0 without hits)."""
+    """An answer: ids, strength ("" for bare BM25), and the highest evidence of a hit (0 without hits)."""
 
     ids: list[str]
     strength: str
@@ -31,7 +31,7 @@ class Reply(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """What one variant answered: by query id, and where nothing answers; `times` in ms of wall time, of every question."""
+    """The replies of a variant, by query id and to unanswerable questions; `times`: ms of wall time of every question."""
 
     replies: dict[str, Reply]
     unanswered: list[Reply]
@@ -39,7 +39,7 @@ class Asked(NamedTuple):
 
 
 class Sizes(NamedTuple):
-    """How many documents were loaded, cut, masked, and why files were refused."""
+    """Counts of documents loaded, cut and masked, and why files were refused."""
 
     documents: int
     cut: int
@@ -48,7 +48,7 @@ class Sizes(NamedTuple):
 
 
 class Answers(NamedTuple):
-    """One set's sizes, and what each variant answered, by its name."""
+    """The sizes of a set, and the replies of each variant by name."""
 
     sizes: Sizes
     asked: dict[str, Asked]
@@ -83,7 +83,7 @@ def _by_store(variants: list[Variant]) -> Iterator[list[Variant]]:
 
 
 def sizes_of(store: engram.Engram, found: RetrievalSet) -> Sizes:
-    """How many documents a store of a set has, and what was refused."""
+    """Return the sizes of a set, with the problems of its store."""
     generation = store.store.index.look()
     assert generation is not None
     refused = [problem.message for problem in generation.catalog.problems()]
@@ -91,29 +91,29 @@ def sizes_of(store: engram.Engram, found: RetrievalSet) -> Sizes:
 
 
 def ask(store: engram.Engram, variant: Variant, answers: Mapping[str, str], found: RetrievalSet) -> Asked:
-    """Ask every question of a set, after one to warm up; `answers`: entry id → the id that a hit of it counts for."""
-    reply_to = _asker(store, variant, answers)
+    """Ask every question of a set after one to warm up; `answers`: entry id → the document id that a hit counts for."""
+    reply_to = _make_asker(store, variant, answers)
     reply_to(next(iter(found.queries.values()), "warm up"))
     asked = Asked({}, [], [])
     for query, text in found.queries.items():
-        asked.replies[query] = _timed(reply_to, text, asked.times)
+        asked.replies[query] = _time_reply(reply_to, text, asked.times)
     for text in found.unanswerable:
-        asked.unanswered.append(_timed(reply_to, text, asked.times))
+        asked.unanswered.append(_time_reply(reply_to, text, asked.times))
     return asked
 
 
-def _timed(ask: Callable[[str], Reply], text: str, times: list[float]) -> Reply:
+def _time_reply(ask: Callable[[str], Reply], text: str, times: list[float]) -> Reply:
     began = time.perf_counter_ns()
     reply = ask(text)
     times.append((time.perf_counter_ns() - began) / 1e6)
     return reply
 
 
-def _asker(store: engram.Engram, variant: Variant, answers: Mapping[str, str]) -> Callable[[str], Reply]:
-    """What asks one question; the reply has the ids that its hits count for, each once."""
+def _make_asker(store: engram.Engram, variant: Variant, answers: Mapping[str, str]) -> Callable[[str], Reply]:
+    """Return a function that asks a question; its reply has the ids that hits count for, each once."""
     several = len(set(answers.values())) < len(answers)
-    limit = K * _PARTS_OF_ONE if several else K
-    find = _product(store, variant, limit) if variant.strategy else _bm25(store, limit)
+    limit = K * _PARTS_PER_DOCUMENT if several else K
+    find = _product_search(store, variant, limit) if variant.strategy else _bm25_search(store, limit)
 
     def ask(text: str) -> Reply:
         reply = find(text)
@@ -122,7 +122,7 @@ def _asker(store: engram.Engram, variant: Variant, answers: Mapping[str, str]) -
     return ask
 
 
-def _product(store: engram.Engram, variant: Variant, limit: int) -> Callable[[str], Reply]:
+def _product_search(store: engram.Engram, variant: Variant, limit: int) -> Callable[[str], Reply]:
     def find(text: str) -> Reply:
         answer = store.query(
             text, k=limit, min_confidence=0, keep=False, strategy=variant.strategy, hop=variant.hop
@@ -133,8 +133,8 @@ def _product(store: engram.Engram, variant: Variant, limit: int) -> Callable[[st
     return find
 
 
-def _bm25(store: engram.Engram, limit: int) -> Callable[[str], Reply]:
-    """The word index alone, without a floor: what hybrid must never fall below."""
+def _bm25_search(store: engram.Engram, limit: int) -> Callable[[str], Reply]:
+    """Return a function that asks the bare word index, without a threshold."""
     generation = store.store.index.look()
     assert generation is not None
 

@@ -1,7 +1,7 @@
-"""The embedding providers side by side: quality, honesty, processor time and memory on the same sets.
+"""Compare embedding providers: quality, honesty, processor time and memory on the same sets.
 
-Each provider has a store of its own for each set, made by one process and asked by another, so that the memory is that of
-asking alone.
+For each set, each provider has a store of its own, made by one process and queried by another, so that the memory is that of
+queries alone.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _SETTINGS = {
 
 
 class Cost(NamedTuple):
-    """Processor time of a question, ms, of reading all entries, s, and the memory of the process that asked, MB."""
+    """Processor time of a question (ms) and of embedding all entries (s), and memory of the process that asked (MB)."""
 
     question_ms: float
     entries_s: float
@@ -45,14 +45,14 @@ class Cost(NamedTuple):
 
 
 class Compared(NamedTuple):
-    """One set: what each provider answered, by its name, and what it cost."""
+    """The report of a set, with providers as variants, and their costs by name."""
 
     report: Report
     costs: dict[str, Cost]
 
 
 def settings_of(provider: str) -> dict[str, str]:
-    """The settings of a provider by its name here, or of `onnx=FOLDER`. Raises ValueError for another."""
+    """Return the settings of a provider, given by its name here or as `onnx=FOLDER`. Raises ValueError if it is unknown."""
     name, _, folder = provider.partition("=")
     if name == "onnx" and folder:
         return {"provider": "onnx", "path": os.path.abspath(folder)}
@@ -62,7 +62,7 @@ def settings_of(provider: str) -> dict[str, str]:
 
 
 def compare(chosen: RetrievalSet | list[RetrievalSet], providers: Sequence[str]) -> Compared:
-    """Ask a set, or several stores that are one, with each provider."""
+    """Ask a set, in one store or several, with each provider."""
     units = chosen if isinstance(chosen, list) else [chosen]
     asked: dict[str, list[Asked]] = {}
     costs = {}
@@ -95,7 +95,7 @@ def _measure(found: RetrievalSet, provider: str) -> tuple[Sizes, Asked, Cost]:
         file.write("\n".join(["[embedding]", *lines, ""]))
     with tempfile.TemporaryDirectory(prefix="engram-recall-") as scratch:
         root = os.path.join(scratch, "store")
-        sizes, answers, seconds = _in_a_process(make, root, found)
+        sizes, answers, seconds = _in_a_process(make_store, root, found)
         asked, milliseconds, memory = _in_a_process(ask_in, root, found, answers)
     return sizes, asked, Cost(milliseconds, seconds, memory)
 
@@ -105,8 +105,8 @@ def _in_a_process(work: Callable[..., Any], *arguments: Any) -> Any:
         return pool.submit(work, *arguments).result()
 
 
-def make(root: str, found: RetrievalSet) -> tuple[Sizes, dict[str, str], float]:
-    """Make the store of a set and all its vectors: sizes, what each entry counts for, processor seconds."""
+def make_store(root: str, found: RetrievalSet) -> tuple[Sizes, dict[str, str], float]:
+    """Make the store of a set and all vectors; return sizes, document id by entry id, and processor seconds."""
     answers = retrieval_set.store_documents(root, found)
     with engram.open(root, background=False) as store:
         began = time.process_time()
@@ -116,7 +116,7 @@ def make(root: str, found: RetrievalSet) -> tuple[Sizes, dict[str, str], float]:
 
 
 def ask_in(root: str, found: RetrievalSet, answers: Mapping[str, str]) -> tuple[Asked, float, float]:
-    """Ask a set's questions: the answers, processor milliseconds of a question, and the memory of this process, MB."""
+    """Ask a set's questions; return the answers, processor ms per question, and memory of this process (MB)."""
     with engram.open(root, background=False) as store:
         store.refresh()
         store.query("warm up", keep=False)

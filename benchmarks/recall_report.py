@@ -1,4 +1,4 @@
-"""What was measured for one set: sizes, the answers of every variant, and the kind and unit of each question."""
+"""The report of a set: sizes, the answers of every variant, and the kind and unit of each question."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Report(NamedTuple):
-    """One set, or several stores that are one set (`units`: query id → the number of its store)."""
+    """The report of a set in one store, or in several (`units`: query id → number of its store)."""
 
     name: str
     sizes: Sizes
@@ -26,7 +26,7 @@ class Report(NamedTuple):
     asked: dict[str, Asked]
 
     def quality(self, variant: str, kind: str = "") -> scoring.Quality:
-        """The measures over the questions of a kind, or over all."""
+        """Return the measures over the questions of a kind, or over all."""
         chosen = {
             query: reply.ids
             for query, reply in self.asked[variant].replies.items()
@@ -35,24 +35,24 @@ class Report(NamedTuple):
         return scoring.quality(chosen, self.judged)
 
     def ndcg(self, variant: str, queries: Sequence[str]) -> list[float]:
-        """nDCG@10 of each of these questions."""
+        """Return nDCG@10 of each of these questions."""
         replies = self.asked[variant].replies
         return [scoring.ndcg(replies[query].ids, self.judged[query], K) for query in queries]
 
     def any_found(self, variant: str, k: int, kind: str = "") -> float:
-        """The share of the answerable questions of a kind, or of all, that have any of theirs among the first `k`."""
+        """Return the share of answerable questions, of a kind or all, with a right document among the first `k`."""
         replies = self.asked[variant].replies
         asked = [query for query in replies if not kind or self.kinds.get(query) == kind]
         hits = [scoring.recall(replies[query].ids, self.judged[query], k) > 0 for query in asked]
         return sum(hits) / max(1, len(hits))
 
     def found(self, variant: str) -> set[str]:
-        """The answerable questions that get one of theirs among the first ten."""
+        """Return the answerable questions with a right document among the first ten."""
         replies = self.asked[variant].replies
         return {query for query, reply in replies.items() if scoring.recall(reply.ids, self.judged[query], K)}
 
     def as_dict(self) -> dict[str, Any]:
-        """The figures for a program."""
+        """Return the figures for JSON."""
         return {
             "name": self.name,
             "sizes": self.sizes._asdict(),
@@ -74,12 +74,12 @@ class Report(NamedTuple):
 
 
 def of_one(found: RetrievalSet, answers: Answers) -> Report:
-    """The report of a set in one store."""
+    """Return the report of a set in one store."""
     return Report(found.name, answers.sizes, found.judged, found.kinds, {}, answers.asked)
 
 
 def of_units(parts: Sequence[tuple[RetrievalSet, Answers]]) -> Report:
-    """The report of sets that are asked each by itself and scored together."""
+    """Return the report of sets that were queried separately and are scored together."""
     judged: dict[str, dict[str, int]] = {}
     kinds: dict[str, str] = {}
     units: dict[str, int] = {}
@@ -94,19 +94,19 @@ def of_units(parts: Sequence[tuple[RetrievalSet, Answers]]) -> Report:
             asked[name].unanswered.extend(one.unanswered)
             asked[name].times.extend(one.times)
     return Report(
-        parts[0][0].name, _together([answers.sizes for _, answers in parts]), judged, kinds, units, asked
+        parts[0][0].name, _add_up([answers.sizes for _, answers in parts]), judged, kinds, units, asked
     )
 
 
-def _together(sizes: Sequence[Sizes]) -> Sizes:
+def _add_up(sizes: Sequence[Sizes]) -> Sizes:
     return Sizes(
         sum(one.documents for one in sizes),
         sum(one.cut for one in sizes),
         sum(one.masked for one in sizes),
-        [why for one in sizes for why in one.refused],
+        [reason for one in sizes for reason in one.refused],
     )
 
 
 def strengths(replies: Iterable[Reply]) -> dict[str, int]:
-    """How many replies have each strength, of the product's; those of bare BM25 have none."""
+    """Count replies by strength; those of bare BM25 have none."""
     return dict(Counter(reply.strength for reply in replies if reply.strength))

@@ -22,7 +22,7 @@ _MEASURES = ["recall@1", "recall@5", "recall@10", "MRR@10", "nDCG@10"]
 
 
 def quality(reports: Sequence[Report]) -> str:
-    """Every variant on every set: the measures, how far nDCG@10 is from hybrid's (95 % interval), and times."""
+    """Return a table of every variant on every set: measures, the difference in nDCG@10 from hybrid (95 % interval), and times."""
     rows = [["Set", "Variant", *_MEASURES, "against hybrid", "p", "p50 ms", "p99 ms"]]
     for report in reports:
         for name, asked in report.asked.items():
@@ -33,7 +33,7 @@ def quality(reports: Sequence[Report]) -> str:
 
 
 def kinds(report: Report) -> str:
-    """Each kind of question: nDCG@10 and recall@5 of every variant; "" for a set without kinds."""
+    """Return a table of nDCG@10 and recall@5 by kind of question and variant; "" for a set without kinds."""
     if not report.kinds:
         return ""
     rows = [["Kind", "Questions", *report.asked]]
@@ -45,7 +45,7 @@ def kinds(report: Report) -> str:
 
 
 def any_found(report: Report) -> str:
-    """Where questions have kinds: the share of each kind that has any of its documents among the first five, and ten."""
+    """Return a table of the share of each kind with a right document among the first five, and ten; "" without kinds."""
     if not report.kinds:
         return ""
     rows = [["Kind", "Questions", *report.asked]]
@@ -58,22 +58,31 @@ def any_found(report: Report) -> str:
 
 
 def providers(found: Sequence[Compared]) -> str:
-    """Every provider on every set: quality against the first (95 % interval), honesty, processor time and memory."""
+    """Return a table of every provider on every set: quality against the first (95 % interval), honesty, cost and memory."""
     head = ["Set", "Provider", "nDCG@10", "against the first", "p", "answerable: strong / weak / none"]
     rows = [[*head, "nothing answers", "CPU ms a question", "CPU s for the entries", "MB"]]
     for report, costs in found:
         first = next(iter(report.asked))
         for name, asked in report.asked.items():
             cost = costs[name]
-            said = [_strengths(asked.replies.values()), _strengths(asked.unanswered)]
-            spent = [f"{cost.question_ms:.1f}", f"{cost.entries_s:.1f}", f"{cost.memory_mb:.0f}"]
+            strength_cells = [_strengths(asked.replies.values()), _strengths(asked.unanswered)]
+            cost_cells = [f"{cost.question_ms:.1f}", f"{cost.entries_s:.1f}", f"{cost.memory_mb:.0f}"]
             against = _against(report, name, first)
-            rows.append([report.name, name, _figure(report.quality(name).ndcg_10), *against, *said, *spent])
+            rows.append(
+                [
+                    report.name,
+                    name,
+                    _figure(report.quality(name).ndcg_10),
+                    *against,
+                    *strength_cells,
+                    *cost_cells,
+                ]
+            )
     return _table(rows)
 
 
 def honesty(reports: Sequence[Report]) -> str:
-    """How often nothing is said where nothing answers, and at what price for the questions that have an answer."""
+    """Return a table of strengths for unanswerable questions, and for answerable ones, which is the price."""
     rows = [
         [
             "Set",
@@ -93,9 +102,9 @@ def honesty(reports: Sequence[Report]) -> str:
 
 
 def bounds(reports: Sequence[Report]) -> str:
-    """What a floor under evidence could give: 80 % of the unanswerable told none, or 97 % of what is found kept.
+    """Return a table of what a threshold of evidence could do: silence 80 % of the unanswerable, or keep 97 % of the found.
 
-    From the answers without a floor; "" where no set has both kinds of question.
+    From the answers without a threshold; "" if no set has both kinds of question.
     """
     head = ["Set", "none to 80 % from", "keeps of what is found", "97 % kept up to", "none to", "AUC"]
     rows = [head]
@@ -106,14 +115,14 @@ def bounds(reports: Sequence[Report]) -> str:
         found = numpy_module().array([asked.replies[query].evidence for query in report.found(NO_FLOOR)])
         nothing = numpy_module().array([reply.evidence for reply in asked.unanswered])
         quiet, kept = numpy_module().quantile(nothing, 0.8), numpy_module().quantile(found, 0.03)
-        above = (found[:, None] > nothing).mean() + (found[:, None] == nothing).mean() / 2
+        auc = (found[:, None] > nothing).mean() + (found[:, None] == nothing).mean() / 2
         shares = [f"{100 * share:.1f} %" for share in ((found > quiet).mean(), (nothing < kept).mean())]
-        rows.append([report.name, f"{quiet:.3f}", shares[0], f"{kept:.3f}", shares[1], f"{above:.3f}"])
+        rows.append([report.name, f"{quiet:.3f}", shares[0], f"{kept:.3f}", shares[1], f"{auc:.3f}"])
     return _table(rows) if len(rows) > 1 else ""
 
 
 def _against(report: Report, name: str, base: str) -> list[str]:
-    """The difference of nDCG@10 from that of `base`, and how sure it is."""
+    """Return the difference in nDCG@10 from `base` with its interval, and its p-value."""
     if name == base or base not in report.asked:
         return ["", ""]
     queries = list(report.judged)
@@ -124,7 +133,7 @@ def _against(report: Report, name: str, base: str) -> list[str]:
 
 
 def _strengths(replies: Iterable[Reply]) -> str:
-    """Shares of strong, weak and none."""
+    """Return the shares of strong, weak and none."""
     counts = recall_report.strengths(replies)
     total = sum(counts.values())
     return " / ".join(_share(counts.get(name, 0), total) for name in STRENGTHS) if total else ""

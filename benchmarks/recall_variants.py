@@ -1,7 +1,7 @@
-"""The variants in which recall is measured: the product's own query path, whole or with one part left out.
+"""The variants of recall to measure: the product's query path, whole or without one part.
 
-A part is left out by setting the constant that it depends on for the time of the run. So the product needs no switch that
-only a benchmark would use, and what is measured is what a user's query runs through.
+A part is disabled by setting a constant that it depends on for the time of the run. So the product needs no switches for
+benchmarks, and the code measured is that of a user's query.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _WITHOUT_BOUNDS: dict[Constant, Any] = {
 
 
 class Variant(NamedTuple):
-    """A name, the product's strategy ("": the bare word index), constants set, and whether the index is made with them.
+    """A variant of recall: a strategy ("" for the bare word index), and the constants to set.
 
-    `hop`: whether queries go one step on.
+    `own_index`: whether the index is built with these constants; `hop`: whether queries expand over entities.
     """
 
     name: str
@@ -74,7 +74,7 @@ VARIANTS = {
 
 @contextmanager
 def set_for(variant: Variant) -> Iterator[None]:
-    """Set the variant's constants while the block runs. Raises AttributeError for one that the product no longer has."""
+    """Set the variant's constants while the block runs. Raises AttributeError for a constant that does not exist."""
     before = {}
     try:
         for (module, name), value in variant.constants.items():

@@ -1,42 +1,37 @@
-"""Retrieval sets: documents, questions and which document answers which question, read from either of their two forms.
+"""Retrieval sets: documents, questions, and which document answers which question.
 
-One JSON file (`docs`, `queries`, `qrels`), or a folder with `lore.jsonl` and `queries.jsonl`, whose
-entries have all their fields and whose questions say their kind. docs/recall.md describes both. The scratch store of a set
-has one entry for each document, all of the same age.
+A set is one JSON file (`docs`, `queries`, `qrels`), or a folder with `lore.jsonl` and `queries.jsonl`, whose entries have all
+their fields and whose questions have a kind. docs/recall.md describes both. The scratch store of a set has an entry for each
+document, all of the same age.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import sys
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scratch_store import FOLDER, make_plain, write_lore
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-if ROOT not in sys.path:
-    sys.path.insert(0, ROOT)
-
-from engram.domain.admission.secrets import find_secrets, redact  # noqa: E402
-from engram.domain.entry import ulid  # noqa: E402
-from engram.domain.entry.categories import Categories  # noqa: E402
-from engram.domain.entry.confidence import DEFAULT_PRIOR  # noqa: E402
-from engram.domain.entry.lore import MAX_CONTENT, Lore, Relation  # noqa: E402
+from engram.domain.admission.secrets import find_secrets, redact
+from engram.domain.entry import ulid
+from engram.domain.entry.categories import Categories
+from engram.domain.entry.confidence import DEFAULT_PRIOR
+from engram.domain.entry.lore import MAX_CONTENT, Lore, Relation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
 UNANSWERABLE = "unanswerable"
-_MOMENT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
-_SHARD = 500
+_CREATED = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+_FILES_PER_FOLDER = 500
 
 
 class Document(NamedTuple):
-    """What one entry is made of; `text` has its title on top. `answers` is the id that a hit of it counts for.
+    """The source of an entry; `text` begins with its title. `answers` is the id that a hit of the entry counts for.
 
-    `follows` is the id of the document before it in its conversation: the entry names that one's.
+    `follows` is the id of the preceding document in a conversation, to which the entry gets a relation.
     """
 
     answers: str
@@ -51,10 +46,10 @@ class Document(NamedTuple):
 
 
 class RetrievalSet(NamedTuple):
-    """`queries`: id → text; `judged`: query id → document id → grade; `kinds`: query id → kind, where the set has any.
+    """`queries`: id → text; `judged`: query id → document id → grade; `kinds`: query id → kind, if the set has any.
 
-    `unanswerable` are questions that nothing in the set answers; `cut` counts documents that were too long,
-    `masked` those with a secret, which is masked as `record --redact` would.
+    `unanswerable` are questions that nothing in the set answers; `cut` counts documents that were too long, `masked` those
+    with secrets, which are masked as by `record --redact`.
     """
 
     name: str
@@ -68,9 +63,9 @@ class RetrievalSet(NamedTuple):
 
 
 def load(path: str) -> RetrievalSet:
-    """Read a set from a JSON file or a folder. Raises OSError, ValueError or KeyError where it is none."""
+    """Read a set from a JSON file or a folder. Raises OSError, ValueError or KeyError if it is none."""
     if os.path.isdir(path):
-        return _of_folder(path)
+        return _load_folder(path)
     with open(path, encoding="utf-8") as file:
         data: dict[str, Any] = json.load(file)
     documents = [Document(key, _text(document)) for key, document in data["docs"].items()]
@@ -85,10 +80,10 @@ def assemble(
     judged: Mapping[str, Mapping[str, int]],
     kinds: Mapping[str, str],
 ) -> RetrievalSet:
-    """The set of these parts: documents cut and masked, questions without an answer set apart."""
+    """Make a set of these parts: cut and mask documents, and separate unanswerable questions."""
     whole = [document for document in documents if document.text.strip()]
     cut = [document._replace(text=_cut(document.text)) for document in whole]
-    ready = [_masked(document) for document in cut]
+    ready = [_mask_document(document) for document in cut]
     answerable = {query for query, grades in judged.items() if any(grades.values())}
     return RetrievalSet(
         name,
@@ -103,7 +98,7 @@ def assemble(
 
 
 def with_everyday_words(found: RetrievalSet, path: str) -> RetrievalSet:
-    """The set with two sentences more in each entry, from a file of `key`, `symptom` and `task`.
+    """Return the set with two more sentences in each entry, from a file of `key`, `symptom` and `task`.
 
     Raises OSError, ValueError, KeyError.
     """
@@ -113,12 +108,12 @@ def with_everyday_words(found: RetrievalSet, path: str) -> RetrievalSet:
 
 
 def read_lines(path: str) -> list[dict[str, Any]]:
-    """The objects of a JSON-lines file. Raises OSError, ValueError."""
+    """Read the objects of a JSON-lines file. Raises OSError, ValueError."""
     with open(path, encoding="utf-8") as file:
         return [json.loads(line) for line in file if line.strip()]
 
 
-def _of_folder(path: str) -> RetrievalSet:
+def _load_folder(path: str) -> RetrievalSet:
     lore = read_lines(os.path.join(path, "lore.jsonl"))
     asked = {str(number): line for number, line in enumerate(read_lines(os.path.join(path, "queries.jsonl")))}
     keys = {line["key"] for line in lore}
@@ -135,19 +130,19 @@ def _of_folder(path: str) -> RetrievalSet:
 
 
 def _document(line: Mapping[str, Any]) -> Document:
-    """A line of `lore.jsonl`; all but the key and the content may be missing."""
+    """Convert a line of `lore.jsonl`; all but the key and the content may be missing."""
     return Document(
         line["key"],
         _text({"title": line.get("title", ""), "text": line["content"]}),
-        _words(line.get("context")),
+        _as_tuple(line.get("context")),
         line.get("category") or "FACT",
-        _words(line.get("tags")),
-        _words(line.get("files")),
+        _as_tuple(line.get("tags")),
+        _as_tuple(line.get("files")),
         round(1000 * line["confidence"]) if line.get("confidence") is not None else DEFAULT_PRIOR,
     )
 
 
-def _words(value: Any) -> tuple[str, ...]:
+def _as_tuple(value: Any) -> tuple[str, ...]:
     if not value:
         return ()
     return (value,) if isinstance(value, str) else tuple(value)
@@ -163,8 +158,8 @@ def _cut(text: str) -> str:
     return clean[:MAX_CONTENT].rstrip()
 
 
-def _masked(document: Document) -> Document:
-    """Without secrets, in the text and the context."""
+def _mask_document(document: Document) -> Document:
+    """Mask the secrets in the text and the context."""
     return document._replace(text=_cut(_mask(document.text)), context=tuple(map(_mask, document.context)))
 
 
@@ -173,7 +168,7 @@ def _mask(text: str) -> str:
 
 
 def store_documents(root: str, found: RetrievalSet) -> dict[str, str]:
-    """Make a store of the documents at `root`; returns lore id → the id that a hit of it counts for."""
+    """Make a store of the documents at `root`; return entry id → the document id that a hit counts for."""
     make_plain(root)
     ids = {_lore_id(number): document for number, document in enumerate(found.documents)}
     write_lore(root, _files(ids))
@@ -189,8 +184,8 @@ def _files(ids: dict[str, Document]) -> Iterator[tuple[str, Lore]]:
             lore_id,
             document.text,
             category,
-            _MOMENT,
-            _MOMENT,
+            _CREATED,
+            _CREATED,
             categories.type_of(category),
             prior=document.thousandths,
             context=document.context,
@@ -199,8 +194,8 @@ def _files(ids: dict[str, Document]) -> Iterator[tuple[str, Lore]]:
             entities=document.entities,
             relations=(Relation("see_also", by_answer[document.follows]),) if document.follows else (),
         )
-        yield f"{FOLDER}/{number // _SHARD:04d}/{lore_id}.md", lore
+        yield f"{FOLDER}/{number // _FILES_PER_FOLDER:04d}/{lore_id}.md", lore
 
 
 def _lore_id(number: int) -> str:
-    return ulid.encode(int(_MOMENT.timestamp() * 1000), number + 1)
+    return ulid.encode(int(_CREATED.timestamp() * 1000), number + 1)

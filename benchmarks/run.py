@@ -1,7 +1,7 @@
-"""All benchmarks in one command: `python benchmarks/run.py [--sizes 1k,10k,100k] [--output docs/benchmarks.md]`.
+"""Run all benchmarks: `python benchmarks/run.py [--sizes 1k,10k,100k] [--output docs/benchmarks.md]`.
 
-Makes generated stores in a temporary folder (or one that `--keep` names, to use them again), measures each
-in processes of their own, and prints a report with each target met or missed.
+Generates stores in a temporary folder (or in that of `--keep`, to be reused), measures each in separate processes, and
+prints a report with each target met or missed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import generate
 from figures import Figure, Group, against, describe_machine, report, timed
 from measuring import Child, Cost, median, run
 from peer_section import kept_section
-from scratch_store import ROOT, isolate, write_lore
+from scratch_store import PYTHON_PATH, ROOT, isolate, write_lore
 from steady import ATTEMPTS, STARTS, Steady, bare_python
 
 if TYPE_CHECKING:
@@ -46,30 +46,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--runs",
         type=int,
         default=_RUNS,
-        help="how often whole processes are started (default: %(default)s); 1 tries the command itself:"
-        " of everything else little is done too, and the figures mean nothing",
+        help="number of starts of whole processes (default: %(default)s); 1 only tries the command: little of anything"
+        " is done, and the figures mean nothing",
     )
     parser.add_argument(
         "--attempts",
         type=int,
         default=ATTEMPTS,
-        help="how often what falls into a slow moment is measured at most (default: %(default)s)",
+        help="most attempts at a measurement while the machine is slow (default: %(default)s)",
     )
-    given = parser.parse_args(arguments)
-    output = os.path.abspath(given.output) if given.output else ""
+    options = parser.parse_args(arguments)
+    output = os.path.abspath(options.output) if options.output else ""
     with tempfile.TemporaryDirectory(prefix="engram-benchmark-") as temporary:
-        folder = os.path.abspath(given.keep or temporary)
+        folder = os.path.abspath(options.keep or temporary)
         isolate(os.path.join(temporary, "home"))
-        os.environ["PYTHONPATH"] = os.pathsep.join([ROOT, os.path.join(ROOT, "tui")])
+        os.environ["PYTHONPATH"] = PYTHON_PATH
         compile_all()
-        steady = Steady(lambda: bare_python(temporary, min(STARTS, given.runs)), given.attempts)
-        groups = [_start_up(temporary, given.runs, steady)]
-        groups += [_size(folder, count_of(size), given.runs, steady) for size in given.sizes.split(",")]
+        steady = Steady(lambda: bare_python(temporary, min(STARTS, options.runs)), options.attempts)
+        groups = [_measure_start(temporary, options.runs, steady)]
+        groups += [
+            _measure_size(folder, count_of(size), options.runs, steady) for size in options.sizes.split(",")
+        ]
         text = report(
             groups,
             [*describe_machine(), steady.summary()],
             f"{datetime.now(UTC):%Y-%m-%d}",
-            f"python benchmarks/run.py --sizes {given.sizes}",
+            f"python benchmarks/run.py --sizes {options.sizes}",
         )
     print(text)
     if output:
@@ -80,12 +82,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def compile_all() -> None:
-    """Byte code first: with PYTHONDONTWRITEBYTECODE set, each start would compile anew."""
+    """Write byte code first: with PYTHONDONTWRITEBYTECODE set, each start would compile again."""
     folders = [os.path.join(ROOT, name) for name in ("engram", "tui")]
     subprocess.run([sys.executable, "-m", "compileall", "-q", *folders], check=True)
 
 
-def _start_up(folder: str, runs: int, steady: Steady) -> Group:
+def _measure_start(folder: str, runs: int, steady: Steady) -> Group:
     bare = steady("bare Python", lambda: _starts(folder, runs, "-c", "pass"))
     figures = [timed("Python that does nothing", bare)]
     if _cli_missing(folder):
@@ -100,18 +102,18 @@ def _starts(folder: str, runs: int, *arguments: str) -> Cost:
     return median([run([sys.executable, *arguments], folder).cost for _ in range(runs)])
 
 
-def _size(folder: str, count: int, runs: int, steady: Steady) -> Group:
+def _measure_size(folder: str, count: int, runs: int, steady: Steady) -> Group:
     plain = _plain_store(folder, count)
     dedicated = dedicated_store(folder, count)
     parts: dict[str, Callable[[], list[Figure]]] = {
-        "rebuild": lambda: _rebuild(plain, count, runs),
-        "freshness": lambda: _freshness(plain, runs),
-        "changes": lambda: _changes(plain, count, runs),
-        "warm queries": lambda: _warm(plain, count, runs),
-        "cold queries": lambda: _cold_queries(plain, count, runs),
-        "hooks": lambda: _hooks(plain, runs),
-        "recording": lambda: _record(dedicated, runs),
-        "cold recording": lambda: _cold_record(dedicated, runs),
+        "rebuild": lambda: _measure_rebuild(plain, count, runs),
+        "freshness": lambda: _measure_freshness(plain, runs),
+        "changes": lambda: _measure_changes(plain, count, runs),
+        "warm queries": lambda: _measure_warm(plain, count, runs),
+        "cold queries": lambda: _measure_cold_queries(plain, count, runs),
+        "hooks": lambda: _measure_hooks(plain, runs),
+        "recording": lambda: _measure_record(dedicated, runs),
+        "cold recording": lambda: _measure_cold_record(dedicated, runs),
     }
     figures = []
     for name, measure in parts.items():
@@ -120,25 +122,25 @@ def _size(folder: str, count: int, runs: int, steady: Steady) -> Group:
     return Group(f"{count:,} entries", figures)
 
 
-def _rebuild(root: str, count: int, runs: int) -> list[Figure]:
-    rebuilds = [_task("rebuild", root, runs) for _ in range(min(3, runs))]
+def _measure_rebuild(root: str, count: int, runs: int) -> list[Figure]:
+    rebuilds = [_run_task("rebuild", root, runs) for _ in range(min(3, runs))]
     spent = median([Cost(*found["cost"]) for found in rebuilds])
     peak = max(found["peak_mb"] for found in rebuilds)
-    per_lore = f"{spent.cpu_ms * 1000 / count:.0f} CPU-µs an entry"
-    seconds = timed("Rebuild the index", spent, per_lore)
-    if count >= 10_000:  # in a small store the model's loading is most of it
+    per_entry = f"{spent.cpu_ms * 1000 / count:.0f} CPU-µs an entry"
+    seconds = timed("Rebuild the index", spent, per_entry)
+    if count >= 10_000:  # in a small store, most of it is loading the model
         seconds = against(seconds, spent.cpu_ms, 0.25 * count, "CPU-ms")
     memory = against(Figure("Rebuild: peak memory", more=f"{peak:.0f} MB"), peak, 700, "MB")
     return [seconds, memory, Figure("Index on disk", more=f"{rebuilds[0]['disk_mb']:.1f} MB")]
 
 
-def _freshness(root: str, runs: int) -> list[Figure]:
-    found = _task("freshness", root, runs)
-    told = Cost(*found["told"])
+def _measure_freshness(root: str, runs: int) -> list[Figure]:
+    found = _run_task("freshness", root, runs)
+    inotify = Cost(*found["told"])
     return [
         against(
-            timed("Nothing changed: told by the system (a program that asks again)", told),
-            told.wall_ms,
+            timed("Nothing changed: told by the system (a program that asks again)", inotify),
+            inotify.wall_ms,
             1,
             "ms",
         ),
@@ -147,8 +149,8 @@ def _freshness(root: str, runs: int) -> list[Figure]:
     ]
 
 
-def _changes(root: str, count: int, runs: int) -> list[Figure]:
-    found = {name: Cost(*cost) for name, cost in _task("changed", root, runs).items()}
+def _measure_changes(root: str, count: int, runs: int) -> list[Figure]:
+    found = {name: Cost(*cost) for name, cost in _run_task("changed", root, runs).items()}
     names = {
         "replaced": "Searchable: 1 file edited (replaced)",
         "rewritten": "Searchable: 1 file edited in place (told by the system)",
@@ -157,13 +159,13 @@ def _changes(root: str, count: int, runs: int) -> list[Figure]:
     }
     figures = [against(timed(name, found[key]), found[key].wall_ms, 80, "ms") for key, name in names.items()]
     swept = timed("Searchable: 1 file edited in place (every file looked at)", found["swept"])
-    if count <= 10_000:  # in larger stores nobody waits for that
+    if count <= 10_000:  # no one waits for a full scan of a larger store
         swept = against(swept, found["swept"].wall_ms, 80, "ms")
     return [*figures, swept, timed("Searchable: 100 files edited", found["many"])]
 
 
-def _warm(root: str, count: int, runs: int) -> list[Figure]:
-    found = _task("warm", root, runs)
+def _measure_warm(root: str, count: int, runs: int) -> list[Figure]:
+    found = _run_task("warm", root, runs)
     hybrid, words = Cost(*found["hybrid"]), Cost(*found["words"])
     p99 = found["hybrid_p99"]
     middle = timed("Warm query, hybrid (p50)", hybrid)
@@ -184,12 +186,12 @@ def _warm(root: str, count: int, runs: int) -> list[Figure]:
     ]
 
 
-def _cold_queries(root: str, count: int, runs: int) -> list[Figure]:
+def _measure_cold_queries(root: str, count: int, runs: int) -> list[Figure]:
     if _cli_missing(root):
         return [Figure("`engram query`", more="skipped: engram.cli.main cannot be imported")]
     questions = generate.questions(runs, SEED + 1)
-    hybrid = median([_checked(root, "query", text).cost for text in questions])
-    words = median([_checked(root, "query", text, "--strategy", "words").cost for text in questions])
+    hybrid = median([_run_engram(root, "query", text).cost for text in questions])
+    words = median([_run_engram(root, "query", text, "--strategy", "words").cost for text in questions])
     whole = timed("`engram query`, hybrid, whole process", hybrid)
     if count >= 10_000:
         whole = against(whole, hybrid.cpu_ms, 250, "CPU-ms")
@@ -199,7 +201,7 @@ def _cold_queries(root: str, count: int, runs: int) -> list[Figure]:
     ]
 
 
-def _hooks(root: str, runs: int) -> list[Figure]:
+def _measure_hooks(root: str, runs: int) -> list[Figure]:
     """Measure the hooks that an agent calls most, with a different question in each run."""
     if _cli_missing(root):
         return [Figure("`engram hook`", more="skipped: engram.cli.main cannot be imported")]
@@ -216,13 +218,13 @@ def _hooks(root: str, runs: int) -> list[Figure]:
             json.dumps({"session_id": text, "cwd": root, **describe(text)})
             for text in generate.questions(runs, SEED + 5)
         ]
-        costs = [_checked(root, "hook", event, "--agent", "claude-code", text=call).cost for call in calls]
+        costs = [_run_engram(root, "hook", event, "--agent", "claude-code", text=call).cost for call in calls]
         figures.append(timed(f"`engram hook {event}`, whole process", median(costs)))
     return figures
 
 
-def _record(root: str, runs: int) -> list[Figure]:
-    found = _task("record", root, runs)
+def _measure_record(root: str, runs: int) -> list[Figure]:
+    found = _run_task("record", root, runs)
     spent = Cost(*found["ack"])
     return [
         against(
@@ -236,22 +238,22 @@ def _record(root: str, runs: int) -> list[Figure]:
     ]
 
 
-def _cold_record(root: str, runs: int) -> list[Figure]:
+def _measure_cold_record(root: str, runs: int) -> list[Figure]:
     if _cli_missing(root):
         return [Figure("`engram record`", more="skipped: engram.cli.main cannot be imported")]
     writer = generate.Writer(SEED + 3)
     costs = []
     for _ in range(runs):
         lore = writer.lore(int.from_bytes(os.urandom(6)))
-        costs.append(_checked(root, "record", lore.content, "--category", lore.category).cost)
+        costs.append(_run_engram(root, "record", lore.content, "--category", lore.category).cost)
         if runs > 1:
-            time.sleep(_PAUSE_SECONDS)  # the commit that the command left to a process of its own
+            time.sleep(_PAUSE_SECONDS)  # for the commit in the background process
     spent = median(costs)
     return [against(timed("`engram record`, whole process (p50)", spent), spent.wall_ms, 120, "ms")]
 
 
-def _checked(folder: str, *arguments: str, text: str = "") -> Child:
-    """Run the command line; a benchmark of a failing command would be worth nothing."""
+def _run_engram(folder: str, *arguments: str, text: str = "") -> Child:
+    """Run the command line. Raises RuntimeError if it fails, as its figure would mean nothing."""
     child = run([sys.executable, "-c", _CLI, *arguments], folder, text)
     if child.code:
         raise RuntimeError(f"engram {' '.join(arguments)[:80]} failed ({child.code}): {child.errors[-500:]}")
@@ -262,7 +264,7 @@ def _cli_missing(folder: str) -> bool:
     return run([sys.executable, "-c", "import engram.cli.main"], folder).code != 0
 
 
-def _task(name: str, root: str, runs: int) -> dict[str, Any]:
+def _run_task(name: str, root: str, runs: int) -> dict[str, Any]:
     program = os.path.join(ROOT, "benchmarks", "tasks.py")
     effort = "whole" if runs > 1 else "trial"
     child = run([sys.executable, program, name, root, effort], os.path.dirname(root))
@@ -277,7 +279,7 @@ def _plain_store(folder: str, count: int) -> str:
     if not os.path.exists(os.path.join(folder, f"plain-{count}.made")):
         say(f"{count:,} entries: generating")
         generate.generate(root, count, SEED)
-        _mark(folder, f"plain-{count}")
+        _mark_complete(folder, f"plain-{count}")
     return root
 
 
@@ -291,18 +293,18 @@ def dedicated_store(folder: str, count: int) -> str:
         write_lore(root, generate.lore_files(count, SEED))
         for command in (["add", "--all"], ["commit", "--quiet", "--message", "Generated lore"]):
             subprocess.run(["git", "-C", root, *command], check=True)
-        _mark(folder, f"dedicated-{count}")
+        _mark_complete(folder, f"dedicated-{count}")
     return root
 
 
-def _mark(folder: str, name: str) -> None:
-    """Note that a store is complete: one whose making was interrupted must not be measured."""
+def _mark_complete(folder: str, name: str) -> None:
+    """Mark a store as complete, so that an interrupted one is not measured."""
     with open(os.path.join(folder, f"{name}.made"), "w", encoding="ascii") as file:
         file.write(f"seed {SEED}\n")
 
 
 def count_of(text: str) -> int:
-    """`10k` → 10,000."""
+    """Convert `10k` to 10,000."""
     return int(text[:-1]) * 1000 if text.endswith("k") else int(text)
 
 

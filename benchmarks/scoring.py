@@ -1,4 +1,4 @@
-"""Measures of a ranking: recall, reciprocal rank, and discounted gain, each over the first k results; and how sure a difference is.
+"""Measures of a ranking over its first k results: recall, reciprocal rank, discounted gain; and the bootstrap of a difference.
 
 Definitions as in TREC's trec_eval; nDCG after Järvelin and Kekäläinen (2002) with gain = grade, discount = log2(rank + 1).
 """
@@ -11,12 +11,12 @@ from typing import NamedTuple
 
 from engram.adapters.numeric import numpy_module
 
-np = numpy_module()  # with a single thread, as the product has it
+np = numpy_module()  # with a single thread, as in the product
 Measure = Callable[[Sequence[str], Mapping[str, int], int], float]
 
 
 class Quality(NamedTuple):
-    """Means over all queries, each 0..1; `queries` counts them."""
+    """Means over all queries, each 0..1, and the number of queries."""
 
     recall_1: float
     recall_5: float
@@ -27,13 +27,13 @@ class Quality(NamedTuple):
 
 
 def recall(ranked: Sequence[str], grades: Mapping[str, int], k: int) -> float:
-    """The share of the relevant documents among the first `k`; 0 where there are none."""
+    """Return the share of the relevant documents among the first `k`; 0 if there are none."""
     relevant = {document for document, grade in grades.items() if grade > 0}
     return len(relevant & set(ranked[:k])) / len(relevant) if relevant else 0.0
 
 
 def reciprocal_rank(ranked: Sequence[str], grades: Mapping[str, int], k: int) -> float:
-    """1 / rank of the first relevant document among the first `k`, or 0."""
+    """Return 1 / rank of the first relevant document among the first `k`, or 0."""
     for rank, document in enumerate(ranked[:k], 1):
         if grades.get(document, 0) > 0:
             return 1 / rank
@@ -41,13 +41,13 @@ def reciprocal_rank(ranked: Sequence[str], grades: Mapping[str, int], k: int) ->
 
 
 def ndcg(ranked: Sequence[str], grades: Mapping[str, int], k: int) -> float:
-    """The discounted gain of the first `k`, divided by that of the best possible order."""
+    """Return the discounted gain of the first `k`, divided by that of the best possible order."""
     best = _gain(sorted(grades.values(), reverse=True)[:k])
     return _gain([grades.get(document, 0) for document in ranked[:k]]) / best if best else 0.0
 
 
 def quality(rankings: Mapping[str, Sequence[str]], judged: Mapping[str, Mapping[str, int]]) -> Quality:
-    """The means over the queries of `rankings` (query id → document ids, best first)."""
+    """Return the means over the queries of `rankings` (query id → document ids, best first)."""
     count = len(rankings)
 
     def mean(measure: Measure, k: int) -> float:
@@ -59,7 +59,7 @@ def quality(rankings: Mapping[str, Sequence[str]], judged: Mapping[str, Mapping[
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """The value that `share` (0..1) of the values do not exceed (nearest rank); 0 for no values."""
+    """Return the value that `share` (0..1) of the values do not exceed (nearest rank); 0 for no values."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, math.ceil(share * len(ordered)) - 1)] if ordered else 0.0
 
@@ -69,12 +69,12 @@ def _gain(grades: Sequence[int]) -> float:
 
 
 SAMPLES = 10_000
-_AT_ONCE = 500
+_BATCH = 500
 _SEED = 20_260_101
 
 
 class Difference(NamedTuple):
-    """The mean difference, the middle 95 % of its resamples, and the share of them that is not above 0, or not below."""
+    """The mean difference, the middle 95 % of its resamples, and its two-sided p-value."""
 
     mean: float
     low: float
@@ -87,9 +87,8 @@ def compare(
 ) -> Difference:
     """Return the paired bootstrap of `one` − `other`, question by question.
 
-    Whole `units` (one a question) are drawn together, if given.
-
-    Two-sided: `p_value` is twice the smaller share, at most 1. Raises ValueError where lengths differ.
+    With `units` (one per question), whole units are drawn. `p_value` is twice the smaller of the shares of resamples that are
+    at most 0, or at least 0. Raises ValueError if lengths differ.
     """
     differences = np.asarray(one, float) - np.asarray(other, float)
     if not len(differences):
@@ -98,17 +97,17 @@ def compare(
     names = {name: place for place, name in enumerate(dict.fromkeys(numbers))}
     places = np.array([names[name] for name in numbers])
     sums, counts = np.bincount(places, differences), np.bincount(places)
-    means = _resampled(sums, counts)
+    means = _resample(sums, counts)
     low, high = np.quantile(means, (0.025, 0.975))
     share = min((means <= 0).mean(), (means >= 0).mean())
     return Difference(float(differences.mean()), float(low), float(high), float(min(1.0, 2 * share)))
 
 
-def _resampled(sums: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Means of as many resamples of the units, drawn with replacement."""
+def _resample(sums: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Return the means of `SAMPLES` resamples of the units, drawn with replacement."""
     random = np.random.default_rng(_SEED)
     means = []
-    for _ in range(SAMPLES // _AT_ONCE):
-        drawn = random.integers(0, len(sums), (_AT_ONCE, len(sums)))
+    for _ in range(SAMPLES // _BATCH):
+        drawn = random.integers(0, len(sums), (_BATCH, len(sums)))
         means.append(sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1))
     return np.concatenate(means)

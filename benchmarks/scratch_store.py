@@ -1,8 +1,9 @@
-"""Scratch stores: entries written straight to files in a folder of their own, in a clean environment."""
+"""Make scratch stores in a clean environment, with entries written straight to files."""
 
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
@@ -18,15 +19,16 @@ from engram.domain.entry.categories import Categories  # noqa: E402
 if TYPE_CHECKING:
     from engram.domain.entry.lore import Lore
 
+PYTHON_PATH = os.pathsep.join([ROOT, os.path.join(ROOT, "tui")])
 FOLDER = "lore"
 SESSION = "benchmark"
-_FOREIGN = ("ENGRAM_", "GIT_", "XDG_", "CLAUDE", "CODEX_", "CURSOR_", "GEMINI_")
+_REMOVED_PREFIXES = ("ENGRAM_", "GIT_", "XDG_", "CLAUDE", "CODEX_", "CURSOR_", "GEMINI_")
 
 
 def isolate(home: str) -> None:
-    """Make `home` this process's and its children's whole world: no configuration, store or session of the user."""
+    """Isolate this process and its children in `home`, without the user's configuration, stores and sessions."""
     for name in list(os.environ):
-        if name.startswith(_FOREIGN):
+        if name.startswith(_REMOVED_PREFIXES):
             del os.environ[name]
     os.makedirs(home, exist_ok=True)
     os.environ |= {
@@ -39,17 +41,25 @@ def isolate(home: str) -> None:
     }  # fmt: skip
 
 
+def git(folder: str, *words: str) -> str:
+    """Return the output of git in a folder. Raises RuntimeError."""
+    done = subprocess.run(["git", *words], cwd=folder, capture_output=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"git {' '.join(words[:4])}: {done.stderr.decode()[-500:]}")
+    return os.fsdecode(done.stdout).rstrip("\n")
+
+
 def make_plain(root: str) -> None:
-    """A store outside git: a configuration file and an empty lore folder."""
+    """Make a store outside git: a configuration file and an empty lore folder."""
     os.makedirs(os.path.join(root, FOLDER))
     with open(os.path.join(root, places.CONFIG_NAME), "w", encoding="utf-8") as file:
         file.write(f'[store]\nplacement = "in-tree"\nfolder = "{FOLDER}"\n')
 
 
 def write_lore(root: str, found: Iterable[tuple[str, Lore]]) -> int:
-    """Write lore files at their paths relative to the store (`/` between parts); returns their bytes.
+    """Write lore files at their paths relative to the store (with `/`); return their size in bytes.
 
-    Raises ValidationError for an entry that no file can say.
+    Raises ValidationError for an entry that cannot be written as a file.
     """
     categories = Categories()
     made: set[str] = set()

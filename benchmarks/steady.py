@@ -1,4 +1,4 @@
-"""Measure while the machine is quiet: compare with bare Python, and repeat a slow measurement.
+"""Measure while the machine is quiet: compare with bare Python, and repeat slow measurements.
 
 The same work takes up to twice the processor time while a shared machine is busy, so a figure says little without the
 time that an idle Python took right before and after it.
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Measured = TypeVar("Measured")
 
-SLOWER = 1.4
+SLOWER = 1.4  # times the best time of bare Python; above it, the machine is busy
 STARTS = 7
 _CALIBRATIONS = 10
 ATTEMPTS = 6
@@ -26,19 +26,19 @@ _WAIT_SECONDS = 4.0
 
 
 def bare_python(folder: str, starts: int = STARTS) -> float:
-    """CPU-ms of a Python that does nothing, started in `folder`."""
+    """Return the median CPU ms of a Python that does nothing, started in `folder`."""
     return statistics.median(run([sys.executable, "-c", "pass"], folder).cost.cpu_ms for _ in range(starts))
 
 
 class Steady:
-    """Repeats measurements that fell into slow moments, a few times; `summary` says which stayed slow."""
+    """Repeats measurements made while the machine was slow, a few times; `summary` names those that stayed slow."""
 
     def __init__(
         self, bare: Callable[[], float], attempts: int = ATTEMPTS, wait_seconds: float = _WAIT_SECONDS
     ) -> None:
-        """`bare` tells what the machine is worth now, in CPU-ms. With one attempt nothing is measured twice.
+        """Calibrate with `bare`, which measures how slow the machine is now, in CPU ms.
 
-        With more it takes some seconds first to find out how fast the machine can be.
+        With one attempt, nothing is measured twice and calibration is short.
         """
         self._bare = bare
         self._attempts = attempts
@@ -48,32 +48,32 @@ class Steady:
         self._slow: list[str] = []
 
     def __call__(self, name: str, measure: Callable[[], Measured]) -> Measured:
-        """What `measure` finds in a quiet moment, or in the quietest of several."""
-        found: list[tuple[float, Measured]] = []
-        before = self._look()
+        """Return the result of `measure` at a quiet time, or at the quietest of several."""
+        results: list[tuple[float, Measured]] = []
+        before = self._measure_bare()
         while True:
             measured = measure()
-            after = self._look()
-            found.append((max(before, after), measured))
-            if found[-1][0] <= self._best_ms * SLOWER or len(found) == self._attempts:
+            after = self._measure_bare()
+            results.append((max(before, after), measured))
+            if results[-1][0] <= self._best_ms * SLOWER or len(results) == self._attempts:
                 break
             self._repeated += 1
-            time.sleep(self._wait_seconds)  # for the others on this machine to be done
-            before = self._look()
-        slowness, measured = min(found, key=lambda pair: pair[0])
+            time.sleep(self._wait_seconds)  # for other programs to finish
+            before = self._measure_bare()
+        slowness, measured = min(results, key=lambda pair: pair[0])
         if slowness > self._best_ms * SLOWER:
             self._slow.append(f"{name} ({slowness:.0f} ms)")
         return measured
 
     def summary(self) -> str:
-        """One line on how quiet the machine was."""
+        """Return a line on how quiet the machine was."""
         slow = f"; never in a quiet moment: {', '.join(self._slow)}" if self._slow else ""
         return (
             f"bare Python at its fastest {self._best_ms:.1f} CPU-ms; what was measured while it took more than"
             f" {SLOWER:g} times as long was measured again, {self._repeated} times{slow}"
         )
 
-    def _look(self) -> float:
+    def _measure_bare(self) -> float:
         now = self._bare()
         self._best_ms = min(self._best_ms, now)
         return now

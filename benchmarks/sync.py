@@ -1,8 +1,8 @@
-"""How long a sync takes: `python benchmarks/sync.py [--sizes 10k,100k] [--keep FOLDER] [--output FILE]`.
+"""Measure how long a sync takes: `python benchmarks/sync.py [--sizes 10k,100k] [--keep FOLDER] [--output FILE]`.
 
-A generated store, a bare remote and a second clone, all with real git on this machine's disk. Both clones change entries,
-the second one pushes, and then `engram sync` in the first is measured as a whole process, including every git it starts. The
-report also shows what git alone takes to fetch and push the same objects one after the other: no sync by git can take less.
+Uses a generated store, a bare remote and a second clone, with real git on this machine's disk. Both clones change entries, the
+second one pushes, and then `engram sync` in the first is measured as a whole process, including every git it starts. The report
+also has the time of bare git for fetching and pushing the same objects, which is the lower bound of a sync.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from figures import Figure, Group, against, describe_machine, report, timed
 from measuring import Cost, median, run
 from run import compile_all, count_of, dedicated_store, say
-from scratch_store import FOLDER, ROOT, isolate
+from scratch_store import FOLDER, PYTHON_PATH, git, isolate
 from steady import ATTEMPTS, Steady, bare_python
 
 from engram.adapters.files.frontmatter import codec
@@ -53,7 +53,7 @@ _RUNS = 5
 
 
 class Timed(NamedTuple):
-    """One sync: its cost as a whole process, what it answered, and the cost of each stage."""
+    """A sync: its cost as a whole process, its result, and the cost of each stage."""
 
     cost: Cost
     done: dict[str, Any]
@@ -78,19 +78,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--output", help="also write the report to this file")
     parser.add_argument(
         "--attempts", type=int, default=ATTEMPTS,
-        help="how often what falls into a slow moment is measured at most (default: %(default)s)",
+        help="most attempts at a measurement while the machine is slow (default: %(default)s)",
     )  # fmt: skip
-    given = parser.parse_args(arguments)
-    output = os.path.abspath(given.output) if given.output else ""
+    options = parser.parse_args(arguments)
+    output = os.path.abspath(options.output) if options.output else ""
     with tempfile.TemporaryDirectory(prefix="engram-benchmark-") as temporary:
         isolate(os.path.join(temporary, "home"))
         _without_maintenance()
-        os.environ["PYTHONPATH"] = os.pathsep.join([ROOT, os.path.join(ROOT, "tui")])
+        os.environ["PYTHONPATH"] = PYTHON_PATH
         compile_all()
-        kept = os.path.abspath(given.keep or temporary)
-        steady = Steady(lambda: bare_python(temporary), given.attempts)
-        groups = [_size(kept, temporary, count_of(size), steady) for size in given.sizes.split(",")]
-        command = f"python benchmarks/sync.py --sizes {given.sizes}"
+        keep_folder = os.path.abspath(options.keep or temporary)
+        steady = Steady(lambda: bare_python(temporary), options.attempts)
+        groups = [
+            _measure_size(keep_folder, temporary, count_of(size), steady) for size in options.sizes.split(",")
+        ]
+        command = f"python benchmarks/sync.py --sizes {options.sizes}"
         text = report(
             groups, [*describe_machine(), steady.summary()], f"{datetime.now(UTC):%Y-%m-%d}", command
         )
@@ -102,30 +104,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _without_maintenance() -> None:
-    """Nothing is done beside what is measured."""
+    """Turn off automatic maintenance, which would disturb the measurements."""
     folder = os.path.join(os.environ["XDG_CONFIG_HOME"], "engram")
     os.makedirs(folder)
     with open(os.path.join(folder, "config.toml"), "w", encoding="utf-8") as file:
         file.write("[maintain]\nauto = false\n")
 
 
-def _size(kept: str, temporary: str, count: int, steady: Steady) -> Group:
-    scene = Scene(dedicated_store(kept, count), os.path.join(temporary, f"scene-{count}"))
+def _measure_size(keep_folder: str, temporary: str, count: int, steady: Steady) -> Group:
+    scene = Scene(dedicated_store(keep_folder, count), os.path.join(temporary, f"scene-{count}"))
     say(f"{count:,} entries: first push")
     first = scene.sync()
     assert first.done["pushed"] >= count
-    figures = [timed("First sync into an empty remote", first.cost, _shown(first))]
+    figures = [timed("First sync into an empty remote", first.cost, _list_stages(first))]
     scene.add_other()
     say(f"{count:,} entries: nothing to do")
-    figures += steady(f"nothing to do at {count:,}", lambda: _no_op(scene))
+    figures += steady(f"nothing to do at {count:,}", lambda: _measure_no_op(scene))
     for both, limit in ((100, 1.0), (1000, 4.0)):
         if 2 * both <= count:
             say(f"{count:,} entries: {both} changed by both")
             name = f"{both:,} files changed here, the same {both:,} there"
-            done: Merged = steady(f"{both:,} changed by both at {count:,}", lambda: scene.merged(both))  # noqa: B023 - called at once
+            done: Merged = steady(f"{both:,} changed by both at {count:,}", lambda: scene.measure_merge(both))  # noqa: B023 - called at once
             found = done.found
             figures.append(
-                against(timed(name, found.cost, _shown(found)), found.cost.wall_ms / 1000, limit, "s")
+                against(timed(name, found.cost, _list_stages(found)), found.cost.wall_ms / 1000, limit, "s")
             )
             bare = Cost(done.fetch.cpu_ms + done.push.cpu_ms, done.fetch.wall_ms + done.push.wall_ms)
             parts = f"wall ms: fetch {done.fetch.wall_ms:.0f}, push {done.push.wall_ms:.0f}"
@@ -135,12 +137,12 @@ def _size(kept: str, temporary: str, count: int, steady: Steady) -> Group:
     say(f"{count:,} entries: new ones come in")
     scene.edit_there(100)
     found = scene.sync()
-    figures.append(timed("100 files changed there alone", found.cost, _shown(found)))
+    figures.append(timed("100 files changed there alone", found.cost, _list_stages(found)))
     scene.remove()
     return Group(f"{count:,} entries", figures)
 
 
-def _no_op(scene: Scene) -> list[Figure]:
+def _measure_no_op(scene: Scene) -> list[Figure]:
     scene.sync()
     whole = median([scene.sync().cost for _ in range(_RUNS)])
     fetch = median([run(["git", "fetch", "-q", "origin", "main"], scene.here).cost for _ in range(_RUNS)])
@@ -152,8 +154,8 @@ def _no_op(scene: Scene) -> list[Figure]:
     ]
 
 
-def _shown(found: Timed) -> str:
-    """The stages of a sync with their wall time, git's own progress within one counted with it."""
+def _list_stages(found: Timed) -> str:
+    """List the stages of a sync with their wall time; git's progress counts for its stage."""
     whole: dict[str, float] = {}
     for name, cost in found.stages:
         stage = name.partition(":")[0]
@@ -167,49 +169,47 @@ class Scene:
     def __init__(self, source: str, folder: str) -> None:
         self.here, self.there = os.path.join(folder, "here"), os.path.join(folder, "there")
         self._folder, self._hub = folder, os.path.join(folder, "hub.git")
-        self._fetching, self._pushed = (
-            os.path.join(folder, "fetching.git"),
-            os.path.join(folder, "pushed.git"),
-        )
+        self._fetching = os.path.join(folder, "fetching.git")
+        self._pushed = os.path.join(folder, "pushed.git")
         os.makedirs(folder)
         subprocess.run(["cp", "-a", "--reflink=auto", source, self.here], check=True)
-        _git(folder, "init", "-q", "--bare", "-b", _git(self.here, "branch", "--show-current"), self._hub)
+        git(folder, "init", "-q", "--bare", "-b", git(self.here, "branch", "--show-current"), self._hub)
         for setting in ("gc.auto", "maintenance.auto"):
-            _git(self.here, "config", setting, "0")
-        _git(self.here, "remote", "add", "origin", self._hub)
+            git(self.here, "config", setting, "0")
+        git(self.here, "remote", "add", "origin", self._hub)
         _tidy(self.here)
         self._round = 0
 
     def add_other(self) -> None:
-        """The clone whose changes come in; and, for git alone, a repository that fetches and one that is pushed to."""
-        _git(self._folder, "clone", "-q", self._hub, self.there)
+        """Add the clone whose changes come in and, for bare git, a repository that fetches and one to push to."""
+        git(self._folder, "clone", "-q", self._hub, self.there)
         for bare in (self._fetching, self._pushed):
-            _git(self._folder, "clone", "-q", "--bare", self._hub, bare)
+            git(self._folder, "clone", "-q", "--bare", self._hub, bare)
             for setting in ("gc.auto", "maintenance.auto"):
-                _git(bare, "config", setting, "0")
+                git(bare, "config", setting, "0")
 
     def sync(self) -> Timed:
-        """`engram sync` here, as a process of its own."""
+        """Run `engram sync` here in a process of its own. Raises RuntimeError."""
         child = run([sys.executable, "-c", _TASK, self.here], self._folder)
         if child.code:
             raise RuntimeError(f"the sync failed ({child.code}): {child.errors[-2000:]}")
-        said = json.loads(child.output)
-        marks = [["opening and committing", *said["began"]], *said["stages"]]
+        output = json.loads(child.output)
+        marks = [["opening and committing", *output["began"]], *output["stages"]]
         stages = [
             (name, Cost((after[2] - cpu) * 1000, (after[1] - wall) * 1000))
             for (name, wall, cpu), after in pairwise(marks)
         ]
-        return Timed(child.cost, said["done"], stages)
+        return Timed(child.cost, output["done"], stages)
 
-    def merged(self, count: int) -> Merged:
-        """The sync after as many files were changed on both sides."""
-        branch = _git(self.here, "branch", "--show-current")
-        # As `engram sync` has it fetch: every object is looked at.
+    def measure_merge(self, count: int) -> Merged:
+        """Change `count` files on both sides, then measure a sync, and a fetch and push by bare git."""
+        branch = git(self.here, "branch", "--show-current")
+        # Check every object, as the fetch of `engram sync` does.
         words = ["git", "-c", "fetch.fsckObjects=true", "fetch", "-q", self._hub, f"{branch}:{branch}"]
-        run(words, self._fetching)  # what came since the last time
+        run(words, self._fetching)  # fetch what came since the last time
         self.change(count)
         fetch = run(words, self._fetching)
-        _git(self.there, "push", "-q", self._pushed, branch)
+        git(self.there, "push", "-q", self._pushed, branch)
         found = self.sync()
         assert (found.done["merged"], found.done["conflicts"]) == (count, 0)
         push = run(["git", "push", "-q", self._pushed, branch], self.here)
@@ -218,27 +218,27 @@ class Scene:
         return Merged(found, fetch.cost, push.cost)
 
     def change(self, count: int) -> None:
-        """The same files are changed here and there, and pushed from there: a tag and a paragraph each."""
+        """Add a tag and a paragraph to the same files here and there, and push from there."""
         paths = self._paths(count)
         for root, clone, end in ((self.here, 0, "start"), (self.there, 1, "end")):
             self._edit(root, paths, clone, end)
-        _git(self.there, "push", "-q")
+        git(self.there, "push", "-q")
         _tidy(self.here)
 
     def edit_there(self, count: int) -> None:
-        """Files are changed there alone."""
-        _git(self.there, "pull", "-q", "--ff-only")
+        """Change files there alone, and push."""
+        git(self.there, "pull", "-q", "--ff-only")
         self._edit(self.there, self._paths(count), 1, "end")
-        _git(self.there, "push", "-q")
+        git(self.there, "push", "-q")
 
     def remove(self) -> None:
-        """Make room for the next one."""
+        """Remove the folder, to make room for the next one."""
         shutil.rmtree(self._folder)
 
     def _paths(self, count: int) -> list[str]:
-        """Files spread over the whole store, others in each round."""
-        _git(self.there, "pull", "-q", "--ff-only")
-        listed = _git(self.there, "ls-files", "-z", FOLDER).split("\0")
+        """Return paths spread over the whole store, different ones in each round."""
+        git(self.there, "pull", "-q", "--ff-only")
+        listed = git(self.there, "ls-files", "-z", FOLDER).split("\0")
         lore = [path for path in listed if path.endswith(".md")]
         self._round += 1
         step = len(lore) // count
@@ -251,15 +251,15 @@ class Scene:
                 raw = file.read()
             changed = codec.rewrite(
                 found := codec.read(raw, path, Categories(), datetime.now(UTC)),
-                _after(found.lore, clone, end),
+                _edit_lore(found.lore, clone, end),
                 Categories(),
             )
             with open(absolute, "wb") as file:
                 file.write(changed)
-        _git(root, "commit", "-q", "-a", "-m", f"{len(paths)} changes")
+        git(root, "commit", "-q", "-a", "-m", f"{len(paths)} changes")
 
 
-def _after(lore: Lore, clone: int, end: str) -> Lore:
+def _edit_lore(lore: Lore, clone: int, end: str) -> Lore:
     stamp = lore.updated_at + timedelta(days=1 + clone)
     tagged = lore._replace(tags=(*lore.tags, f"seen-by-{clone}"), updated_at=stamp)
     if len(lore.content) > 3_900:  # no room for another paragraph
@@ -268,15 +268,8 @@ def _after(lore: Lore, clone: int, end: str) -> Lore:
     return tagged._replace(content=text)
 
 
-def _git(folder: str, *words: str) -> str:
-    done = subprocess.run(["git", *words], cwd=folder, capture_output=True, check=False)
-    if done.returncode:
-        raise RuntimeError(f"git {' '.join(words[:4])}: {done.stderr.decode()[-500:]}")
-    return os.fsdecode(done.stdout).rstrip("\n")
-
-
 def _tidy(folder: str) -> None:
-    """Bring index and git in step, as a command leaves a process behind to do."""
+    """Bring index and git in step, as the background process of a command does."""
     import engram
     from engram.usecases.upkeep.background import tidy
 

@@ -1,6 +1,6 @@
-"""Tasks that are measured in a process of their own: `python benchmarks/tasks.py TASK ROOT EFFORT` prints JSON.
+"""Run a measured task in a process of its own: `python benchmarks/tasks.py TASK ROOT EFFORT` prints JSON.
 
-Each task starts fresh, so that its memory and first-use costs are its own.
+So the memory and first-use costs of each task are its own.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ WARM_UP = 50  # questions
 
 
 class Effort(NamedTuple):
-    """How much is done of everything."""
+    """The number of repetitions of each part of the tasks."""
 
     queries: int
     records: int
@@ -41,7 +41,7 @@ EFFORTS = {"whole": Effort(400, 200, 50, 7, SETTLE_SECONDS), "trial": Effort(10,
 
 
 def rebuild(root: str, _: Effort) -> dict[str, Any]:
-    """The index from nothing."""
+    """Rebuild the index from nothing."""
     with engram.open(root, background=False, session=SESSION) as store:
         index = os.path.join(store.store.places.state, "index")
         shutil.rmtree(index, ignore_errors=True)
@@ -50,7 +50,7 @@ def rebuild(root: str, _: Effort) -> dict[str, Any]:
 
 
 def freshness(root: str, effort: Effort) -> dict[str, Any]:
-    """Asking whether anything changed when nothing did: by folder times, by all files, and by being told."""
+    """Check for changes when there are none: by folder times, by all files, and by inotify events."""
     with engram.open(root, background=False, session=SESSION) as store:
         settle(store, effort.settle_seconds)
         folders = [cost_of(lambda: refresh(store.store, thorough=False)) for _ in range(effort.looks)]
@@ -62,14 +62,14 @@ def freshness(root: str, effort: Effort) -> dict[str, Any]:
 
 
 def changed(root: str, effort: Effort) -> dict[str, Any]:
-    """Every kind of change, until the answer shows it."""
+    """Measure every kind of change until the answer shows it."""
     return dict(changes(root, effort.repeats, settle_seconds=effort.settle_seconds))
 
 
 def warm(root: str, effort: Effort) -> dict[str, Any]:
-    """Queries in an open store, as default callers ask them: kept in the session and the retrieval log.
+    """Query an open store with the defaults, so that queries are kept in the session and the retrieval log.
 
-    Other questions were asked before, as in any process that goes on asking: the first dozens also learn words.
+    Other questions come first, as in any long-running process, since the first dozens also embed words.
     """
     questions = generate.questions(effort.queries, SEED)
     with engram.open(root, background=False, session=SESSION) as store:
@@ -90,7 +90,7 @@ def warm(root: str, effort: Effort) -> dict[str, Any]:
 
 
 def record(root: str, effort: Effort) -> dict[str, Any]:
-    """Recording into a dedicated store, commits going on in the background; then the commits that were left."""
+    """Record into a dedicated store while commits run in the background; then make the commits that are left."""
     writer = generate.Writer(SEED + 2)
     entries = [writer.lore(int.from_bytes(os.urandom(6))) for _ in range(effort.records)]
     with engram.open(root, session=SESSION) as store:

@@ -1,4 +1,4 @@
-"""A program on a pseudo-terminal: bytes in, bytes out, and when each came (Linux, macOS)."""
+"""A program on a pseudo-terminal: bytes in, bytes out, with their times (Linux, macOS)."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _LIMIT_SECONDS = 25.0
 
 
 class TooLateError(RuntimeError):
-    """What was waited for was never drawn."""
+    """The expected text was never drawn."""
 
 
 class Terminal:
-    """A program on a terminal of so many columns and lines. Times are seconds since it was started."""
+    """A program on a terminal of `size` (columns, lines). Times are seconds since its start."""
 
     def __init__(self, command: Sequence[str], folder: str, size: tuple[int, int] = (120, 40)) -> None:
         self._screen, inner = pty.openpty()
@@ -57,53 +57,53 @@ class Terminal:
         os.close(self._screen)
 
     def now(self) -> float:
-        """Seconds since the start."""
+        """Return the seconds since the start."""
         return time.perf_counter() - self.began
 
-    def types(self, text: str) -> float:
-        """Send these bytes; when."""
+    def send(self, text: str) -> float:
+        """Send keys and return the time."""
         sent = self.now()
         os.write(self._screen, text.encode())
         return sent
 
-    def repaint(self, since: float) -> float:
-        """When the program first drew something after `since`."""
+    def wait_for_repaint(self, since: float) -> float:
+        """Wait for the first output after `since`, and return its time. Raises TooLateError."""
         return self._wait(lambda: next((at for at, _ in self._drawn if at > since), None), "anything")
 
-    def shows(self, *texts: str, since: float = -1.0) -> float:
-        """When the last of these texts had been drawn after `since`."""
+    def wait_for(self, *texts: str, since: float = -1.0) -> float:
+        """Wait until all of these texts have been drawn after `since`, and return that time. Raises TooLateError."""
         return self._wait(lambda: self._shown(texts, since), ", ".join(texts))
 
-    def rest(self) -> float:
-        """When the program last drew something, once it draws nothing any more."""
+    def wait_until_quiet(self) -> float:
+        """Wait until the program draws nothing more, and return the time of its last output."""
         while self._read(_QUIET_SECONDS):
             pass
         return self._drawn[-1][0] if self._drawn else 0.0
 
-    def take(self, until: float) -> None:
-        """Go on reading until that moment."""
-        while (left := until - self.now()) > 0:
+    def read_until(self, end: float) -> None:
+        """Read output until the time `end`."""
+        while (left := end - self.now()) > 0:
             self._read(left)
 
     def cpu_ms(self) -> float:
-        """What all threads of the program have used so far (0 where the system does not tell)."""
+        """Return the CPU ms that all threads of the program have used (0 if the system does not report it)."""
         folder = f"/proc/{self._process.pid}/task"
         threads = os.listdir(folder) if os.path.isdir(folder) else []
-        return sum(_scheduled(f"{folder}/{thread}")[0] for thread in threads)
+        return sum(_schedule_times(f"{folder}/{thread}")[0] for thread in threads)
 
     def waited_ms(self) -> float:
-        """How long its main thread could have run, but others had the processor."""
-        return _scheduled(f"/proc/{self._process.pid}/task/{self._process.pid}")[1]
+        """Return how many ms the main thread was runnable but had no processor."""
+        return _schedule_times(f"/proc/{self._process.pid}/task/{self._process.pid}")[1]
 
     def memory_mb(self) -> tuple[float, float]:
-        """Resident memory: all of it, and without the files that are mapped into it."""
+        """Return the resident memory in MB: all of it, and without mapped files."""
         with open(f"/proc/{self._process.pid}/status", encoding="ascii") as file:
             found = dict(line.split(":", 1) for line in file)
         whole, own = (int(found[name].split()[0]) * 1024 / 1e6 for name in ("VmRSS", "RssAnon"))
         return whole, own
 
     def _shown(self, texts: Sequence[str], since: float) -> float | None:
-        """When all of the texts were there; found by halving, for long outputs."""
+        """Return when all of the texts had been drawn, by bisection, as outputs may be long."""
         drawn = [(at, part) for at, part in self._drawn if at > since]
 
         def misses(parts: int) -> bool:
@@ -128,7 +128,7 @@ class Terminal:
         return self._process.poll() is None or bool(select.select([self._screen], [], [], 0)[0])
 
     def _read(self, seconds: float) -> bool:
-        """Take what is drawn within these seconds; whether there was anything."""
+        """Wait at most `seconds` for output, and return whether there was any."""
         if not select.select([self._screen], [], [], seconds)[0]:
             return False
         try:
@@ -139,8 +139,8 @@ class Terminal:
         return bool(drawn)
 
 
-def _scheduled(thread: str) -> tuple[float, float]:
-    """Milliseconds that a thread ran, and that it waited for a processor (0 where the system does not tell)."""
+def _schedule_times(thread: str) -> tuple[float, float]:
+    """Return the ms that a thread ran, and that it waited for a processor (0 if the system does not report it)."""
     try:
         with open(f"{thread}/schedstat", encoding="ascii") as file:
             ran, waited, _ = file.read().split()

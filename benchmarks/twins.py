@@ -1,9 +1,9 @@
-"""What recording says of labelled pairs and of a folder of notes: `python benchmarks/twins.py [FOLDER]`.
+"""Measure what `record` recognises in labelled pairs and in a folder of notes: `python benchmarks/twins.py [FOLDER]`.
 
-All first sides of tests/data/pairs are recorded in one store; then each second side is weighed: is it known already,
-and is its first side named as one that probably says the same? A pair that is not labelled `same` and whose second
-side is known as the first is a wrong merge. Of a folder of markdown notes each is imported, and then recorded once
-more: it must be known as itself, and as no other.
+All first sides of tests/data/pairs are recorded in one store; then each second side is checked: is it known, and is
+its first side named as a probable duplicate? A pair that is not labelled `same` and whose second side is known as the
+first is a wrong merge. The notes of a folder of markdown are imported and recorded once more: each must be known as
+itself.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ import engram
 
 
 def main(arguments: list[str]) -> int:
-    """Print the figures; 1 where anything would be merged wrongly."""
+    """Print the figures; return 1 if anything would be merged wrongly."""
     wrong = sum(labelled(half) for half in HALVES)
     wrong += sum(notes(Path(folder)) for folder in arguments)
     return int(wrong > 0)
 
 
 def labelled(half: str) -> int:
-    """Print what recording makes of the pairs of a half; return how many it would merge wrongly."""
+    """Print how recording treats the pairs of a half; return how many it would merge wrongly."""
     counts, known, named, others = found = weigh(half)
     print(f"{half}: {sum(counts.values())} pairs")
     for label, number in sorted(counts.items()):
@@ -42,9 +42,9 @@ def labelled(half: str) -> int:
 
 
 class Weighed(NamedTuple):
-    """Of each label: how many pairs there are, how many second sides are known as the first, and how many name it.
+    """By label: pairs, second sides known as the first, and second sides that name it as a probable duplicate.
 
-    `others` counts the further entries that are named.
+    `others` counts further entries that are named.
     """
 
     counts: Counter[str]
@@ -54,17 +54,17 @@ class Weighed(NamedTuple):
 
     @property
     def recall(self) -> float:
-        """The share of what is the same that is known or named."""
+        """The share of pairs that say the same that are known or named."""
         return (self.known["same"] + self.named["same"]) / self.counts["same"]
 
     @property
     def precision(self) -> float:
-        """The share of the named that is the same."""
+        """The share of named pairs that say the same."""
         return self.named["same"] / max(1, self.named.total())
 
 
 def weigh(half: str) -> Weighed:
-    """Record the first sides of the pairs of a half, and weigh the second ones."""
+    """Record the first sides of the pairs of a half, and check the second ones."""
     pairs = load(half)
     counts, known, named = Counter[str](), Counter[str](), Counter[str]()
     others = 0
@@ -84,7 +84,7 @@ def weigh(half: str) -> Weighed:
 
 
 def notes(folder: Path) -> int:
-    """Print what recording makes of notes that are all there; return how many were taken for another."""
+    """Import notes, print how a second recording treats them, and return how many were treated wrongly."""
     with tempfile.TemporaryDirectory() as place:
         scratch_store.make_plain(f"{place}/store")
         with engram.open(f"{place}/store") as store:

@@ -1,6 +1,6 @@
-"""The words that generated entries are made of: a few hundred written down here, the rest built from them by rule.
+"""The vocabulary of generated entries: a few hundred words listed here, the rest built from them by rule.
 
-Together more than 20,000 distinct words, met as often as Zipf's law says: rank r with weight 1 / (r + 2.7)
+Together more than 20,000 distinct words, with frequencies by Zipf's law: rank r has weight 1 / (r + 2.7)
 (Mandelbrot 1953), plain words first, then identifiers, paths, errors, versions and made-up names.
 """
 
@@ -70,18 +70,18 @@ _RANK_SHIFT = 2.7
 
 
 class Vocabulary(NamedTuple):
-    """Words by falling frequency, and the running sum of their weights (for `random.choices`)."""
+    """Words by falling frequency, and the cumulative sums of their weights (for `random.choices`)."""
 
     words: list[str]
     weights: list[float]
 
     def draw(self, random: Random, count: int) -> list[str]:
-        """`count` words, each as often as its rank says."""
+        """Draw `count` words, by the weight of their rank."""
         return random.choices(self.words, cum_weights=self.weights, k=count)
 
 
 def build(random: Random) -> Vocabulary:
-    """The whole vocabulary; `random` decides which words are frequent."""
+    """Build the whole vocabulary; `random` decides which words are frequent."""
     plain = list(dict.fromkeys([*NOUNS, *ADJECTIVES, *TOOLS, *VERBS]))
     random.shuffle(plain)
     made = [*identifiers(random, 9_000), *errors(), *paths(random, 4_000), *versions(), *names(random, 9_000)]
@@ -91,7 +91,7 @@ def build(random: Random) -> Vocabulary:
 
 
 def identifiers(random: Random, count: int) -> list[str]:
-    """Names as code has them: `retry_queue_worker`, `StaleLockParser`, `flushBuffer()`, `MAX_LEASE_OFFSET`."""
+    """Make identifiers as in code: `retry_queue_worker`, `StaleLockParser`, `flushBuffer()`, `MAX_LEASE_OFFSET`."""
     found = []
     for number in range(count):
         first, second, third = (
@@ -111,13 +111,13 @@ def identifiers(random: Random, count: int) -> list[str]:
 
 
 def errors() -> list[str]:
-    """Names of errors: `TokenTimeoutError`, `psycopg.LockConflict`."""
+    """Make names of errors: `TokenTimeoutError`, `psycopg.LockConflict`."""
     nouns = dict.fromkeys(noun.title() for noun in NOUNS[:60])
     return [f"{start}{noun}{end}" for start in _ERROR_STARTS for noun in nouns for end in _ERROR_ENDS[:2]]
 
 
 def paths(random: Random, count: int) -> list[str]:
-    """Paths of source files: `services/ledger/retry_queue.py`."""
+    """Make paths of source files: `services/ledger/retry_queue.py`."""
     tops = ("src", "services", "packages", "tests", "deploy", "docs", "web/app")
     return [
         f"{random.choice(tops)}/{random.choice(NOUNS)}/{random.choice(NOUNS)}_{random.choice(NOUNS)}.{random.choice(_SUFFIXES)}"
@@ -126,7 +126,7 @@ def paths(random: Random, count: int) -> list[str]:
 
 
 def versions() -> list[str]:
-    """Versions and codes: `3.11.4`, `v2.7`, `E1042`, `HTTP 503`."""
+    """Make versions and codes: `3.11.4`, `v2.7`, `E1042`, `HTTP 503`."""
     whole = [
         f"{major}.{minor}.{patch}"
         for major in range(4)
@@ -141,7 +141,7 @@ def versions() -> list[str]:
 
 
 def names(random: Random, count: int) -> list[str]:
-    """Made-up names of projects, hosts and people's tools: `kamonix`, `delira-dex`."""
+    """Make up names of projects, hosts and tools: `kamonix`, `delira-dex`."""
     return [
         "".join(random.choices(_SYLLABLES, k=random.randint(2, 3))) + random.choice(_ENDS)
         for _ in range(count)

@@ -2,11 +2,10 @@
 
 Run it as `python tools/fit_pairs.py`.
 
-Logistic regressions with a ridge penalty, by Newton's method: one for each kind, and one for what is named at record.
-Besides the labelled pairs there are pairs made of them: texts of different notes, which a store is full of, and long
-texts of several learnings; and pairs of real notes as long as they were written, on one topic, which are no
-duplicates. The bars, from which on a pair is proposed, are read off the labelled pairs by leaving out a tenth of the
-notes at a time.
+Fits logistic regressions with a ridge penalty by Newton's method: one for each kind, and one for the probable duplicates
+named by `record`. Training data are the labelled pairs; pairs made of them, of texts of different notes (as most pairs in
+a store are) and of long texts with several facts; and pairs of whole real notes on one topic, which are no duplicates.
+The bars (thresholds from which a pair is proposed) are chosen by cross-validation, leaving out a tenth of the notes at a time.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path[:0] = [ROOT, os.path.join(ROOT, "benchmarks")]
 
-from labelled_pairs import DEVELOPMENT, Assessor, Labelled, assessor, load  # noqa: E402
+from labelled_pairs import DEVELOPMENT, Assessor, Labelled, load, make_assessor  # noqa: E402
 
 from engram.adapters.numeric import numpy_module  # noqa: E402
 from engram.domain.similarity.equivalence import CONTRADICTION, DUPLICATE  # noqa: E402
@@ -39,26 +38,23 @@ if TYPE_CHECKING:
 
 RIDGE = 0.1
 FOLDS = 10
-LONG = 100  # how many of each kind of long pair are put together
-BACKGROUND_SHARE = 0.5  # the weight of all background pairs together, against that of the labelled ones
-NOTES_SHARE = 0.25  # and that of all pairs of real notes
-PRECISION = 0.53  # of what the bars let through of the labelled pairs, so many should be right
-TWIN_SHARE = 0.1  # for what is named at record: the weight of each of the three sorts of made pairs
+LONG = 100  # long pairs made of each kind
+BACKGROUND_SHARE = 0.5  # total weight of background pairs, relative to that of labelled ones
+NOTES_SHARE = 0.25  # total weight of pairs of real notes, likewise
+PRECISION = 0.53  # target for the labelled pairs above a bar
+TWIN_SHARE = 0.1  # for duplicates named by `record`: total weight of each sort of unlabelled pairs, likewise
 TWIN_RIDGE = 1.0  # on features of mean 0 and variance 1
 TWIN_PRECISION = 0.8
 LABELS = {DUPLICATE: "same", CONTRADICTION: "contradiction"}
-NEARER, LEAST, SOME = (
-    0.35,
-    0.1,
-    10,
-)  # cosines of background pairs: all from the first, one in ten from the second
-NEAR_NOTES = 0.5  # the cosine from which two notes are compared
+ALL_FROM, SAMPLED_FROM = 0.35, 0.1  # cosines from which background pairs are used: all, or a sample
+SAMPLED = 10  # one in so many
+NEAR_NOTES = 0.5  # the cosine from which a pair of notes is used
 NOTES = os.path.join(ROOT, "tests", "data", "corpus", "notes.jsonl")
 TARGET = os.path.join(ROOT, "engram", "domain", "similarity", "pair_weights.py")
 
 
 def main() -> int:
-    """Fit, and write the file of weights."""
+    """Fit the weights and write their module."""
     fitted = fit()
     with open(TARGET, "w", encoding="utf-8") as file:
         file.write(source(fitted))
@@ -67,7 +63,7 @@ def main() -> int:
 
 
 class Fitted(NamedTuple):
-    """The weights and bars of each kind, and those of what is named at record."""
+    """The weights and bars of each kind, and those of duplicates named by `record`."""
 
     weights: dict[str, dict[str, float]]
     bars: dict[str, float]
@@ -76,34 +72,34 @@ class Fitted(NamedTuple):
 
 
 def fit() -> Fitted:
-    """The weights and the bars."""
+    """Fit the weights and bars."""
     np = numpy_module()
     pairs = load(DEVELOPMENT)
     long = long_pairs(pairs)
-    words = assessor(pairs, long)
-    background = [*background_pairs(pairs, words), *long]
-    notes, of_notes = note_pairs()
-    both = [*pairs, *background, *notes]
+    assessor = make_assessor(pairs, long)
+    background = [*background_pairs(pairs, assessor), *long]
+    notes, note_words = note_pairs()
+    all_pairs = [*pairs, *background, *notes]
     table = np.array(
-        [_features(pair, words) for pair in both[: -len(notes)]]
-        + [_features(pair, of_notes) for pair in notes]
+        [_features(pair, assessor) for pair in all_pairs[: -len(notes)]]
+        + [_features(pair, note_words) for pair in notes]
     )
     sorts = np.repeat(range(4), [len(pairs), len(background) - len(long), len(long), len(notes)])
     importance = np.where(sorts == 0, 1, BACKGROUND_SHARE * len(pairs) / len(background))
     importance[sorts == 3] = NOTES_SHARE * len(pairs) / len(notes)
-    folds = _folds(both)
+    folds = _folds(all_pairs)
     weights, bars = {}, {}
     for kind, label in LABELS.items():
-        wanted = np.array([pair.label == label for pair in both], float)
-        left_out = _left_out(table, wanted, importance, folds, _newton)[: len(pairs)]
-        weights[kind] = _named(_newton(table, wanted, importance))
-        bars[kind] = round(_bar(left_out, wanted[: len(pairs)], PRECISION), 3)
-    wanted = np.array([pair.label == LABELS[DUPLICATE] for pair in both], float)
+        is_right = np.array([pair.label == label for pair in all_pairs], float)
+        validated = _cross_validate(table, is_right, importance, folds, _newton)[: len(pairs)]
+        weights[kind] = _named(_newton(table, is_right, importance))
+        bars[kind] = round(_bar(validated, is_right[: len(pairs)], PRECISION), 3)
+    is_right = np.array([pair.label == LABELS[DUPLICATE] for pair in all_pairs], float)
     importance = np.where(sorts == 0, 1, TWIN_SHARE * len(pairs) / np.bincount(sorts)[sorts])
-    left_out = _left_out(table, wanted, importance, folds, _newton_of_equals)[: len(pairs)]
-    # Up to whole hundredths: in a store, where words have other rarities, the bar itself lets a few wrong pairs through.
-    twin_bar = math.ceil(100 * _bar(left_out, wanted[: len(pairs)], TWIN_PRECISION)) / 100
-    return Fitted(weights, bars, _named(_newton_of_equals(table, wanted, importance)), twin_bar)
+    validated = _cross_validate(table, is_right, importance, folds, _newton_standardized)[: len(pairs)]
+    # Rounded up to hundredths: in a store, where words have other frequencies, the exact bar would let a few wrong pairs through.
+    twin_bar = math.ceil(100 * _bar(validated, is_right[: len(pairs)], TWIN_PRECISION)) / 100
+    return Fitted(weights, bars, _named(_newton_standardized(table, is_right, importance)), twin_bar)
 
 
 def _named(weights: numpy.ndarray) -> dict[str, float]:
@@ -112,19 +108,23 @@ def _named(weights: numpy.ndarray) -> dict[str, float]:
     }
 
 
-def _left_out(
-    table: numpy.ndarray, wanted: numpy.ndarray, importance: numpy.ndarray, folds: numpy.ndarray, learn: Learn
+def _cross_validate(
+    table: numpy.ndarray,
+    is_right: numpy.ndarray,
+    importance: numpy.ndarray,
+    folds: numpy.ndarray,
+    learn: Learn,
 ) -> numpy.ndarray:
-    """The likelihood of each pair by weights that were learnt without its fold."""
+    """Return the likelihood of each pair by weights learned without its fold."""
     found = numpy_module().zeros(len(table))
     for fold in range(FOLDS):
         rest = folds != fold
-        found[~rest] = _likelihoods(learn(table[rest], wanted[rest], importance[rest]), table[~rest])
+        found[~rest] = _likelihoods(learn(table[rest], is_right[rest], importance[rest]), table[~rest])
     return found
 
 
-def background_pairs(pairs: list[Labelled], words: Assessor) -> list[Labelled]:
-    """Pairs of texts of different notes that are near enough to be looked at in a store, labelled unrelated."""
+def background_pairs(pairs: list[Labelled], assessor: Assessor) -> list[Labelled]:
+    """Make pairs of texts of different notes that are near enough to be compared in a store, labelled unrelated."""
     notes: dict[str, set[str]] = {}
     for pair in pairs:
         for text in (pair.one, pair.other):
@@ -132,43 +132,45 @@ def background_pairs(pairs: list[Labelled], words: Assessor) -> list[Labelled]:
     return [
         Labelled("", DEVELOPMENT, "unrelated", "", "", "", one, other, (min(notes[one]),))
         for one, other in itertools.combinations(sorted(notes), 2)
-        if not notes[one] & notes[other] and _looked_at(one, other, words)
+        if not notes[one] & notes[other] and _is_used(one, other, assessor)
     ]
 
 
-def _looked_at(one: str, other: str, words: Assessor) -> bool:
-    """Whether two texts would be compared in a small store; of the many that are not near some are enough."""
-    cosine = words.cosine(one, other)
-    return cosine >= NEARER or (cosine >= LEAST and zlib.crc32(f"{one}{other}".encode()) % SOME == 0)
+def _is_used(one: str, other: str, assessor: Assessor) -> bool:
+    """Return whether to use a pair of texts: all that are near, and a sample of the many others."""
+    cosine = assessor.cosine(one, other)
+    return cosine >= ALL_FROM or (
+        cosine >= SAMPLED_FROM and zlib.crc32(f"{one}{other}".encode()) % SAMPLED == 0
+    )
 
 
 def note_pairs() -> tuple[list[Labelled], Assessor]:
-    """Pairs of real notes that are near enough to be looked at, labelled near misses, and what knows their words."""
+    """Make pairs of real notes that are near enough to be compared, labelled near misses; also return their assessor."""
     with open(NOTES, encoding="utf-8") as file:
         notes = [json.loads(line) for line in file]
-    words = Assessor([note["text"] for note in notes])
+    assessor = Assessor([note["text"] for note in notes])
     return [
         Labelled("", DEVELOPMENT, "near", "", one["category"], other["category"], one["text"], other["text"], (one["note"],))
         for one, other in itertools.combinations(notes, 2)
-        if one["note"] != other["note"] and words.cosine(one["text"], other["text"]) >= NEAR_NOTES
-    ], words  # fmt: skip
+        if one["note"] != other["note"] and assessor.cosine(one["text"], other["text"]) >= NEAR_NOTES
+    ], assessor  # fmt: skip
 
 
 def long_pairs(pairs: list[Labelled]) -> list[Labelled]:
-    """Pairs of long texts put together from the sides of several pairs.
+    """Make pairs of long texts by joining the sides of several pairs.
 
-    From pairs that say the same: duplicates, and with one contradiction among them a contradiction. From near misses,
-    or from one pair of any kind among texts that have nothing to do with it: neither.
+    Pairs that say the same make a duplicate, and with a contradiction among them a contradiction. Near misses, or a pair of
+    any kind among unrelated texts, make neither.
     """
     random = Random(1)
     label = {kind: [pair for pair in pairs if pair.label == kind] for kind in {pair.label for pair in pairs}}
     found = []
     for _ in range(LONG):
         parts = random.sample(label["same"], random.randint(2, 6))
-        found.append(_joined(random, "same", parts))
-        found.append(_joined(random, "contradiction", [random.choice(label["contradiction"]), *parts]))
-        found.append(_joined(random, "near", random.sample(label["near"], random.randint(2, 6))))
-        found.append(_joined(random, "near", random.sample(label["near"], random.randint(6, 12))))
+        found.append(_join(random, "same", parts))
+        found.append(_join(random, "contradiction", [random.choice(label["contradiction"]), *parts]))
+        found.append(_join(random, "near", random.sample(label["near"], random.randint(2, 6))))
+        found.append(_join(random, "near", random.sample(label["near"], random.randint(6, 12))))
     for pair in pairs:
         others = [other for other in pairs if not {*other.notes} & {*pair.notes}]
         for most in (5, 12):
@@ -181,14 +183,14 @@ def long_pairs(pairs: list[Labelled]) -> list[Labelled]:
     return found
 
 
-def _joined(random: Random, label: str, parts: list[Labelled]) -> Labelled:
+def _join(random: Random, label: str, parts: list[Labelled]) -> Labelled:
     ones, others = [part.one for part in parts], [part.other for part in parts]
     random.shuffle(others)
     return Labelled("", DEVELOPMENT, label, "", "", "", " ".join(ones), " ".join(others), parts[0].notes)
 
 
 def source(fitted: Fitted) -> str:
-    """The text of the file of weights."""
+    """Return the source of the module of weights."""
     lines = [
         '"""The weights of a pair\'s features, as learnt by tools/fit_pairs.py: made by it, not by hand.',
         "",
@@ -206,38 +208,38 @@ def source(fitted: Fitted) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _features(pair: Labelled, words: Assessor) -> Features:
-    return features(*words.evidence(pair))
+def _features(pair: Labelled, assessor: Assessor) -> Features:
+    return features(*assessor.evidence(pair))
 
 
 def _folds(pairs: list[Labelled]) -> numpy.ndarray:
-    """A fold for each pair; pairs of one note are in one."""
+    """Assign a fold to each pair; pairs of a note are in the same one."""
     notes = sorted({pair.notes[0] for pair in pairs})
     number = {note: place % FOLDS for place, note in enumerate(notes)}
     return numpy_module().array([number[pair.notes[0]] for pair in pairs])
 
 
-def _bar(likely: numpy.ndarray, wanted: numpy.ndarray, precision: float) -> float:
-    """The lowest likelihood from which on this share of pairs is right."""
+def _bar(likely: numpy.ndarray, is_right: numpy.ndarray, precision: float) -> float:
+    """Return the lowest likelihood above which this share of pairs is right."""
     np = numpy_module()
     order = np.argsort(-likely)
-    right = np.cumsum(wanted[order]) / np.arange(1, len(order) + 1)
+    right = np.cumsum(is_right[order]) / np.arange(1, len(order) + 1)
     return float(likely[order][np.flatnonzero(right >= precision)[-1]])
 
 
-def _newton_of_equals(
-    table: numpy.ndarray, wanted: numpy.ndarray, importance: numpy.ndarray
+def _newton_standardized(
+    table: numpy.ndarray, is_right: numpy.ndarray, importance: numpy.ndarray
 ) -> numpy.ndarray:
-    """The same with a penalty that does not depend on how large a feature is: the weights of the features as they are."""
+    """Fit standardized features, so that the penalty does not depend on their scale; return weights for the original ones."""
     middle, spread = table.mean(axis=0), table.std(axis=0)
-    weights = _newton((table - middle) / spread, wanted, importance, TWIN_RIDGE)
+    weights = _newton((table - middle) / spread, is_right, importance, TWIN_RIDGE)
     weights[:-1] /= spread
     weights[-1] -= weights[:-1] @ middle
     return weights
 
 
 def _newton(
-    table: numpy.ndarray, wanted: numpy.ndarray, importance: numpy.ndarray, ridge: float = RIDGE
+    table: numpy.ndarray, is_right: numpy.ndarray, importance: numpy.ndarray, ridge: float = RIDGE
 ) -> numpy.ndarray:
     np = numpy_module()
     rows = np.c_[table, np.ones(len(table))]
@@ -246,7 +248,7 @@ def _newton(
     weights = np.zeros(rows.shape[1])
     for _ in range(50):
         likely = 1 / (1 + np.exp(-rows @ weights))
-        slope = rows.T @ (importance * (likely - wanted)) + penalty @ weights
+        slope = rows.T @ (importance * (likely - is_right)) + penalty @ weights
         curvature = (rows.T * (importance * likely * (1 - likely))) @ rows + penalty
         weights = weights - np.linalg.solve(curvature, slope)
     return weights

@@ -1,6 +1,6 @@
-"""Questions of a retrieval set as the events of a coding agent: a prompt, a failed command, an edit, a command that names a file.
+"""Questions of a retrieval set as events of a coding agent: a prompt, a failed command, an edit, a command that names a file.
 
-Each is the JSON that Claude Code hands to its hooks. An error stands in the middle of what a program prints besides it.
+Each is the JSON that Claude Code passes to its hooks. An error stands within other output of a program.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ EDIT, COMMAND, NAMED = "path: edit", "path: command", "path: prompt"
 SECTION = "section of a long entry"
 PROMPTS = ("task", "paraphrase", "keyword", "typo")
 KINDS = ("task", "error", EDIT, COMMAND, NAMED, "paraphrase", "keyword", "typo", SECTION, UNANSWERABLE)
-_FEWEST_WORDS = 2  # of a prompt that names a path; a path alone is none
+_FEWEST_WORDS = 2  # of a prompt that names a path; a bare path is no prompt
 _FEWEST_SECTIONS = 4  # headings and texts of a long entry
 _HEADING = re.compile(r"^##+ +(.+)\n", re.MULTILINE)
 _SENTENCE_OF_PROSE = re.compile(r"[A-Z][^\n`\[\]]{30,}?[.:](?=\s)")
 _FILE = re.compile(r"[\w.@+-]*(?:[/.][\w.@+*-]+)+/?")
 
-# (the command that failed, what it printed): {error} is the message.
+# (a failed command, its output), where {error} is the message.
 _FAILURES = (
     (
         "python -m pytest -x -q tests",
@@ -113,7 +113,7 @@ _FAILURES = (
     ),
     ("bash -lc './run.sh'", "Exit code 1\n{error}"),
 )
-_NAMING = (
+_COMMANDS = (
     "sed -n '1,120p' {file}",
     "git diff HEAD~3 -- {file}",
     "grep -n 'TODO' {file}",
@@ -123,9 +123,9 @@ _NAMING = (
 
 
 class Event(NamedTuple):
-    """An event: its kind, Engram's name for it, the agent's JSON without session and folder, and the entries that are right.
+    """An event: its kind, Engram's name of the hook, the agent's JSON without session and folder, and the right entries.
 
-    `passage` is the part of a long entry that answers, "" where that is not known.
+    `passage` is the part of a long entry that answers, "" if that is unknown.
     """
 
     kind: str
@@ -137,10 +137,10 @@ class Event(NamedTuple):
 
 
 def draw(found: RetrievalSet, sample: int, seed: int = SEED) -> list[Event]:
-    """At most `sample` events of every kind, the same for the same seed."""
+    """Draw at most `sample` events of every kind, the same ones for the same seed."""
     by_kind: dict[str, list[Event]] = {kind: [] for kind in KINDS}
-    for number, event in enumerate(_all(found)):
-        by_kind[event.kind].append(_numbered(event, number))
+    for number, event in enumerate(_all_events(found)):
+        by_kind[event.kind].append(_with_call_id(event, number))
     chance = random.Random(seed)
     return [
         event for several in by_kind.values() for event in chance.sample(several, min(sample, len(several)))
@@ -148,7 +148,7 @@ def draw(found: RetrievalSet, sample: int, seed: int = SEED) -> list[Event]:
 
 
 def first(drawn: Iterable[Event], sample: int) -> list[Event]:
-    """The first `sample` of every kind."""
+    """Return the first `sample` events of every kind."""
     by_kind: dict[str, list[Event]] = {}
     for event in drawn:
         by_kind.setdefault(event.kind, []).append(event)
@@ -156,7 +156,7 @@ def first(drawn: Iterable[Event], sample: int) -> list[Event]:
 
 
 def sections(found: RetrievalSet, sample: int, seed: int = SEED) -> list[Event]:
-    """Prompts about sections of long entries: the entry's title and the section's heading; its first sentence answers."""
+    """Make prompts about sections of long entries: title and heading ask, and the section's first sentence answers."""
     made = []
     for document in found.documents:
         title, *parts = _HEADING.split(document.text)
@@ -172,16 +172,16 @@ def sections(found: RetrievalSet, sample: int, seed: int = SEED) -> list[Event]:
 
 
 def in_session(event: Event, session: str, folder: str) -> dict[str, Any]:
-    """The JSON of an event in a session whose agent works in a folder."""
+    """Return the JSON of an event in a session whose agent works in a folder."""
     payload = dict(event.payload)
     if isinstance(payload.get("tool_input"), dict):
-        given = {name: value.replace("@CWD@", folder) for name, value in payload["tool_input"].items()}
-        payload["tool_input"] = given
+        tool_input = {name: value.replace("@CWD@", folder) for name, value in payload["tool_input"].items()}
+        payload["tool_input"] = tool_input
     return {"session_id": session, "transcript_path": "/t.jsonl", "cwd": folder, **payload}
 
 
 def is_called(event: Event) -> bool:
-    """Whether `engram connect` has the agent call a hook at this event at all."""
+    """Return whether the agent calls a hook at this event, as set up by `engram connect`."""
     hook = hook_events.hook_of(AGENT, event.hook)
     if hook is None:
         return False
@@ -189,15 +189,15 @@ def is_called(event: Event) -> bool:
 
 
 def session_start(session: str, folder: str, source: str = "startup") -> dict[str, Any]:
-    """The JSON of the start of a session."""
+    """Return the JSON of the start of a session."""
     return {
         "session_id": session, "transcript_path": "/t.jsonl", "cwd": folder, "hook_event_name": "SessionStart",
         "source": source, "model": "m",
     }  # fmt: skip
 
 
-def anew(payload: Mapping[str, Any], time: int) -> dict[str, Any]:
-    """The same event once more: another call of the tool, or the prompt typed again (with a blank behind it)."""
+def repeat(payload: Mapping[str, Any], time: int) -> dict[str, Any]:
+    """Return the same event again: another call of the tool, or the prompt typed again (with `time` trailing spaces)."""
     again = dict(payload)
     if "prompt" in again:
         again["prompt"] += " " * time
@@ -206,7 +206,7 @@ def anew(payload: Mapping[str, Any], time: int) -> dict[str, Any]:
     return again
 
 
-def _all(found: RetrievalSet) -> Iterator[Event]:
+def _all_events(found: RetrievalSet) -> Iterator[Event]:
     named: dict[str, set[str]] = {}
     for document in found.documents:
         for file in document.files:
@@ -223,17 +223,15 @@ def _all(found: RetrievalSet) -> Iterator[Event]:
                 yield prompt(NAMED, text, right)
             file = _file_of(text, [file for one in sorted(right) for file in files[one]])
             if file:
-                about = frozenset(
-                    named[file]
-                )  # of those about a folder the ones about this file, and no judge's choice
+                about = frozenset(named[file])  # all entries that name the file, whatever the set says
                 yield _edit(file, text, about)
-                yield _command(_NAMING[number % len(_NAMING)].format(file=file), text, about)
+                yield _command(_COMMANDS[number % len(_COMMANDS)].format(file=file), text, about)
     for text in found.unanswerable:
         yield prompt(UNANSWERABLE, text, frozenset())
 
 
 def _file_of(question: str, files: list[str]) -> str:
-    """The one of these files that a question names, in whole or in part; "" for a question that names a pattern or none."""
+    """Return the one of these files that a question names, at least in part; "" if it names a pattern or none."""
     for named in _FILE.findall(question):
         part = named.removeprefix("./").rstrip("/.")
         for file in files:
@@ -243,6 +241,7 @@ def _file_of(question: str, files: list[str]) -> str:
 
 
 def prompt(kind: str, text: str, right: frozenset[str]) -> Event:
+    """Make the event of a prompt."""
     payload = {"permission_mode": "default", "hook_event_name": "UserPromptSubmit", "prompt": text}
     return Event(kind, hook_events.PROMPT, payload, right, text)
 
@@ -263,26 +262,28 @@ def _failure(error: str, number: int, right: frozenset[str]) -> Event:
 
 
 def _edit(file: str, question: str, right: frozenset[str]) -> Event:
-    given = {"file_path": posixpath.join("@CWD@", file), "old_string": "a", "new_string": "b"}
-    return _before(EDIT, "Edit", given, question, right)
+    tool_input = {"file_path": posixpath.join("@CWD@", file), "old_string": "a", "new_string": "b"}
+    return _pre_tool(EDIT, "Edit", tool_input, question, right)
 
 
 def _command(command: str, question: str, right: frozenset[str]) -> Event:
-    return _before(COMMAND, "Bash", {"command": command, "description": "Look at it"}, question, right)
+    return _pre_tool(COMMAND, "Bash", {"command": command, "description": "Look at it"}, question, right)
 
 
-def _before(kind: str, tool: str, given: dict[str, str], question: str, right: frozenset[str]) -> Event:
+def _pre_tool(
+    kind: str, tool: str, tool_input: dict[str, str], question: str, right: frozenset[str]
+) -> Event:
     payload = {
         "permission_mode": "default",
         "hook_event_name": "PreToolUse",
         "tool_name": tool,
-        "tool_input": given,
+        "tool_input": tool_input,
     }
     return Event(kind, hook_events.PRE_TOOL, payload, right, question)
 
 
-def _numbered(event: Event, number: int) -> Event:
-    """With the id that the agent gives each call of a tool."""
+def _with_call_id(event: Event, number: int) -> Event:
+    """Add the id that the agent gives each call of a tool."""
     if "tool_input" not in event.payload:
         return event
     return event._replace(payload={**event.payload, "tool_use_id": f"toolu_{number:06d}"})

@@ -1,4 +1,4 @@
-"""Real `engram hook` processes: sessions of events in a store, and what each event put before the model."""
+"""Run sessions of events in a store by real `engram hook` processes, and see what each put before the model."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import retrieval_set
-from scratch_store import ROOT
+from scratch_store import PYTHON_PATH
 
 import engram
 from engram.domain.agents.error_lines import error_and_details
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
     from reaching.judging import Seen
 
 FRESH, BRIEF, RESUMED = "fresh session", "after the brief", "again after a resume"
-DEADLINE_MS = 850  # what a hook takes at most by itself; here it may take longer, and those that would not have are counted
+DEADLINE_MS = 850  # the time limit of a hook; here it is off, and hooks that exceed it are counted
 _COMMAND = (sys.executable, "-P", "-m", "engram", "hook")
 _SECONDS = "60"
-_TOUCHED = 6  # files of the project that the last commit touched
+_TOUCHED = 6  # files touched by the last commit
 
 
 class Outcome(NamedTuple):
-    """One event: what it put before the model, what stood whole there already, and how long the process took.
+    """The outcome of an event: what it put before the model, which entries stood there whole before, and wall time.
 
-    `start` is what the start or the resuming of the session put there.
+    `start` is what the start or resume of the session put there.
     """
 
     event: Event
@@ -47,17 +47,17 @@ class Outcome(NamedTuple):
 
     @property
     def reached(self) -> bool:
-        """Whether a right entry reached the model whole by this event."""
+        """Whether this event put a right entry before the model, whole."""
         return bool(self.seen.reached & self.event.right)
 
     @property
     def in_context(self) -> bool:
-        """Whether a right entry stands whole before the model, by this event or an earlier one."""
+        """Whether a right entry is whole in the context, from this event or an earlier one."""
         return self.reached or bool(self.before & self.event.right)
 
 
 def as_dict(one: Outcome, way: str) -> dict[str, Any]:
-    """An outcome for a program that looks for what went wrong."""
+    """Return an outcome for JSON."""
     return {
         "way": way, "kind": one.event.kind, "question": one.event.question,
         "tool": one.event.payload.get("tool_input", {}), "right": sorted(one.event.right),
@@ -67,9 +67,9 @@ def as_dict(one: Outcome, way: str) -> dict[str, Any]:
 
 
 class Place(NamedTuple):
-    """A project with a store in it, indexed.
+    """A project with an indexed store.
 
-    `keys` has the set's keys of the entries by their ids, `touched` the entries about files of the last commit.
+    `keys`: entry id → key in the set; `touched`: keys of entries about files of the last commit.
     """
 
     folder: str
@@ -79,9 +79,9 @@ class Place(NamedTuple):
 
 
 def prepare(found: RetrievalSet, folder: str, project: RetrievalSet | None = None) -> Place:
-    """Make a repository with the store of a set, and in its last commit some of the files that entries name.
+    """Make a repository with the store of a set, and touch in its last commit some files that entries of `project` name.
 
-    These are the entries of `project`, of the store itself where that is None.
+    Without `project`, the entries of the store itself.
     """
     keys = retrieval_set.store_documents(folder, found)
     _git(folder, "init", "-q")
@@ -105,26 +105,26 @@ def prepare(found: RetrievalSet, folder: str, project: RetrievalSet | None = Non
     return Place(folder, keys, Judge(texts, learned), frozenset(touched))
 
 
-def run(place: Place, drawn: Sequence[Event], way: str, together: int = 2) -> list[Outcome]:
-    """Run each event in a session of its own, some at the same time."""
+def run(place: Place, drawn: Sequence[Event], way: str, parallel: int = 2) -> list[Outcome]:
+    """Run each event in a session of its own, `parallel` at a time."""
     sessions: dict[str, Callable[[Place, Event, str], Outcome]] = {
-        FRESH: _fresh,
-        BRIEF: _after_brief,
-        RESUMED: _resumed,
+        FRESH: _run_fresh,
+        BRIEF: _run_after_brief,
+        RESUMED: _run_resumed,
     }
-    with ThreadPoolExecutor(together) as pool:
+    with ThreadPoolExecutor(parallel) as pool:
         names = [f"{way} {number}" for number in range(len(drawn))]
         return list(pool.map(lambda event, name: sessions[way](place, event, name), drawn, names))
 
 
 def start_and_resume(place: Place) -> dict[str, Seen]:
-    """What the start of a session puts before the model, and its resuming."""
+    """Start and resume a session, and return what each puts before the model."""
     began = _start(place, "looked at", "startup", {})
     return {"start": began, "resume": _start(place, "looked at", "resume", began.refs)}
 
 
 def ranked_first(place: Place, drawn: Sequence[Event]) -> dict[str, float]:
-    """By kind the share, in percent, of prompts and errors for which `engram query` ranks a right entry first."""
+    """Return by kind the percentage of prompts and errors for which `engram query` ranks a right entry first."""
     found: dict[str, list[bool]] = {}
     with engram.open(place.folder, background=False) as store:
         for event in drawn:
@@ -137,58 +137,56 @@ def ranked_first(place: Place, drawn: Sequence[Event]) -> dict[str, float]:
     return {kind: 100 * sum(several) / len(several) for kind, several in found.items()}
 
 
-def _fresh(place: Place, event: Event, session: str) -> Outcome:
-    seen, took = _call(place, event, events.in_session(event, session, place.folder), {})
-    return Outcome(event, seen, frozenset(), NOTHING, took)
+def _run_fresh(place: Place, event: Event, session: str) -> Outcome:
+    seen, wall_ms = _run_event(place, event, events.in_session(event, session, place.folder), {})
+    return Outcome(event, seen, frozenset(), NOTHING, wall_ms)
 
 
-def _after_brief(place: Place, event: Event, session: str) -> Outcome:
+def _run_after_brief(place: Place, event: Event, session: str) -> Outcome:
     start = _start(place, session, "startup", {})
-    seen, took = _call(place, event, events.in_session(event, session, place.folder), start.refs)
-    return Outcome(event, seen, start.reached, start, took)
+    seen, wall_ms = _run_event(place, event, events.in_session(event, session, place.folder), start.refs)
+    return Outcome(event, seen, start.reached, start, wall_ms)
 
 
-def _resumed(place: Place, event: Event, session: str) -> Outcome:
+def _run_resumed(place: Place, event: Event, session: str) -> Outcome:
     payload = events.in_session(event, session, place.folder)
     start = _start(place, session, "startup", {})
-    first, _ = _call(place, event, payload, start.refs)
+    first, _ = _run_event(place, event, payload, start.refs)
     refs = start.refs | first.refs
     resumed = _start(place, session, "resume", refs)
     refs |= resumed.refs
-    seen, took = _call(place, event, events.anew(payload, 1), refs)
-    return Outcome(event, seen, start.reached | first.reached | resumed.reached, resumed, took)
+    seen, wall_ms = _run_event(place, event, events.repeat(payload, 1), refs)
+    return Outcome(event, seen, start.reached | first.reached | resumed.reached, resumed, wall_ms)
 
 
 def _start(place: Place, session: str, source: str, refs: dict[str, str]) -> Seen:
-    said, _ = _hook("session-start", events.session_start(session, place.folder, source))
-    return place.judge.text(said, "", refs)
+    output, _ = _run_hook("session-start", events.session_start(session, place.folder, source))
+    return place.judge.text(output, "", refs)
 
 
-def _call(place: Place, event: Event, payload: dict[str, Any], refs: dict[str, str]) -> tuple[Seen, float]:
+def _run_event(
+    place: Place, event: Event, payload: dict[str, Any], refs: dict[str, str]
+) -> tuple[Seen, float]:
     if not events.is_called(event):
         return NOTHING, 0.0
-    said, took = _hook(event.hook, payload)
-    return place.judge.text(said, event.question, refs, event.passage), took
+    output, wall_ms = _run_hook(event.hook, payload)
+    return place.judge.text(output, event.question, refs, event.passage), wall_ms
 
 
-def _hook(name: str, payload: dict[str, Any]) -> tuple[str, float]:
-    """What a hook put before the model, and the wall time of its process in ms. Raises RuntimeError where it fails."""
+def _run_hook(name: str, payload: dict[str, Any]) -> tuple[str, float]:
+    """Run a hook; return what it put before the model, and its wall time in ms. Raises RuntimeError if it fails."""
     began = time.perf_counter()
     done = subprocess.run(
         [*_COMMAND, name, "--agent", events.AGENT],
         input=json.dumps(payload), capture_output=True, text=True, check=False, cwd=payload["cwd"],
-        env={**os.environ, "ENGRAM_HOOK_SECONDS": _SECONDS, "ENGRAM_BACKGROUND": "inline", "PYTHONPATH": _paths()},
+        env={**os.environ, "ENGRAM_HOOK_SECONDS": _SECONDS, "ENGRAM_BACKGROUND": "inline", "PYTHONPATH": PYTHON_PATH},
     )  # fmt: skip
-    took = (time.perf_counter() - began) * 1000
+    wall_ms = (time.perf_counter() - began) * 1000
     if done.returncode or done.stderr:
         raise RuntimeError(f"engram hook {name} failed: {done.stderr[-500:]}")
     if not done.stdout.strip():
-        return "", took
-    return str(json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"]), took
-
-
-def _paths() -> str:
-    return os.pathsep.join([ROOT, os.path.join(ROOT, "tui")])
+        return "", wall_ms
+    return str(json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"]), wall_ms
 
 
 def _git(folder: str, *arguments: str) -> None:

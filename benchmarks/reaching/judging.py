@@ -1,14 +1,14 @@
-"""What of the lore reached a model: which entries stand in a text that an agent was given, whole or in part.
+"""Judge which entries reached a model, whole or in part, from the text that an agent was given.
 
-Independent of how Engram frames lore: entries are known by their words. Before two texts are compared, quote marks and
-indentation at the start of lines, the marks of neutralization and all white space are removed. The rules:
+Independent of how Engram frames lore: entries are recognised by their text. Before comparison, quote marks and indentation
+at the start of lines, marks of neutralization and all white space are removed. The rules:
 
-- An entry of at most 1,200 characters reached the model if its whole text did. Of a longer one the sentence that answers
-  must be there, in at least 300 characters that follow one another: the one that the set names, else the one that has
-  most words in common with the question.
-- `[L3] … above` or `L3 above` counts as the entry where L3 stood whole before in the same session.
-- A character is lore text where the piece of the line that it stands in is a part of an entry's text or of where it was
-  learned, or a title in a header.
+- An entry of at most 1,200 characters reached the model if its whole text did. Of a longer one, the sentence that answers
+  must be there, within at least 300 consecutive characters: the sentence that the set names, else the one with most of the
+  question's words.
+- `[L3] … above` or `L3 above` counts as the entry if L3 was shown whole earlier in the same session.
+- A character is lore text if its piece of a line is part of an entry's text or of where it was learned, or a title in a
+  header.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ _WORD = re.compile(r"\w{2,}")
 
 
 def plain(text: str) -> str:
-    """A text without quote marks, marks of neutralization, white space and case."""
+    """Return a text without quote marks, marks of neutralization, white space and case."""
     bare = _QUOTED.sub("", text).replace(UNCHECKED, "").replace("&lt;", "<")
     return "".join(bare.split()).casefold()
 
 
 class Seen(NamedTuple):
-    """What a text put before a model: entries in it, those of them that are whole for the question, and its characters.
+    """What a text put before a model: the entries in it, those of them that are whole for the question, and its length.
 
-    `refs` are the session refs of whole entries, `referred` the entries that a line points to and that stood whole before.
+    `refs` are the session refs of whole entries, `referred` the entries that a line refers to and that were whole before.
     """
 
     shown: frozenset[str]
@@ -64,10 +64,10 @@ NOTHING = Seen(frozenset(), frozenset(), frozenset(), {}, 0, 0)
 
 
 class Judge:
-    """Knows the entries of a store by their text."""
+    """Recognises the entries of a store by their text."""
 
     def __init__(self, texts: Mapping[str, str], learned: Mapping[str, str] | None = None) -> None:
-        """`texts`: id → the text with its title on top; `learned`: id → where it was learned, which is lore text as well."""
+        """`texts`: id → text beginning with the title; `learned`: id → where it was learned, which is also lore text."""
         self._texts = texts
         self._learned = {key: plain(neutralize(text)) for key, text in (learned or {}).items()}
         self._plain = {key: plain(neutralize(text, lines=True)) for key, text in texts.items()}
@@ -78,18 +78,20 @@ class Judge:
                 self._grams.setdefault(text[at : at + _GRAM], []).append(key)
 
     def text(
-        self, said: str, question: str = "", before: Mapping[str, str] | None = None, passage: str = ""
+        self, shown_text: str, question: str = "", before: Mapping[str, str] | None = None, passage: str = ""
     ) -> Seen:
-        """What a text puts before a model; `before` has the refs of what stood whole in this session.
+        """Judge a text; `before` has the refs of the entries that were shown whole in this session.
 
-        `passage` is the part of a long entry that answers, where that is known.
+        `passage` is the part of a long entry that answers, if that is known.
         """
         refs: dict[str, str] = {}
         shown, whole = set[str](), set[str]()
         lore = 0
-        for ref, block in _blocks(said):
-            key, pieces, characters = self._recognised(block)
-            if not key or _ABOVE.search(block.split("\n", 1)[0]):  # a line that points to it shows nothing
+        for ref, block in _blocks(shown_text):
+            key, pieces, characters = self._recognise(block)
+            if not key or _ABOVE.search(
+                block.split("\n", 1)[0]
+            ):  # a reference to an entry shows nothing of it
                 continue
             lore += characters
             shown.add(key)
@@ -97,18 +99,18 @@ class Judge:
                 whole.add(key)
                 refs |= {ref: key} if ref else {}
         known = before or {}
-        referred = {known[ref] for ref in _ABOVE.findall(said) if ref in known}
+        referred = {known[ref] for ref in _ABOVE.findall(shown_text) if ref in known}
         return Seen(
             frozenset(shown),
             frozenset(whole),
             frozenset(referred - whole),
             refs,
-            len(said),
-            min(lore, len(said)),
+            len(shown_text),
+            min(lore, len(shown_text)),
         )
 
     def data(self, found: Any, question: str = "", before: Mapping[str, str] | None = None) -> Seen:
-        """What structured data puts before a model, written as JSON without blanks, as a client sends it."""
+        """Judge structured data, written as compact JSON, as a client sends it."""
         refs: dict[str, str] = {}
         shown, whole, referred = set[str](), set[str](), set[str]()
         lore = 0
@@ -122,8 +124,8 @@ class Judge:
         written = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
         return Seen(frozenset(shown), frozenset(whole), frozenset(referred - whole), refs, len(written), lore)
 
-    def _recognised(self, block: str) -> tuple[str, list[str], int]:
-        """The entry that a block shows ("" for none), its pieces of lore text, and how many characters they have."""
+    def _recognise(self, block: str) -> tuple[str, list[str], int]:
+        """Return the entry in a block ("" for none), its pieces of lore text, and their number of characters."""
         votes: dict[str, int] = {}
         bare = plain(block)
         for at in range(0, max(1, len(bare) - _GRAM + 1), _STEP):
@@ -134,17 +136,18 @@ class Judge:
             return "", [], 0
         pieces, characters = list[str](), 0
         for number, line in enumerate(block.split("\n")):
-            if number == 0 and _HEADER.match(line):  # a title in it, and nothing else
+            if number == 0 and _HEADER.match(line):  # only a title in it counts
                 title = self._titles[key]
                 characters += len(self._texts[key].split("\n", 1)[0]) if title and title in plain(line) else 0
                 continue
-            for piece in _LEFT_OUT.split(line):
-                said = _QUOTED.sub("", piece).removeprefix(LEARNED)
-                if plain(said) and plain(said) in self._plain[key]:
-                    pieces.append(plain(said))
-                    characters += len(said)
-                elif plain(said) and plain(said) in self._learned.get(key, ""):
-                    characters += len(said)
+            for part in _LEFT_OUT.split(line):
+                text = _QUOTED.sub("", part).removeprefix(LEARNED)
+                piece = plain(text)
+                if piece and piece in self._plain[key]:
+                    pieces.append(piece)
+                    characters += len(text)
+                elif piece and piece in self._learned.get(key, ""):
+                    characters += len(text)
         return key, pieces, characters
 
     def _is_whole(self, key: str, block: str, pieces: list[str], question: str, passage: str) -> bool:
@@ -155,12 +158,12 @@ class Judge:
         if len(self._texts[key]) <= WHOLE_UP_TO:
             return bool(body) and self._titles[key] in bare and body in bare
         runs = _runs("".join(pieces), text)
-        answer = plain(neutralize(passage or answering(self._texts[key], question), lines=True))
+        answer = plain(neutralize(passage or best_sentence(self._texts[key], question), lines=True))
         return any(len(run) >= SHOWN_OF_LONG and answer in run for run in runs)
 
 
-def answering(text: str, question: str) -> str:
-    """The sentence of a text that has most words in common with a question; "" where none has any."""
+def best_sentence(text: str, question: str) -> str:
+    """Return the sentence of a text with most words of a question; "" if none has any."""
     asked = {word.casefold() for word in _WORD.findall(question)}
     best, most = "", 0
     for sentence in _SENTENCE.split(text):
@@ -171,7 +174,7 @@ def answering(text: str, question: str) -> str:
 
 
 def _runs(shown: str, text: str) -> Iterator[str]:
-    """The longest parts of what is shown that stand so in the text."""
+    """Yield the longest parts of what is shown that are substrings of the text."""
     at = 0
     while at < len(shown):
         end = at + 1
@@ -184,10 +187,10 @@ def _runs(shown: str, text: str) -> Iterator[str]:
         at = max(end, at + 1)
 
 
-def _blocks(said: str) -> Iterator[tuple[str, str]]:
-    """The parts of a text that begin with a session ref, and what stands before the first."""
+def _blocks(shown_text: str) -> Iterator[tuple[str, str]]:
+    """Yield the parts of a text that begin with a session ref, and the part before the first, with their refs."""
     ref, lines = "", list[str]()
-    for line in said.split("\n"):
+    for line in shown_text.split("\n"):
         found = _HEADER.match(line)
         if found:
             yield ref, "\n".join(lines)
@@ -197,7 +200,7 @@ def _blocks(said: str) -> Iterator[tuple[str, str]]:
 
 
 def _texts_in(found: Any) -> Iterator[tuple[str, str]]:
-    """The texts in JSON data: those of an object with a ref together, any other by itself. What is one word is none."""
+    """Yield the texts in JSON data: those of an object with a ref as one, without single words, any other by itself."""
     if isinstance(found, str):
         yield "", found
     elif isinstance(found, dict) and found.get("ref"):

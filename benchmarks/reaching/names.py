@@ -1,4 +1,4 @@
-"""Prompts that name what entries are about, and prompts that ask for nothing: the set in `names_dev`, by real hooks."""
+"""Run the set in `names_dev` by real hooks: prompts that name the subjects of entries, and quiet turns."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ ONE, SEVERAL, QUIET = "one", "several", "quiet"
 
 
 class Figures(NamedTuple):
-    """What came of the prompts: how many of each sort, and how many of them did as wanted.
+    """Counts of prompts with one name, with several, and of quiet turns, and of their results.
 
-    `missed` are prompts with one name whose entry did not come, `named` the things that the prompts with several name and
-    `found` those of them whose entry came, `disturbed` the quiet turns at which anything came. `shown` counts the entries
-    that came, `right` those of them that were wanted.
+    `missed`: prompts with one name whose entry was not shown; `together`: prompts with several names for which all entries were
+    shown; `named`: names in these, `found`: those whose entry was shown; `disturbed`: quiet turns at which anything was shown;
+    `shown`: entries shown, `right`: those of them that were wanted.
     """
 
     one: int
@@ -42,8 +42,8 @@ class Figures(NamedTuple):
     right: int
 
 
-def run(folder: str, together: int, source: str = SET) -> list[Outcome]:
-    """Make the store of the set in the folder `source` and put every prompt to a hook in a session of its own."""
+def run(folder: str, parallel: int, source: str = SET) -> list[Outcome]:
+    """Make the store of the set in the folder `source`, and run the hook for every prompt in a session of its own."""
     documents = [Document(one["key"], one["text"]) for one in _rows(source, "entries")]
     place = hooks.prepare(retrieval_set.assemble("names_dev", documents, {}, {}, {}), folder)
     with engram.open(folder, background=False) as store:
@@ -53,19 +53,19 @@ def run(folder: str, together: int, source: str = SET) -> list[Outcome]:
     drawn = [
         events.prompt(row["kind"], row["q"], frozenset(row["relevant"])) for row in _rows(source, "prompts")
     ]
-    return hooks.run(place, drawn, hooks.FRESH, together)
+    return hooks.run(place, drawn, hooks.FRESH, parallel)
 
 
 def figures(outcomes: Sequence[Outcome]) -> Figures:
-    """Add up what came of the prompts."""
+    """Add up the outcomes of the prompts."""
     one, several, quiet = (
         [found for found in outcomes if found.event.kind == kind] for kind in (ONE, SEVERAL, QUIET)
     )
-    came = [(found.seen.reached & found.event.right, found.event.right) for found in several]
+    results = [(found.seen.reached & found.event.right, found.event.right) for found in several]
     return Figures(
         len(one), sum(not found.reached for found in one),
-        len(several), sum(found == right for found, right in came),
-        sum(len(right) for _, right in came), sum(len(found) for found, _ in came),
+        len(several), sum(found == right for found, right in results),
+        sum(len(right) for _, right in results), sum(len(found) for found, _ in results),
         len(quiet), sum(bool(found.seen.characters) for found in quiet),
         sum(len(found.seen.shown) for found in outcomes),
         sum(len(found.seen.shown & found.event.right) for found in outcomes),

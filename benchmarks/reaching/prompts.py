@@ -1,4 +1,4 @@
-"""Prompts as developers write them to an agent, about entries of the development set: the set in `prompts_dev`, by real hooks."""
+"""Run the set in `prompts_dev` by real hooks: prompts as developers write them, about entries of the development set."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ SET = os.path.join(ROOT, "benchmarks", "prompts_dev", "prompts.jsonl")
 
 
 class Figures(NamedTuple):
-    """What came of one kind of prompts: of those that an entry helps with, and of those that none does.
+    """Counts for a kind of prompt: prompts that an entry helps with (`answerable`), and `others`.
 
-    `right` counts the prompts that got their entry whole, `shown` the entries that came with them, `shown_right` those of
-    them that help; `came` the others with which anything came.
+    `right`: answerable prompts that got their entry whole; `shown`: entries shown with answerable prompts, `shown_right`: those
+    that help; `came`: other prompts with which anything was shown.
     """
 
     kind: str
@@ -34,23 +34,23 @@ class Figures(NamedTuple):
     came: int
 
 
-def run(place: Place, together: int) -> list[Outcome]:
-    """Put every prompt to a hook in a session of its own."""
+def run(place: Place, parallel: int) -> list[Outcome]:
+    """Run the hook for every prompt in a session of its own."""
     drawn = [
         events.prompt(row["kind"], row["q"], frozenset(row["relevant"]))
         for row in retrieval_set.read_lines(SET)
     ]
-    return hooks.run(place, drawn, hooks.FRESH, together)
+    return hooks.run(place, drawn, hooks.FRESH, parallel)
 
 
 def figures(outcomes: Sequence[Outcome]) -> Iterator[Figures]:
-    """Add up what came, by kind."""
+    """Add up the outcomes by kind."""
     for kind in dict.fromkeys(one.event.kind for one in outcomes):
         of_kind = [one for one in outcomes if one.event.kind == kind]
-        known = [one for one in of_kind if one.event.right]
+        answerable = [one for one in of_kind if one.event.right]
         others = [one for one in of_kind if not one.event.right]
         yield Figures(
-            kind, len(known), sum(one.reached for one in known), sum(len(one.seen.shown) for one in known),
-            sum(len(one.seen.shown & one.event.right) for one in known),
+            kind, len(answerable), sum(one.reached for one in answerable), sum(len(one.seen.shown) for one in answerable),
+            sum(len(one.seen.shown & one.event.right) for one in answerable),
             len(others), sum(bool(one.seen.characters) for one in others),
         )  # fmt: skip

@@ -1,4 +1,4 @@
-"""How honest "strong" is on dense stores: what it says of questions whose answer was taken out, by the size of the store."""
+"""Measure how honest "strong" is on dense stores of several sizes, for questions whose answer was left out."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from retrieval_set import RetrievalSet
 
 SIZES = (200, 600, 1200)
-_DRAWS = 4  # of each store: among a hundred questions without an answer, 8 % strong cannot be told from 12 %
+_DRAWS = 4  # of each store: with a hundred unanswerable questions, 8 % strong cannot be told from 12 %
 
 
 class Strength(NamedTuple):
-    """One store: its questions with an answer, how many of them are strong, have theirs first, and both.
+    """A store: its answerable questions, how many of them are strong, have a right entry first, and both.
 
-    Of those without an answer how many are strong, how many weak, how many none, and how many entries the weak get.
+    Of the unanswerable ones, how many are strong, weak or none, and the mean number of entries of a weak answer.
     """
 
     name: str
@@ -40,17 +40,17 @@ class Strength(NamedTuple):
 
 
 def measure(sizes: Sequence[int] = SIZES, asked: int = dense_sets.ASKED) -> Iterator[Strength]:
-    """Ask every subject's set at every size; a subject that this machine does not have enough of is left out."""
-    for name, made in dense_sets.SUBJECTS.items():
-        pool = made()
+    """Ask every subject's set at every size, except where this machine has too little about the subject."""
+    for name, collect in dense_sets.SUBJECTS.items():
+        pool = collect()
         for size in sizes:
             if len(pool) >= size + asked:
                 seeds = range(dense_sets.SEED, dense_sets.SEED + _DRAWS)
-                yield _together([ask(dense_sets.draw(name, pool, size, seed, asked)) for seed in seeds])
+                yield _add_up([ask(dense_sets.draw(name, pool, size, seed, asked)) for seed in seeds])
 
 
-def _together(measured: Sequence[Strength]) -> Strength:
-    """The figures of several draws of one kind of store, added up."""
+def _add_up(measured: Sequence[Strength]) -> Strength:
+    """Add up the figures of several draws of a store."""
     name, *each = zip(*measured, strict=True)
     *counts, entries = each
     return Strength(name[0], *map(sum, counts), sum(entries) / len(measured))
@@ -64,16 +64,16 @@ def ask(found: RetrievalSet) -> Strength:
         with engram.open(root, background=False) as store:
             store.refresh()
             right = {query: store.query(text, keep=False) for query, text in found.queries.items()}
-            nothing = [store.query(text, keep=False) for text in found.unanswerable]
+            unanswerable = [store.query(text, keep=False) for text in found.unanswerable]
     first = {
         query
         for query, answer in right.items()
         if answer.lore and keys[answer.lore[0].lore.id] in found.judged[query]
     }
     strong = {query for query, answer in right.items() if answer.strength == STRONG}
-    said = [answer.strength for answer in nothing]
-    weak = [len(answer.lore) for answer in nothing if answer.strength == WEAK]
+    strengths = [answer.strength for answer in unanswerable]
+    weak = [len(answer.lore) for answer in unanswerable if answer.strength == WEAK]
     return Strength(
-        found.name, len(right), len(strong), len(first), len(strong & first), len(nothing),
-        said.count(STRONG), said.count(WEAK), said.count(NONE), sum(weak) / max(1, len(weak)),
+        found.name, len(right), len(strong), len(first), len(strong & first), len(unanswerable),
+        strengths.count(STRONG), strengths.count(WEAK), strengths.count(NONE), sum(weak) / max(1, len(weak)),
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The figures of `reach.py` and the tables made of them."""
+"""The figures of `reach.py`, and tables of them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from reaching.judging import Seen
     from reaching.tool import Asked, Tools
 
-# What a kind is to reach: the right entry whole in so many of a hundred events.
+# The target of each kind of event: the percentage of events at which a right entry is shown whole.
 TARGETS = {"task": 75, "error": 65, EDIT: 75, COMMAND: 75, NAMED: 75, "paraphrase": 8}
 TARGETS_OF_NEURAL = {**TARGETS, "paraphrase": 25}
 MOST_UNANSWERABLE, MOST_NOISE, PRECISION, LORE_SHARE = 5, 6, 90, 75
@@ -54,7 +54,7 @@ repeated in sessions with a brief. Capture is off (`hooks.capture`), so that no 
 
 
 def by_kind(outcomes: Sequence[Outcome]) -> dict[str, dict[str, float]]:
-    """The figures of each kind of event, of all that have an answer, and of all."""
+    """Return the figures of each kind of event, of all answerable ones, and of all."""
     groups: dict[str, list[Outcome]] = {
         kind: [outcome for outcome in outcomes if outcome.event.kind == kind] for kind in KINDS
     }
@@ -66,7 +66,7 @@ def by_kind(outcomes: Sequence[Outcome]) -> dict[str, dict[str, float]]:
 
 
 def brief(place: Place, seen: Mapping[str, Seen]) -> dict[str, dict[str, float]]:
-    """The figures of what the start and the resuming of a session put before the model."""
+    """Return the figures of what the start and the resume of a session put before the model."""
     return {
         name: {
             "tokens": one.characters / CHARACTERS_PER_TOKEN,
@@ -81,19 +81,19 @@ def brief(place: Place, seen: Mapping[str, Seen]) -> dict[str, dict[str, float]]
 
 
 def by_tool(asked: Sequence[Asked]) -> dict[str, dict[str, float]]:
-    """The figures of `recall_query`, as data and as text."""
+    """Return the figures of `recall_query`, as data and as text."""
     first = [one for one in asked if one.ranked]
     forms = {"data": [one.data for one in asked], "text": [one.text for one in asked]}
     figures = {}
     for form, seen in forms.items():
         whole = sum(bool(one.ranked & getattr(one, form).reached) for one in first)
-        every = sum(len(one.ranked & getattr(one, form).reached) for one in first)
+        all_whole = sum(len(one.ranked & getattr(one, form).reached) for one in first)
         sizes = [one.characters / CHARACTERS_PER_TOKEN for one in seen]
         figures[form] = {
             "questions": len(asked),
             "ranked_first": len(first),
             "whole": _share(whole, len(first)),
-            "entries_whole": _share(every, sum(len(one.ranked) for one in first)),
+            "entries_whole": _share(all_whole, sum(len(one.ranked) for one in first)),
             "entries": _mean([len(one.shown) for one in seen]),
             "tokens": _mean(sizes),
             "tokens_most": max(sizes, default=0.0),
@@ -106,7 +106,7 @@ def by_tool(asked: Sequence[Asked]) -> dict[str, dict[str, float]]:
 
 
 def tools(found: Tools) -> dict[str, float]:
-    """The figures of `tools/list` and of the start of the server."""
+    """Return the figures of `tools/list` and of the start of the server."""
     return {
         "tools": found.tools,
         "tokens": found.characters / CHARACTERS_PER_TOKEN,
@@ -119,12 +119,12 @@ def tools(found: Tools) -> dict[str, float]:
 
 
 def report(results: Mapping[str, Any], machine: Sequence[str], date: str, sample: int) -> str:
-    """All tables, in markdown."""
+    """Return all tables, in markdown."""
     parts = [_INTRODUCTION.format(sample=sample), f"Measured {date}:", _list(machine)]
     for way in (FRESH, BRIEF, RESUMED):
         if way in results:
             ranked = results.get("ranked", {}) if way == FRESH else {}
-            parts += [f"## Hooks: {way}", _EXPLAINED[way], _kinds(results[way], way, ranked)]
+            parts += [f"## Hooks: {way}", _EXPLANATIONS[way], _kinds(results[way], way, ranked)]
         if way in results and way == FRESH:
             parts.append(_LIMITS)
     if "brief" in results:
@@ -133,22 +133,22 @@ def report(results: Mapping[str, Any], machine: Sequence[str], date: str, sample
         noise = results["noise"]
         parts += [
             "## An unrelated store",
-            _STRANGER.format(**noise),
+            _UNRELATED.format(**noise),
             _noise(noise["kinds"]),
             "At the start of a session there, with no entry about the files of the last commit:",
             _briefs(noise["brief"]),
         ]
     if "long" in results:
         parts += ["## Long entries", _LONG.format(**results["long"]), _kinds(results["long"]["kinds"])]
-    for part, (heading, explained, table) in _SIMPLE.items():
+    for part, (heading, explanation, table) in _SIMPLE.items():
         if part in results:
-            parts += [f"## {heading}", explained, table(results[part])]
+            parts += [f"## {heading}", explanation, table(results[part])]
     if "mcp" in results:
         parts += ["## The MCP server", _TOOL, _by_tool(results["mcp"]), _tools(results["tools"])]
     return "\n\n".join(part.strip() for part in parts if part) + "\n"
 
 
-_EXPLAINED = {
+_EXPLANATIONS = {
     FRESH: "The event is the first of its session.",
     BRIEF: (
         "The session began with the brief. *In context*: a right entry is whole in the context, from the event or the brief."
@@ -273,23 +273,23 @@ def _kinds(
     targets: Mapping[str, int] = TARGETS,
 ) -> str:
     reached = "whole or named" if way == RESUMED else "right, whole"
-    around = {
+    context_columns = {
         FRESH: ["target", *(["ranked first"] if ranked else [])],
         BRIEF: ["in context"],
         RESUMED: ["in context"],
     }[way]
-    rest = ["in part only", "anything shown", "entries", "precision", "tokens each time", "lore text"]
-    rows = [["Event", "events", reached, *around, *rest]]
+    columns = ["in part only", "anything shown", "entries", "precision", "tokens each time", "lore text"]
+    rows = [["Event", "events", reached, *context_columns, *columns]]
     for kind, one in figures.items():
         nothing_right = kind == UNANSWERABLE
         target = targets.get(kind) if way == FRESH else None
         too_many = nothing_right and one["injected"] > MOST_UNANSWERABLE
-        aim = f"≥ {target} %" if target else ""
+        target_text = f"≥ {target} %" if target else ""
         rows.append([
             kind,
             f"{one['events']:.0f}",
             "" if nothing_right else _judged(one["right_whole"], target),
-            aim if way == FRESH or nothing_right else _percent(one["in_context"]),
+            target_text if way == FRESH or nothing_right else _percent(one["in_context"]),
             *([_percent(ranked[kind]) if kind in ranked else ""] if ranked else []),
             "" if nothing_right else _percent(one["right_in_part"]),
             f"**{_percent(one['injected'])}** (≤ {MOST_UNANSWERABLE} %)" if too_many else _percent(one["injected"]),
@@ -298,12 +298,12 @@ def _kinds(
             f"{one['tokens']:.0f}" if one["injected"] else "",
             _judged(one["lore_share"], LORE_SHARE) if one["injected"] else "",
         ])  # fmt: skip
-    last = list(figures.values())[-1]
-    said = (
-        f"A hook process took {last['wall_p50_ms']:.0f} ms (median, two at a time); {_percent(last['too_late'])} took longer"
+    total = list(figures.values())[-1]
+    note = (
+        f"A hook process took {total['wall_p50_ms']:.0f} ms (median, two at a time); {_percent(total['too_late'])} took longer"
         f" than {DEADLINE_MS} ms, the time limit of a hook, which was off."
     )
-    return f"{_table(rows)}\n\n{said}"
+    return f"{_table(rows)}\n\n{note}"
 
 
 def _precision(kind: str, one: Mapping[str, float]) -> str:
@@ -326,11 +326,11 @@ def _briefs(figures: Mapping[str, Mapping[str, float]]) -> str:
 def _noise(figures: Mapping[str, Mapping[str, float]]) -> str:
     rows = [["Event", "events", "anything shown", "entries", "tokens each time", "tokens an event"]]
     for kind, one in figures.items():
-        any_ = _percent(one["injected"])
+        shown = _percent(one["injected"])
         if kind == _ALL:
-            any_ = f"{any_ if one['injected'] <= MOST_NOISE else f'**{any_}**'} (≤ {MOST_NOISE} %)"
+            shown = f"{shown if one['injected'] <= MOST_NOISE else f'**{shown}**'} (≤ {MOST_NOISE} %)"
         rows.append([
-            kind, f"{one['events']:.0f}", any_, f"{one['entries']:.0f}",
+            kind, f"{one['events']:.0f}", shown, f"{one['entries']:.0f}",
             f"{one['tokens']:.0f}" if one["injected"] else "", f"{one['tokens'] * one['injected'] / 100:.0f}",
         ])  # fmt: skip
     return _table(rows)
@@ -419,7 +419,7 @@ def _percent(value: float) -> str:
 
 
 def _share(part: float, whole: float) -> float:
-    """In percent; 0 of nothing."""
+    """Return a percentage; 0 if `whole` is 0."""
     return 100 * part / whole if whole else 0.0
 
 

@@ -1,10 +1,9 @@
-"""What `recall_query` of the real MCP server puts before a model, asked by the official client, and what its tools cost."""
+"""Measure what `recall_query` of the real MCP server puts before a model, by the official client, and the cost of its tools."""
 
 from __future__ import annotations
 
 import json
 import os
-import statistics
 import sys
 import time
 from typing import TYPE_CHECKING, NamedTuple
@@ -12,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import anyio
 from mcp import Client, StdioServerParameters
 from mcp_server import Server
-from measuring import Cost, run
-from scratch_store import ROOT
+from measuring import Cost, median, run
+from scratch_store import PYTHON_PATH
 
 import engram
 
@@ -31,7 +30,7 @@ _RANKED = 10
 
 
 class Asked(NamedTuple):
-    """One question: the right entries that `engram query -k 10` ranks 1 to 3, and the answer as data and as text."""
+    """A question: its right entries among those that `engram query -k 10` ranks 1 to 3, and the answer as data and as text."""
 
     kind: str
     right: frozenset[str]
@@ -41,9 +40,9 @@ class Asked(NamedTuple):
 
 
 class Tools(NamedTuple):
-    """The answer to `tools/list` in characters of JSON, with output schemas and without; what starting until then takes.
+    """The size of the answer to `tools/list` in characters of JSON, with and without output schemas.
 
-    `bare` is a Python that does nothing, in the same minute.
+    `started` is the cost from the start until that answer, `bare` that of a Python that does nothing, at about the same time.
     """
 
     tools: int
@@ -54,27 +53,27 @@ class Tools(NamedTuple):
 
 
 def ask(place: Place, found: RetrievalSet, queries: Sequence[str]) -> list[Asked]:
-    """Ask these questions of a set at the tool's defaults, all in one session of one server."""
+    """Ask these questions of a set with the tool's defaults, all in one session of one server."""
     ranked: dict[str, list[str]] = {}
     with engram.open(place.folder, background=False) as store:
         for query in queries:
             answer = store.query(found.queries[query], k=_RANKED, keep=False)
             ranked[query] = [place.keys[hit.lore.id] for hit in answer.lore]
-    results = anyio.run(_results, place.folder, [found.queries[query] for query in queries])
+    results = anyio.run(_call_queries, place.folder, [found.queries[query] for query in queries])
     asked, refs, data_refs = list[Asked](), dict[str, str](), dict[str, str]()
     for query, result in zip(queries, results, strict=True):
         text, right = found.queries[query], frozenset(found.judged[query])
-        said = place.judge.text("\n".join(block.text for block in result.content), text, refs)
+        seen = place.judge.text("\n".join(block.text for block in result.content), text, refs)
         data = place.judge.data(result.structured_content, text, data_refs)
-        refs |= said.refs
+        refs |= seen.refs
         data_refs |= data.refs
         first = frozenset(ranked[query][:FIRST_RANKS]) & right
-        asked.append(Asked(found.kinds[query], right, first, data, said))
+        asked.append(Asked(found.kinds[query], right, first, data, seen))
     return asked
 
 
 def tools(root: str, runs: int) -> Tools:
-    """Start the server several times until it has answered `initialize` and `tools/list`; medians."""
+    """Measure the start of the server until it has answered `initialize` and `tools/list`; the costs are medians."""
     costs, listed = list[Cost](), list[dict[str, object]]()
     for _ in range(runs):
         began = time.perf_counter()
@@ -83,15 +82,15 @@ def tools(root: str, runs: int) -> Tools:
             costs.append(Cost(server.cpu_ms(), (time.perf_counter() - began) * 1000))
     bare = [run([sys.executable, "-c", "pass"], root).cost for _ in range(runs)]
     without = [{name: value for name, value in tool.items() if name != "outputSchema"} for tool in listed]
-    return Tools(len(listed), _size(listed), _size(without), _median(costs), _median(bare))
+    return Tools(len(listed), _size(listed), _size(without), median(costs), median(bare))
 
 
-async def _results(root: str, questions: Sequence[str]) -> list[CallToolResult]:
+async def _call_queries(root: str, questions: Sequence[str]) -> list[CallToolResult]:
     server = StdioServerParameters(
         command=sys.executable,
         args=["-P", "-m", "engram", "mcp"],
         cwd=root,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([ROOT, os.path.join(ROOT, "tui")])},
+        env={**os.environ, "PYTHONPATH": PYTHON_PATH},
     )
     async with Client(server) as client:
         results = [await client.call_tool("recall_query", {"query": question}) for question in questions]
@@ -103,9 +102,3 @@ async def _results(root: str, questions: Sequence[str]) -> list[CallToolResult]:
 
 def _size(listed: Sequence[Mapping[str, object]]) -> int:
     return len(json.dumps({"tools": listed}, ensure_ascii=False, separators=(",", ":")))
-
-
-def _median(costs: Sequence[Cost]) -> Cost:
-    return Cost(
-        statistics.median(one.cpu_ms for one in costs), statistics.median(one.wall_ms for one in costs)
-    )

@@ -1,4 +1,4 @@
-"""What the rules of capture take from labelled endings: the bounds that the product promises, and that they can be missed."""
+"""Capture from labelled sessions: the promised precision and recall, and that the measure can fail."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def _benchmarks_importable(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("name", ["tuned", "unseen"])
-def test_most_of_what_is_captured_is_worth_keeping_and_most_lessons_are_found(name: str) -> None:
+def test_most_captured_entries_are_lessons_and_most_lessons_are_captured(name: str) -> None:
     from capture import endings, measure
 
     got = measure(endings(name))
@@ -23,7 +23,7 @@ def test_most_of_what_is_captured_is_worth_keeping_and_most_lessons_are_found(na
     assert got.recall >= 0.60, got.missed
 
 
-def test_the_set_has_enough_endings_and_a_third_of_them_hold_no_lesson() -> None:
+def test_the_set_has_enough_sessions_and_a_third_of_them_without_a_lesson() -> None:
     from capture import SETS, endings
 
     every = [ending for name in SETS for ending in endings(name)]
@@ -33,7 +33,7 @@ def test_the_set_has_enough_endings_and_a_third_of_them_hold_no_lesson() -> None
         assert all(any(text in said for _, said in ending.turns) for text, _ in ending.lessons), ending.name
 
 
-def test_what_is_no_lesson_counts_against_precision_and_what_is_missed_against_recall() -> None:
+def test_false_positives_lower_precision_and_missed_lessons_lower_recall() -> None:
     from capture import Ending, measure
 
     chatter = Ending(

@@ -1,4 +1,4 @@
-"""Generated stores: the same bytes for the same seed, small ones the beginning of large ones, notes like real notes."""
+"""Generated stores: deterministic by seed, small ones are the beginning of large ones, with notes like real ones."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_small_store_is_the_beginning_of_a_large_one(tmp_path: Path) -> None:
     assert files_of(tmp_path / "small").items() <= files_of(tmp_path / "large").items()
 
 
-def test_every_generated_file_is_recalled_and_none_is_a_problem(tmp_path: Path) -> None:
+def test_every_generated_file_is_indexed_without_problems(tmp_path: Path) -> None:
     import generate
 
     import engram
@@ -55,7 +55,7 @@ def test_every_generated_file_is_recalled_and_none_is_a_problem(tmp_path: Path) 
         assert generation.catalog.count() == 60
 
 
-def test_notes_are_as_long_as_notes_are_and_their_vocabulary_is_large() -> None:
+def test_notes_have_realistic_lengths_and_a_large_vocabulary() -> None:
     import generate
 
     writer = generate.Writer(1)
@@ -81,7 +81,7 @@ def test_the_vocabulary_has_more_than_twenty_thousand_words_of_falling_weight() 
     assert steps == sorted(steps, reverse=True)
 
 
-def test_questions_are_all_different_and_repeatable() -> None:
+def test_questions_are_distinct_and_repeatable() -> None:
     import generate
 
     assert len(set(generate.questions(300, 1))) == 300

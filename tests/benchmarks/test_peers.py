@@ -1,4 +1,4 @@
-"""The comparison with rivals: its driver, its table, and one rival that every Python has, all the way through."""
+"""The comparison with rivals: its driver, its table, and all measurements of the rival that every Python has."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_sqlite_goes_through_every_row(tmp_path: Path) -> None:
     workload = module("peer_workload")
     said: list[str] = []
     fts = rival("SqliteFts5", tmp_path)
-    rows = workload.measure(fts, workload.generated(30), workload.questions()[:5], said.append)
+    rows = workload.measure(fts, workload.generate_notes(30), workload.generate_questions()[:5], said.append)
     assert {name: row.number is not None for name, row in rows.items()} == {
         "import": True, "rebuild": True, "cold": True, "warm": True, "add": True, "writers": True, "damage": True,
     }  # fmt: skip
@@ -51,7 +51,7 @@ def test_sqlite_goes_through_every_row(tmp_path: Path) -> None:
     ]
 
 
-def test_what_cannot_be_installed_or_asked_says_why(tmp_path: Path) -> None:
+def test_a_rival_that_cannot_be_installed_or_queried_says_why(tmp_path: Path) -> None:
     peers, workload = module("peers"), module("peer_workload")
 
     class Broken(module("peer_rivals").SqliteFts5):  # type: ignore[name-defined, misc]
@@ -61,18 +61,18 @@ def test_what_cannot_be_installed_or_asked_says_why(tmp_path: Path) -> None:
             raise module("peer_process").PeerError("no such\n thing")
 
     rows = workload.measure(rival("SqliteFts5", tmp_path).__class__ and Broken("", str(tmp_path), []),
-                            workload.generated(3), ["a b"], lambda _: None)  # fmt: skip
+                            workload.generate_notes(3), ["a b"], lambda _: None)  # fmt: skip
     assert rows["warm"].text == "fails: no such thing"
 
     class Missing(module("peer_more").AgentRecall):  # type: ignore[name-defined, misc]
         name, where = "missing", "missing"
 
-    version, found = peers._one(Missing, str(tmp_path / "i"), str(tmp_path), [], ["1k"], None)
+    version, found = peers._measure(Missing, str(tmp_path / "i"), str(tmp_path), [], ["1k"], None)
     assert version == "(cannot be installed: no Python found)"
     assert found[0]["import"].text.startswith("fails: cannot be installed")
 
 
-def test_the_table_shows_how_many_times_the_first_column(tmp_path: Path) -> None:
+def test_the_table_shows_ratios_to_the_first_column(tmp_path: Path) -> None:
     peers, row = module("peers"), module("peer_workload").Row
     lines = peers.table(
         ["Engram", "other"],
@@ -87,7 +87,7 @@ def test_the_table_shows_how_many_times_the_first_column(tmp_path: Path) -> None
     ]
 
 
-def test_a_failure_that_recurs_in_a_column_is_only_named(tmp_path: Path) -> None:
+def test_a_repeated_failure_in_a_column_is_abbreviated(tmp_path: Path) -> None:
     peers, row = module("peers"), module("peer_workload").Row
     broken = row("fails: no model")
     lines = peers.table(
@@ -96,21 +96,21 @@ def test_a_failure_that_recurs_in_a_column_is_only_named(tmp_path: Path) -> None
     assert [line.rpartition(" | ")[2] for line in lines[2:]] == ["fails: no model |", "fails: the same |"]
 
 
-def test_an_answer_of_engrams_is_known_by_text_passage_or_title(tmp_path: Path) -> None:
+def test_engrams_answers_are_matched_by_text_passage_or_title(tmp_path: Path) -> None:
     engram = rival("EngramPeer", tmp_path)
     first = (
         "Deploys [wait](https://x.example) for the queue, which is drained by hand because workers forget."
     )
     text = f"{first}\n\n## Later\n\nDrain it twice."
-    engram._know(text, "n000001")
-    engram._know("Backups run at night.", "n000002")
+    engram._remember(text, "n000001")
+    engram._remember("Backups run at night.", "n000002")
     passage = "# Deploys\n…\nfor the queue, which is drained by hand because workers"
     assert [engram._key(shown) for shown in (text, passage, "Deploys [wait] (https://x.example) for the …", "Other")] == [
         "n000001", "n000001", "n000001", "",
     ]  # fmt: skip
 
 
-def test_an_mcp_server_is_spoken_to_and_its_end_is_told(tmp_path: Path) -> None:
+def test_an_mcp_server_answers_and_its_exit_is_reported(tmp_path: Path) -> None:
     process = module("peer_process")
     script = tmp_path / "server.py"
     script.write_text(
@@ -128,7 +128,7 @@ def test_an_mcp_server_is_spoken_to_and_its_end_is_told(tmp_path: Path) -> None:
             server.call("anything")
 
 
-def test_a_command_that_fails_says_its_last_words(tmp_path: Path) -> None:
+def test_a_failed_command_reports_its_last_line(tmp_path: Path) -> None:
     process = module("peer_process")
     with pytest.raises(process.PeerError, match=r"^so it is$"):
         process.command([sys.executable, "-c", "import sys; sys.exit('first\\nso it is')"], str(tmp_path), {})
@@ -136,7 +136,7 @@ def test_a_command_that_fails_says_its_last_words(tmp_path: Path) -> None:
         process.command([sys.executable, "-c", "while True: pass"], str(tmp_path), {}, limit=0.2)
 
 
-def test_the_section_takes_the_place_of_the_one_before_and_is_kept(tmp_path: Path) -> None:
+def test_the_section_replaces_the_previous_one_and_is_preserved(tmp_path: Path) -> None:
     section = module("peer_section")
     path = str(tmp_path / "benchmarks.md")
     assert section.kept_section(path) == ""

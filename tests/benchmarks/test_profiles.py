@@ -1,4 +1,4 @@
-"""The profiles: every part of the program that they tell apart is there."""
+"""The profiles: every part of the program that they distinguish exists."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def test_every_part_of_a_profile_is_a_place_in_the_code(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_part_of_a_profile_exists_in_the_code(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(ROOT / "benchmarks")
     import profiles
 

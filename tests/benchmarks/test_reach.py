@@ -1,4 +1,4 @@
-"""What reached a model: the judge against answers in every form, events as the agent sends them, and real processes."""
+"""What reaches a model: the judge of answers in every form, events as agents send them, and real processes."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_an_entry_that_is_cut_is_shown_but_not_whole() -> None:
     assert see(fenced("Nothing of it.")) == see("")._replace(characters=len(fenced("Nothing of it.")))
 
 
-def test_of_a_long_entry_the_passage_that_answers_must_be_there() -> None:
+def test_a_long_entry_counts_if_its_answering_passage_is_shown() -> None:
     question = "what is paragraph 17 good for"
     at = LONG.index("Paragraph 17")
     for part, reached in (
@@ -82,14 +82,14 @@ def test_two_passages_with_a_mark_between_them_are_both_lore_text() -> None:
     assert seen.lore_characters == len("A long note") + len(first) + len(second)
 
 
-def test_a_line_that_points_above_counts_only_for_what_stood_whole_there() -> None:
+def test_a_reference_above_counts_only_for_entries_shown_whole_there() -> None:
     said = fenced("[L1] above (Retries of the queue) answers this.")
     assert see(said, before={"L1": "retry"}).reached == {"retry"}
     assert see(said).reached == frozenset()
     assert see(said, before={"L1": "retry"}).shown == frozenset()
 
 
-def test_structured_data_is_judged_with_the_characters_a_client_sends() -> None:
+def test_structured_data_is_judged_as_sent_by_a_client() -> None:
     found = {
         "strength": "strong",
         "lore": [{"ref": "L1", "id": "01J", "content": RETRY, "category": "FACT"}],
@@ -125,7 +125,7 @@ def small(tmp_path: Path) -> str:
     return str(folder)
 
 
-def test_events_are_what_claude_code_sends(small: str) -> None:
+def test_events_are_like_those_of_claude_code(small: str) -> None:
     import retrieval_set
     from reaching import events
 
@@ -139,7 +139,7 @@ def test_events_are_what_claude_code_sends(small: str) -> None:
         payload = events.in_session(event, "s", "/work")
         assert payload.keys() == recorded[event.hook].keys()
         assert payload["hook_event_name"] == recorded[event.hook]["hook_event_name"]
-        assert events.anew(payload, 1) != payload
+        assert events.repeat(payload, 1) != payload
     assert drawn[1].payload["error"].count("prepared statement does not exist") == 1
     assert len(drawn[1].payload["error"]) > 200
     edit = events.in_session(drawn[2], "s", "/work")
@@ -147,7 +147,7 @@ def test_events_are_what_claude_code_sends(small: str) -> None:
     assert drawn[2].right == {"queue"}
 
 
-def test_a_section_of_a_long_entry_is_asked_for_by_its_heading_and_answered_by_its_first_sentence() -> None:
+def test_a_section_is_asked_for_by_its_heading_and_answered_by_its_first_sentence() -> None:
     import retrieval_set
     from reaching import events
     from reaching.judging import Judge
@@ -168,7 +168,7 @@ def test_a_section_of_a_long_entry_is_asked_for_by_its_heading_and_answered_by_i
         assert (judge.text(said, last.question, None, last.passage).whole == last.right) is reached
 
 
-def test_an_event_whose_tool_no_hook_is_called_for_reaches_nothing(small: str) -> None:
+def test_no_hook_is_called_for_other_tools(small: str) -> None:
     import retrieval_set
     from reaching import events
 
@@ -178,7 +178,7 @@ def test_an_event_whose_tool_no_hook_is_called_for_reaches_nothing(small: str) -
 
 
 @pytest.mark.slow
-def test_real_hooks_put_the_right_entry_before_the_model_and_nothing_else(small: str, tmp_path: Path) -> None:
+def test_real_hooks_show_the_model_the_right_entry_and_nothing_else(small: str, tmp_path: Path) -> None:
     import retrieval_set
     from reaching import events, hooks, tables
 
@@ -200,7 +200,7 @@ def test_real_hooks_put_the_right_entry_before_the_model_and_nothing_else(small:
     assert "queue" in again.before
 
 
-def test_each_entry_of_the_development_set_has_everyday_words_that_are_none_of_its_questions() -> None:
+def test_everyday_words_of_the_development_set_repeat_no_question() -> None:
     import retrieval_set
 
     folder = ROOT / "benchmarks" / "recall_dev"
@@ -230,7 +230,7 @@ def test_dense_sets_leave_answers_out_and_keep_their_size() -> None:
         dense_sets.draw("made", pool, 39, asked=8)
 
 
-def test_strength_is_counted_for_what_has_an_answer_and_for_what_has_none(small: str) -> None:
+def test_strength_is_counted_for_answerable_and_unanswerable_questions(small: str) -> None:
     import retrieval_set
     from reaching import strength
 

@@ -1,4 +1,4 @@
-"""Scoring: the measures against values worked out by hand, and a whole set through a real store."""
+"""Scoring: the measures against values computed by hand, and whole sets in real stores."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def write_set(path: Path, **changed: object) -> Path:
     return path
 
 
-def test_measures_are_what_their_definitions_say() -> None:
+def test_measures_follow_their_definitions() -> None:
     import scoring
 
     ranked, grades = ["a", "b", "c", "d"], {"b": 1, "d": 1, "z": 1}
@@ -83,7 +83,7 @@ def test_a_percentile_is_a_value_that_was_measured() -> None:
 
 
 def write_folder(path: Path) -> Path:
-    """A set in the other form: lore with all its fields, and questions of two kinds and one without an answer."""
+    """Write a set as a folder: entries with all fields, questions of two kinds and an unanswerable one."""
     lore = [
         {
             "key": "queue",
@@ -113,7 +113,7 @@ def write_folder(path: Path) -> Path:
 
 
 def write_conversations(path: Path) -> Path:
-    """Two conversations in LoCoMo's form; one question's evidence is not in its conversation."""
+    """Write two conversations in the format of LoCoMo; the evidence of one question is not in its conversation."""
     first = {
         "session_1_date_time": "1:56 pm on 8 May, 2023",
         "session_1": [
@@ -177,7 +177,7 @@ def test_a_folder_of_lore_and_questions_is_scored_by_kind(tmp_path: Path) -> Non
     assert found.as_dict()["variants"]["hybrid"]["unanswerable"] == {"none": 1}
 
 
-def test_a_folder_whose_questions_name_unknown_lore_is_refused(tmp_path: Path) -> None:
+def test_a_folder_whose_questions_name_unknown_keys_is_refused(tmp_path: Path) -> None:
     import retrieval_set
 
     path = write_folder(tmp_path / "set")
@@ -203,7 +203,7 @@ def test_a_variant_sets_its_constants_only_while_it_runs() -> None:
     assert before == (ranking.STANDING, ranking.BY_BOTH)
 
 
-def test_every_variant_still_names_constants_of_the_product() -> None:
+def test_variants_name_existing_constants() -> None:
     from importlib import import_module
 
     from recall_variants import VARIANTS
@@ -213,7 +213,7 @@ def test_every_variant_still_names_constants_of_the_product() -> None:
             assert getattr(import_module(module), name) != value, variant.name
 
 
-def test_what_a_variant_leaves_out_is_missed(tmp_path: Path) -> None:
+def test_a_variant_without_spelling_correction_finds_no_misspelt_words(tmp_path: Path) -> None:
     import retrieval_set
     from recall_asking import ask_all
     from recall_variants import VARIANTS, Variant
@@ -232,7 +232,7 @@ def test_what_a_variant_leaves_out_is_missed(tmp_path: Path) -> None:
     assert sorted(each.name for each in (tmp_path / "scratch").iterdir()) == ["0", "1"]
 
 
-def test_locomo_is_asked_by_turn_and_by_session_each_conversation_by_itself(tmp_path: Path) -> None:
+def test_locomo_is_measured_by_turn_and_by_session_with_a_store_per_conversation(tmp_path: Path) -> None:
     import recall
 
     turns, sessions = recall.measure(str(write_conversations(tmp_path / "talk.json")), ["words", "hybrid"])
@@ -265,7 +265,7 @@ def test_a_session_longer_than_an_entry_is_cut_between_turns_and_counts_once(tmp
 
 
 def report_of(found: list[float], nothing: list[float]) -> object:
-    """A report whose answerable questions were all found, with this evidence."""
+    """Return a report whose answerable questions were all found, with this evidence."""
     from recall_asking import Asked, Reply, Sizes
     from recall_report import Report
 
@@ -276,7 +276,7 @@ def report_of(found: list[float], nothing: list[float]) -> object:
     return Report("made", Sizes(2, 0, 0, []), judged, {}, {}, asked)
 
 
-def test_bounds_say_what_a_floor_would_keep_and_silence() -> None:
+def test_bounds_show_what_a_threshold_would_keep_and_silence() -> None:
     import recall_tables
 
     apart = report_of(
@@ -289,7 +289,7 @@ def test_bounds_say_what_a_floor_would_keep_and_silence() -> None:
     assert recall_tables.bounds([report_of([0.1], [])]) == ""
 
 
-def test_the_bootstrap_tells_a_sure_difference_from_chance() -> None:
+def test_the_bootstrap_distinguishes_a_significant_difference_from_chance() -> None:
     import scoring
 
     better = scoring.compare([0.9] * 30 + [0.2] * 10, [0.4] * 30 + [0.2] * 10)
@@ -314,7 +314,7 @@ def test_the_bootstrap_draws_whole_units() -> None:
     assert together.low < alone.low
 
 
-def test_a_long_document_is_cut_and_a_secret_masked_so_that_both_can_be_found(tmp_path: Path) -> None:
+def test_a_long_document_is_cut_and_a_secret_masked(tmp_path: Path) -> None:
     import retrieval_set
 
     key = "AKIA" + "WXFXAIOZBOQM4XUH"
@@ -328,7 +328,7 @@ def test_a_long_document_is_cut_and_a_secret_masked_so_that_both_can_be_found(tm
     assert "in the bucket" in texts["docker"]
 
 
-def test_the_command_prints_tables_or_json_and_fails_where_hybrid_is_below_the_words_alone(
+def test_the_command_prints_tables_or_json_and_fails_if_hybrid_is_below_bm25(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     import recall
@@ -345,7 +345,7 @@ def test_the_command_prints_tables_or_json_and_fails_where_hybrid_is_below_the_w
     assert recall.main([path, "--variants", "bm25,hybrid"]) == 1
 
 
-def test_a_variant_that_there_is_not_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_variant_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     import recall
 
     with pytest.raises(SystemExit):
@@ -353,7 +353,7 @@ def test_a_variant_that_there_is_not_is_refused(capsys: pytest.CaptureFixture[st
     assert "magic" in capsys.readouterr().err
 
 
-def test_our_own_set_has_an_answer_for_each_judged_question_and_questions_without_one() -> None:
+def test_our_own_set_has_answerable_and_unanswerable_questions() -> None:
     import retrieval_set
 
     found = retrieval_set.load(str(OWN_SET))
@@ -363,7 +363,7 @@ def test_our_own_set_has_an_answer_for_each_judged_question_and_questions_withou
     assert all(grades.keys() <= names for grades in found.judged.values())
 
 
-def test_a_step_on_is_measured_by_names_that_two_entries_share(tmp_path: Path) -> None:
+def test_graph_expansion_is_measured_by_names_shared_by_entries(tmp_path: Path) -> None:
     import hop
 
     assert hop.names_in("Redis fails. The Redis of `jobQueue` waits for Kafka, see C++ and utf8.") == [
@@ -374,7 +374,7 @@ def test_a_step_on_is_measured_by_names_that_two_entries_share(tmp_path: Path) -
 
 
 def write_histories(path: Path) -> Path:
-    """Two instances in LongMemEval's form, written by hand: one with a long turn, one whose question nothing answers."""
+    """Write two instances in the format of LongMemEval: one with a long turn, one with an unanswerable question."""
     garden = [
         {"role": "user", "content": "My tomatoes ripen late. Any idea?", "has_answer": False},
         {"role": "assistant", "content": "Prune the side shoots. " * 250},
@@ -406,7 +406,7 @@ def write_histories(path: Path) -> Path:
     return path
 
 
-def test_longmemeval_is_asked_by_session_and_its_abstentions_have_no_answer(tmp_path: Path) -> None:
+def test_longmemeval_is_measured_by_session_and_its_abstentions_are_unanswerable(tmp_path: Path) -> None:
     import locomo
     import longmemeval
     import recall
@@ -457,7 +457,7 @@ def test_providers_are_compared_side_by_side_each_in_a_process_of_its_own(
     assert "| Kind | Questions | bundled | none |" in capsys.readouterr().out
 
 
-def test_a_provider_that_there_is_not_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_provider_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     import recall
 
     with pytest.raises(SystemExit):
@@ -465,7 +465,7 @@ def test_a_provider_that_there_is_not_is_refused(capsys: pytest.CaptureFixture[s
     assert "magic" in capsys.readouterr().err
 
 
-def test_decision_records_are_asked_by_what_was_left_out_of_them() -> None:
+def test_decision_records_are_queried_by_the_text_left_out_of_them() -> None:
     from benchmarks.sets import documents
 
     why = [

@@ -1,4 +1,4 @@
-"""The benchmark command: real measurements of a small store, and a report that tells met from missed."""
+"""The benchmark command: real measurements of a small store, and a report of targets met and missed."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_changes_are_noticed_shown_and_undone(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_what_fell_into_a_slow_moment_is_measured_again_and_the_quietest_moment_counts() -> None:
+def test_a_measurement_on_a_busy_machine_is_repeated_and_the_quietest_counts() -> None:
     from steady import Steady
 
     moments = iter([10.0] * 10 + [10.0, 20.0] + [15.0, 14.0] + [10.0, 11.0])
@@ -83,7 +83,7 @@ def test_what_fell_into_a_slow_moment_is_measured_again_and_the_quietest_moment_
     assert "never" not in steady.summary()
 
 
-def test_what_never_found_a_quiet_moment_is_named_in_the_report() -> None:
+def test_measurements_that_were_never_quiet_are_named_in_the_report() -> None:
     from steady import Steady
 
     moments = iter([10.0] * 10 + [10.0, 20.0] + [15.0, 14.0])
@@ -107,7 +107,7 @@ def test_the_whole_command_measures_a_small_store_and_writes_the_report(tmp_path
         "1",
         "--output",
         str(output),
-        "--keep",  # what is deleted at once may still be written to by a process that commits
+        "--keep",  # a background commit may still write to the stores
         str(tmp_path / "stores"),
     ]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300)
