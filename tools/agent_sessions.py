@@ -1,7 +1,7 @@
-"""Sessions with real agents, each connected by `engram connect` in a home folder of its own.
+"""Run sessions with real agents, each connected by `engram connect` in a home folder of its own.
 
-`python tools/agent_sessions.py FOLDER [AGENT...]`, with the agents on PATH; tools/check_agents.sh installs them. What each
-put before its model, and what it left in the store, says whether its vendor's program takes what Engram writes.
+`python tools/agent_sessions.py FOLDER [AGENT...]`, with the agents on PATH; tools/check_agents.sh installs them. Checks what
+each agent sent to its model and left in the store, that is, whether the vendor's program accepts the files Engram writes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ENGRAM = (sys.executable, "-P", "-m", "engram")
 LESSON = "Queue consumers must be idempotent: redelivery happens after a missed ack."
 PROMPT = "why are queue consumers idempotent, does redelivery happen after a missed ack?"
 FAILURE = "make fails with 'undefined symbol: tls_get_addr' until the sysroot is mounted."
-OTHERS = (
+UNRELATED = (
     "Invoices are numbered by the database sequence `invoice_no`, never by the application.",
     "The staging cluster is rebuilt on Sundays; its data is gone on Monday morning.",
     "Prices are stored in cents; only the template `price.html` turns them into euros.",
@@ -36,13 +36,13 @@ OTHERS = (
 )
 RULES = "Engram is this project's shared memory."
 TOOL = "recall_query"
-_PATIENCE = 30.0
+_TIMEOUT = 30.0
 
 
 class Agent(NamedTuple):
-    """How an agent is asked one question (empty: it has no model of its own), and how it lists what it was given.
+    """The commands that ask an agent a question (empty if it has no model) and list its servers, with text expected in the list.
 
-    `@URL@` is where the model is.
+    `@URL@` stands for the address of the model.
     """
 
     ask: tuple[str, ...]
@@ -73,7 +73,7 @@ AGENTS = {
     "gemini-cli": Agent(
         ("gemini", "--yolo", "-m", "gemini-2.5-flash", "-p", PROMPT),
         ("gemini", "mcp", "list"),
-        "engram mcp (stdio)",  # its own test of the connection waits for five seconds only
+        "engram mcp (stdio)",  # its own test of the connection has a timeout of five seconds
         {"GEMINI_CLI_TRUST_WORKSPACE": "true", "GEMINI_API_KEY": "none", "GOOGLE_GEMINI_BASE_URL": "@URL@"},
         (".gemini/settings.json", {"security": {"auth": {"selectedType": "gemini-api-key"}}}),
     ),
@@ -108,22 +108,24 @@ class Session:
         self.home, self.project, self.requests = folder, folder / "project", folder / "requests"
         self.project.mkdir(parents=True)
         self.requests.mkdir()
-        kept = {key: os.environ[key] for key in ("PATH", "PYTHONPATH", "LANG", "TERM") if key in os.environ}
+        variables = {
+            key: os.environ[key] for key in ("PATH", "PYTHONPATH", "LANG", "TERM") if key in os.environ
+        }
         self.environment = {
-            **kept,
+            **variables,
             "HOME": str(folder),
             "DISABLE_AUTOUPDATER": "1",
             "ENGRAM_HOOK_SECONDS": "4",
         }
         self.failed: list[str] = []
 
-    def check(self, what: str, holds: bool) -> None:
-        """One line of the report."""
-        print(f"{'ok     ' if holds else 'FAILED '} {self.name}: {what}", flush=True)
-        self.failed += [] if holds else [what]
+    def check(self, name: str, holds: bool) -> None:
+        """Print a line of the report, and note a failure."""
+        print(f"{'ok     ' if holds else 'FAILED '} {self.name}: {name}", flush=True)
+        self.failed += [] if holds else [name]
 
     def run(self, *command: str, **variables: str) -> str:
-        """What a program says; "" for one that fails or takes too long."""
+        """Return what a program prints; "" if it fails or takes too long."""
         try:
             done = subprocess.run(
                 command, cwd=self.project, env={**self.environment, **variables}, stdin=subprocess.DEVNULL,
@@ -133,97 +135,98 @@ class Session:
             return ""
         return done.stdout + done.stderr if done.returncode == 0 else ""
 
-    def furnish(self, url: str) -> None:
-        """A store whose brief is full of other things, and the agent's own configuration, then connected."""
+    def set_up(self, url: str) -> None:
+        """Make a store whose brief is full of unrelated entries, write the agent's configuration, and connect it."""
         self.run("git", "init", "-q", ".")
         self.run(*ENGRAM, "init", ".", ENGRAM_BACKGROUND="inline")
-        others = [(other, "0.95") for other in OTHERS]
+        others = [(other, "0.95") for other in UNRELATED]
         for text, confidence in [*others, (LESSON, "0.6"), (FAILURE, "0.6")]:
             self.run(
                 *ENGRAM, "record", text, "-c", "fact", "--confidence", confidence, ENGRAM_BACKGROUND="inline"
             )
         self.run(*ENGRAM, "reindex")
-        place, values = self.agent.config
-        if place:
-            path = self.home / place
+        path_in_home, values = self.agent.config
+        if path_in_home:
+            path = self.home / path_in_home
             path.parent.mkdir(parents=True)
             path.write_text(json.dumps(values, indent=2).replace("@URL@", url))
         connected = self.run(*ENGRAM, "connect", self.name, "--allow-tools", "--yes")
         self.check("is connected", bool(connected))
 
-    def asked(self) -> str:
-        """All that the agent sent to its model so far."""
+    def sent_requests(self) -> str:
+        """Return all that the agent has sent to its model."""
         return "\n".join(path.read_text("utf-8") for path in sorted(self.requests.glob("*.json")))
 
     def pending(self) -> str:
-        """Return what was captured, once there is some or patience is at an end."""
-        until = time.monotonic() + _PATIENCE
+        """Wait for captured entries, at most `_TIMEOUT` seconds, and return the pending ones as JSON."""
+        end = time.monotonic() + _TIMEOUT
         while True:
             found = self.run(*ENGRAM, "review", "--kind", "pending", "--json")
-            if stand_in_model.SAID in found or time.monotonic() > until:
+            if stand_in_model.SAID in found or time.monotonic() > end:
                 return found
             time.sleep(0.5)
 
 
-def session(folder: pathlib.Path, name: str) -> list[str]:
-    """Go through a session with an agent; returns what failed."""
-    one = Session(folder, name)
-    command = (sys.executable, str(ROOT / "stand_in_model.py"), str(one.requests))
+def run_session(folder: pathlib.Path, name: str) -> list[str]:
+    """Run a session with an agent; return the failed checks."""
+    session = Session(folder, name)
+    command = (sys.executable, str(ROOT / "stand_in_model.py"), str(session.requests))
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as model:
         try:
             assert model.stdout is not None
             url = model.stdout.readline().strip()
-            one.furnish(url)
-            variables = {key: value.replace("@URL@", url) for key, value in one.agent.variables.items()}
-            _settings(one, variables)
-            if one.agent.ask:
-                one.run(*[word.replace("@URL@", url) for word in one.agent.ask], **variables)
-                _recall(one)
+            session.set_up(url)
+            variables = {key: value.replace("@URL@", url) for key, value in session.agent.variables.items()}
+            _check_settings(session, variables)
+            if session.agent.ask:
+                session.run(*[word.replace("@URL@", url) for word in session.agent.ask], **variables)
+                _check_recall(session)
         finally:
             model.terminate()
-    if one.agent.ask:
-        one.check("what it said last waits for review", stand_in_model.SAID in one.pending())
-    gone = one.run(*ENGRAM, "disconnect", name, "--yes")
-    one.check(
-        "is disconnected", bool(gone) and one.agent.listed not in one.run(*one.agent.listing, **variables)
+    if session.agent.ask:
+        session.check("what it said last waits for review", stand_in_model.SAID in session.pending())
+    disconnected = session.run(*ENGRAM, "disconnect", name, "--yes")
+    session.check(
+        "is disconnected",
+        bool(disconnected) and session.agent.listed not in session.run(*session.agent.listing, **variables),
     )
-    return one.failed
+    return session.failed
 
 
-def _settings(one: Session, variables: Mapping[str, str]) -> None:
-    said = one.run(*one.agent.listing, **variables)
-    one.check(
-        f"`{' '.join(one.agent.listing)}` says: {one.agent.listed}",
-        one.agent.listed in said and "engram" in said,
+def _check_settings(session: Session, variables: Mapping[str, str]) -> None:
+    listing = session.run(*session.agent.listing, **variables)
+    session.check(
+        f"`{' '.join(session.agent.listing)}` says: {session.agent.listed}",
+        session.agent.listed in listing and "engram" in listing,
     )
-    if one.agent.validate:
-        folder = str(one.home / "plugin")
-        one.run(*ENGRAM, "connect", one.name, "--plugin", folder, "--yes")
-        words = [word.replace("@PLUGIN@", folder) for word in one.agent.validate]
-        one.check(f"`{' '.join(words[:3])}` passes", "passed" in one.run(*words))
+    if session.agent.validate:
+        folder = str(session.home / "plugin")
+        session.run(*ENGRAM, "connect", session.name, "--plugin", folder, "--yes")
+        words = [word.replace("@PLUGIN@", folder) for word in session.agent.validate]
+        session.check(f"`{' '.join(words[:3])}` passes", "passed" in session.run(*words))
 
 
-def _recall(one: Session) -> None:
-    asked = one.asked()
-    one.check("its model is given the tools", TOOL in asked)
-    one.check(
+def _check_recall(session: Session) -> None:
+    requests = session.sent_requests()
+    session.check("its model is given the tools", TOOL in requests)
+    session.check(
         "its model is given the rules and the brief",
-        RULES in asked and any(other in asked for other in OTHERS),
+        RULES in requests and any(other in requests for other in UNRELATED),
     )
-    if one.agent.recalls_prompts:
-        one.check("a prompt brings the lore that answers it", LESSON in asked)
-    one.check("a failure brings the lore about it", FAILURE in asked.replace("\\u0027", "'"))
+    if session.agent.recalls_prompts:
+        session.check("a prompt brings the lore that answers it", LESSON in requests)
+    session.check("a failure brings the lore about it", FAILURE in requests.replace("\\u0027", "'"))
 
 
 def main(arguments: Sequence[str]) -> int:
-    """A session with each of the agents that are named, or with all."""
+    """Run a session with each of the named agents, or with all."""
     folder = pathlib.Path(arguments[0])
     names = [
         name
         for name in arguments[1:] or AGENTS
         if shutil.which(AGENTS[name].listing[0]) or print(f"{name} is not here")
     ]
-    failed = [what for name in names for what in session(folder / name, name)]
+    failed = [check for name in names for check in run_session(folder / name, name)]
     return 1 if failed or not names else 0
 
 

@@ -1,8 +1,8 @@
-"""Build the documentation as a site, strictly: a link that leads nowhere fails.
+"""Build the documentation as a site, strictly: a broken link is an error.
 
 Usage: python tools/build_site.py [FOLDER]   (default: dist/site; needs `pip install zensical`)
 
-The pages are those of docs/; their order and groups are those of docs/README.md.
+The pages are those of docs/, in the order and groups of docs/README.md.
 """
 
 from __future__ import annotations
@@ -46,20 +46,20 @@ scheme = "slate"
 
 
 def project() -> dict[str, object]:
-    """The section `project` of pyproject.toml."""
+    """Return the section `project` of pyproject.toml."""
     found: dict[str, object] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     return found
 
 
 def repository() -> str:
-    """The address of the repository."""
+    """Return the URL of the repository."""
     urls = project()["urls"]
     assert isinstance(urls, dict)
     return str(urls["Repository"])
 
 
 def navigation(index: str) -> list[tuple[str, list[str]]]:
-    """The groups of docs/README.md with the pages that each lists."""
+    """Return the groups of docs/README.md with the pages in each."""
     groups: list[tuple[str, list[str]]] = []
     for line in index.splitlines():
         if heading := re.fullmatch(r"\*\*(.+)\*\*", line):
@@ -70,10 +70,10 @@ def navigation(index: str) -> list[tuple[str, list[str]]]:
 
 
 def page_for_site(text: str, path: Path) -> str:
-    """A page with what a site needs otherwise: plain names of languages, and addresses for what is not a page."""
+    """Adapt a page for the site: bare language names of code blocks, and repository URLs for links to other files."""
     text = re.sub(r"^```(\w+) [^\n]+$", r"```\1", text, flags=re.MULTILINE)
 
-    def lead(link: re.Match[str]) -> str:
+    def rewrite_link(link: re.Match[str]) -> str:
         target = (path.parent / link[1]).resolve()
         is_page = target.is_relative_to(DOCS) and (target.suffix != "" and target.is_file())
         if is_page or not target.is_relative_to(ROOT):
@@ -81,11 +81,11 @@ def page_for_site(text: str, path: Path) -> str:
         kind = "tree" if target.is_dir() else "blob"
         return f"]({repository()}/{kind}/main/{target.relative_to(ROOT).as_posix()}{link[2] or ''})"
 
-    return re.sub(r"\]\((?!\w+:)([^)#\s]+)(#[^)\s]*)?\)", lead, text)
+    return re.sub(r"\]\((?!\w+:)([^)#\s]+)(#[^)\s]*)?\)", rewrite_link, text)
 
 
 def prepare(folder: Path) -> None:
-    """Write the pages and the settings of the generator."""
+    """Write the pages and the settings of the site generator."""
     for path in sorted(DOCS.rglob("*")):
         copy = folder / "docs" / path.relative_to(DOCS)
         if path.is_dir() or "__pycache__" in path.parts:
@@ -96,19 +96,13 @@ def prepare(folder: Path) -> None:
         else:
             shutil.copy2(path, copy)
     groups = navigation((DOCS / "README.md").read_text("utf-8"))
-    nav = ["README.md", *({name: pages} for name, pages in groups)]
-    tables = [json.dumps(page) if isinstance(page, str) else _table(page) for page in nav]
+    tables = [f"{{ {json.dumps(name)} = {json.dumps(pages)} }}" for name, pages in groups]
     settings = SETTINGS.format(
         description=json.dumps(project()["description"]),
         repository=json.dumps(repository()),
-        nav="[" + ", ".join(tables) + "]",
+        nav="[" + ", ".join(['"README.md"', *tables]) + "]",
     )
     (folder / "zensical.toml").write_text(settings, "utf-8")
-
-
-def _table(group: dict[str, list[str]]) -> str:
-    (name, pages), *_ = group.items()
-    return f"{{ {json.dumps(name)} = {json.dumps(pages)} }}"
 
 
 def main(target: Path) -> int:

@@ -1,7 +1,7 @@
 """Compare the built-in secret detection with detect-secrets (`pip install detect-secrets` first).
 
 Usage: python tools/compare_secret_detectors.py [FOLDER-OF-MARKDOWN]
-Prints recall and false positives on the labelled set of the tests, µs per text, and hits in the folder.
+Prints recall and false positives on the labelled set of the tests, µs per text, and the hits in the folder.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests/admission")]
 
 from test_secrets_labelled import NEGATIVES, POSITIVES  # noqa: E402
 
@@ -27,7 +27,7 @@ def built_in(text: str) -> list[str]:
 
 
 def detect_secrets() -> Detector:
-    """Its own way of scanning a file, with all plugins and heuristic filters, without the network."""
+    """Return a detector that scans a file with all plugins and heuristic filters, without the network."""
     from detect_secrets import SecretsCollection
     from detect_secrets.core.plugins.util import get_mapping_from_secret_type_to_class
     from detect_secrets.settings import transient_settings
@@ -55,12 +55,12 @@ def detect_secrets() -> Detector:
 def compare(name: str, detect: Detector, folder: str | None) -> None:
     started = time.process_time()
     missed = [kind for kind, before, secret, after in POSITIVES if not detect(before + secret + after)]
-    wrong = [text for text in NEGATIVES if detect(text)]
+    false_positives = [text for text in NEGATIVES if detect(text)]
     each = (time.process_time() - started) / (len(POSITIVES) + len(NEGATIVES)) * 1e6
     print(f"{name}: found {len(POSITIVES) - len(missed)}/{len(POSITIVES)}, ", end="")
-    print(f"false positives {len(wrong)}/{len(NEGATIVES)}, {each:.0f} µs per text")
+    print(f"false positives {len(false_positives)}/{len(NEGATIVES)}, {each:.0f} µs per text")
     print("  missed:", ", ".join(missed) or "none")
-    print("  wrong:", *(repr(text[:70]) for text in wrong), sep="\n    ")
+    print("  wrong:", *(repr(text[:70]) for text in false_positives), sep="\n    ")
     if folder:
         count_hits(detect, sorted(Path(folder).rglob("*.md")))
 
@@ -77,6 +77,6 @@ def count_hits(detect: Detector, paths: list[Path]) -> None:
 
 
 if __name__ == "__main__":
-    where = sys.argv[1] if len(sys.argv) > 1 else None
-    compare("built in", built_in, where)
-    compare("detect-secrets", detect_secrets(), where)
+    folder = sys.argv[1] if len(sys.argv) > 1 else None
+    compare("built in", built_in, folder)
+    compare("detect-secrets", detect_secrets(), folder)

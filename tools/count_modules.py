@@ -1,7 +1,7 @@
-"""Which modules of Engram one command enters, that is, in which a function runs: `python tools/count_modules.py query TEXT`.
+"""Count the modules of Engram in which a command calls a function: `python tools/count_modules.py query TEXT`.
 
-A reader who follows a command has to open these files; the number is watched so that it does not grow unnoticed.
-Imports do not count, only calls. Prints a line for each package, then the sum; `--list` names the modules.
+These are the files that a reader of the command has to open. Calls count, imports do not. Prints a line for each package,
+then the sum; `--list` names the modules.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ PACKAGES = (f"{ROOT}/engram/", f"{ROOT}/tui/engram_tui/")
 
 
 def count_modules(arguments: list[str]) -> tuple[int, set[str]]:
-    """The exit code of a command and the modules in which it called a function, as paths relative to the project."""
+    """Run a command; return its exit code and the modules in which it called a function, as paths relative to the project."""
     import threading
 
     from engram.cli.main import main
@@ -26,7 +26,7 @@ def count_modules(arguments: list[str]) -> tuple[int, set[str]]:
     files: set[str] = set()
 
     def note(frame: FrameType, event: str, _argument: Any) -> None:
-        # The bodies of modules and of classes have no flag OPTIMIZED: importing runs them.
+        # Bodies of modules and classes, which imports run, do not have the flag.
         if event == "call" and frame.f_code.co_flags & CO_OPTIMIZED:
             files.add(frame.f_code.co_filename)
 

@@ -1,4 +1,4 @@
-"""Regenerate the parts of the pages under docs/ that are made from the code: python tools/generate_docs.py [--check]
+"""Regenerate the parts of pages under docs/ that are made from the code: `python tools/generate_docs.py [--check]`.
 
 A page holds prose and, between `<!-- generated: NAME -->` and `<!-- end: NAME -->`, parts that are made from
 the parser, the settings, the errors, the constants and the import contracts. `--check` writes nothing, lists the pages
@@ -34,7 +34,7 @@ from engram.domain.settings import KEYS, TEAM_KEYS  # noqa: E402
 DOCS = ROOT / "docs"
 PART = re.compile(r"(<!-- generated: ([\w-]+) -->\n).*?(<!-- end: \2 -->)", re.DOTALL)
 
-# What recall.md explains: where a number of the ranking stands, and what it decides.
+# The numbers of the ranking that recall.md explains: their names and meanings.
 NUMBERS = (
     ("engram.domain.recall.ranking.WORDS", "how much words weigh, against 1 for meaning"),
     (
@@ -105,7 +105,7 @@ def _command(command: registry.Command) -> str:
     module, parser = module_of(command), command_parser(command)
     shared = {option for action in _shared_actions() for option in action.option_strings}
     own = [action for action in _actions(parser) if not shared & set(action.option_strings)]
-    usage = " ".join([f"engram {command.name}", *[_placed(a) for a in own if not a.option_strings]])
+    usage = " ".join([f"engram {command.name}", *[_usage(a) for a in own if not a.option_strings]])
     lines = [
         f"### `{command.name}`",
         "",
@@ -115,12 +115,15 @@ def _command(command: registry.Command) -> str:
     if command.aliases:
         lines += ["", f"Also: {', '.join(f'`{alias}`' for alias in command.aliases)}."]
     if own:
-        lines += ["", *_table(("Argument or option", "Meaning"), [(_spelling(a), a.help or "") for a in own])]
+        lines += [
+            "",
+            *_table(("Argument or option", "Meaning"), [(_format_option(a), a.help or "") for a in own]),
+        ]
     return "\n".join([*lines, "", "```sh", *module.EXAMPLES, "```", ""])
 
 
 def _paragraph(description: str) -> list[str]:
-    """A description as a paragraph; lines that are set in, as `what  meaning`, become a list below it."""
+    """Convert a description to a paragraph; indented lines of `what  meaning` become a list below it."""
     lines = description.splitlines()
     prose = " ".join(line for line in lines if not line.startswith("  "))
     listed = [line.strip().partition("  ") for line in lines if line.startswith("  ")]
@@ -130,12 +133,12 @@ def _paragraph(description: str) -> list[str]:
 
 def shared_options() -> str:
     """The options that every command has."""
-    rows = [(_spelling(action), action.help or "") for action in _shared_actions()]
+    rows = [(_format_option(action), action.help or "") for action in _shared_actions()]
     return "\n".join(_table(("Option", "Meaning"), rows)) + "\n"
 
 
 def exit_codes() -> str:
-    """What each exit code means and which error codes of the JSON come with it."""
+    """Each exit code with its meaning and the error codes in JSON."""
     meanings = {
         errors.DONE: "done; for `query` also: nothing relevant is known",
         errors.FAILED: "failed",
@@ -145,7 +148,7 @@ def exit_codes() -> str:
         errors.REMOTE_FAILED: "a remote failed: refused, unreachable, too slow",
         errors.INTERRUPTED: "interrupted",
     }
-    import engram.app  # noqa: F401 - with all errors there are, whatever was imported before
+    import engram.app  # noqa: F401 - defines all errors
 
     kinds = [errors.EngramError, *errors.EngramError.__subclasses__()]
     rows = []
@@ -180,7 +183,7 @@ def categories() -> str:
 def ranking() -> str:
     """The numbers of the ranking."""
     rows = [(f"`{name}`", _number(name), meaning) for name, meaning in NUMBERS]
-    by_both, by_words = BY_BOTH, BY_WORDS
+    both, words = BY_BOTH, BY_WORDS
     for field, meaning in (
         ("strong", "evidence plus weighted lead from which the answer is strong"),
         ("least", "least evidence of a strong answer"),
@@ -192,13 +195,13 @@ def ranking() -> str:
         ("weak", "least evidence of any answer"),
         ("shown", "least evidence of a hit shown beside a better one"),
     ):
-        values = f"{getattr(by_both, field):.2f} ({getattr(by_words, field):.2f} by words alone)"
+        values = f"{getattr(both, field):.2f} ({getattr(words, field):.2f} by words alone)"
         rows.append((f"`engram.domain.recall.ranking.Bounds.{field}`", values, meaning))
     return "\n".join(_table(("Where", "Value", "What it decides"), rows)) + "\n"
 
 
 def mcp_tools() -> str:
-    """The tools of the MCP server, set by set, but for names of others."""
+    """The tools of the MCP server by set, without the names of other memories."""
     from engram.mcp.tools import COMPAT, SETS, tools_of
 
     rows = [
@@ -211,7 +214,7 @@ def mcp_tools() -> str:
 
 
 def compat_names() -> str:
-    """The names of other memories, one by one: what each is here, and which arguments do something."""
+    """The tool names of other memories: the tool behind each, and which arguments have an effect."""
     from engram.mcp.tools.compat import SHARED, SOURCES, rows_of, tools
 
     parts = []
@@ -224,9 +227,9 @@ def compat_names() -> str:
                 f"`{row.name}`",
                 _tool_behind(row.tool),
                 _arguments(made[row.name]),
-                _listed(row.also),
-                _listed(row.scoping),
-                _listed(name for name in row.unused if name not in (*everywhere, *row.scoping)),
+                _join(row.also),
+                _join(row.scoping),
+                _join(name for name in row.unused if name not in (*everywhere, *row.scoping)),
             )
             for row in found
         ]
@@ -240,13 +243,13 @@ def compat_names() -> str:
             "Taken, and not used",
         )
         parts += [f"### `compat:{source.key}`", "", f"{source.what}.", "", *_table(head, rows), ""]
-        parts += [f"Of each taken, and not used: {_listed(everywhere)}.", ""] if everywhere else []
-        parts += [f"Also: {_listed(shared)}.", ""] if shared else []
+        parts += [f"Of each taken, and not used: {_join(everywhere)}.", ""] if everywhere else []
+        parts += [f"Also: {_join(shared)}.", ""] if shared else []
     return "\n".join(parts)
 
 
 def _tool_behind(tool: str) -> str:
-    """What the tool of a row does, for the page: the core tool it is, or comes nearest to."""
+    """Return the core tool that a row of the page stands for, or comes nearest to."""
     from engram.mcp.tools.compat_tools import DOCUMENTED
 
     return f"`{DOCUMENTED.get(tool, tool)}`"
@@ -257,7 +260,7 @@ def _arguments(tool: Any) -> str:
     return ", ".join(f"`{key}`{'' if key in required else '?'}" for key in tool.parameters["properties"])
 
 
-def _listed(names: Iterable[str]) -> str:
+def _join(names: Iterable[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)
 
 
@@ -279,13 +282,13 @@ def _actions(parser: argparse.ArgumentParser) -> list[argparse.Action]:
     return [action for action in parser._actions if action.dest != "help"]  # noqa: SLF001
 
 
-def _placed(action: argparse.Action) -> str:
-    """A positional argument in a usage line."""
+def _usage(action: argparse.Action) -> str:
+    """Format a positional argument for a usage line."""
     name = str(action.metavar) if action.metavar else _choices(action)
     return {"?": f"[{name}]", "*": f"[{name} …]", "+": f"{name} …"}.get(str(action.nargs), name)
 
 
-def _spelling(action: argparse.Action) -> str:
+def _format_option(action: argparse.Action) -> str:
     if not action.option_strings:
         return f"`{action.metavar or _choices(action)}`"
     value = "" if action.nargs == 0 else f" {action.metavar or _choices(action) or action.dest.upper()}"
@@ -303,7 +306,7 @@ def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> list[str]:
 
 
 def review() -> str:
-    """Every kind of review item with what can be decided about it."""
+    """Every kind of review item with its possible decisions."""
     rows = [
         (f"`{kind}`", "; ".join(f"`{name}`: {what}" for name, what in allowed_decisions(kind).items()))
         for kind in KINDS
@@ -312,7 +315,7 @@ def review() -> str:
 
 
 def sql_views() -> str:
-    """The tables that SQL can ask, with their columns."""
+    """The tables that SQL can query, with their columns."""
     from engram.usecases.explore.sql_query import VIEWS
 
     rows = [
@@ -323,7 +326,7 @@ def sql_views() -> str:
 
 
 def memory_kinds() -> str:
-    """What `engram import` knows of other tools."""
+    """The formats of other tools that `engram import` knows."""
     from engram.domain.exchange.memory_kinds import KINDS as IMPORTED
 
     return (
@@ -343,7 +346,7 @@ def http_resources() -> str:
     return "\n".join(_table(("Resource", "What it does"), rows)) + "\n"
 
 
-def house_map() -> str:
+def architecture_map() -> str:
     """Every layer and room with its purpose, from the contracts of import-linter and the docstrings of the packages."""
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"][
         "contracts"
@@ -368,21 +371,19 @@ def house_map() -> str:
         packages = layer.replace(" ", "").split("|")
         for package, edge in zip(packages, _edges(len(packages)), strict=True):
             lines.append(f"{edge} {package:<19}{_purpose(package)}")
-            within = inside.get(package, [])
-            edges = _edges(len(within) if within == inside["engram.adapters"] else 1)
-            lines += [
-                f"{next(edges, ' ')}   {room.rpartition('.')[2]:<15}{_purpose(room)}" for room in within
-            ]
+            rooms = inside.get(package, [])
+            edges = _edges(len(rooms) if rooms == inside["engram.adapters"] else 1)
+            lines += [f"{next(edges, ' ')}   {room.rpartition('.')[2]:<15}{_purpose(room)}" for room in rooms]
     return "\n".join(["```text", *lines, "```", ""])
 
 
 def _edges(count: int) -> Iterator[str]:
-    """The edge of a bracket around so many lines; none around a single one."""
+    """Yield the left edge of a bracket around `count` lines; a space for a single one."""
     yield from ("┌", *"│" * (count - 2), "└") if count > 1 else " "
 
 
 def _purpose(package: str) -> str:
-    """The first sentence of the docstring of a package or module, without its period."""
+    """Return the first sentence of the docstring of a package or module, without its period."""
     module = ROOT / ("tui" if package.startswith("engram_tui") else "") / package.replace(".", "/")
     source = module / "__init__.py" if module.is_dir() else module.with_suffix(".py")
     docstring = ast.get_docstring(ast.parse(source.read_bytes())) or ""
@@ -390,7 +391,7 @@ def _purpose(package: str) -> str:
 
 
 PARTS: dict[str, Callable[[], str]] = {
-    "map": house_map,
+    "map": architecture_map,
     "commands": commands,
     "shared-options": shared_options,
     "exit-codes": exit_codes,
@@ -406,25 +407,25 @@ PARTS: dict[str, Callable[[], str]] = {
 }
 
 
-def renewed(page: str) -> str:
-    """The text of a page with its generated parts as they should be. Raises KeyError for an unknown part."""
+def regenerate(page: str) -> str:
+    """Return a page with its generated parts up to date. Raises KeyError for an unknown part."""
     return PART.sub(lambda match: match[1] + PARTS[match[2]]() + match[3], page)
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Write the pages, or check them; returns the exit code."""
+    """Write the pages, or check them; return the exit code."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "--check", action="store_true", help="write nothing; exit 1 where a page is out of date"
+        "--check", action="store_true", help="write nothing; exit with 1 if a page is out of date"
     )
     check = parser.parse_args(arguments).check
-    full_parser()  # every command can be described, or this stops here
+    full_parser()  # fails if a command cannot be described
     stale = []
     for path in sorted(DOCS.glob("*.md")):
         before = path.read_text("utf-8")
-        after = renewed(before)
+        after = regenerate(before)
         if after != before:
             stale.append(path.relative_to(ROOT).as_posix())
             if not check:

@@ -1,4 +1,4 @@
-"""Write `engram/mcp/handshake.json`, the SDK's own answers to what a client asks first: `python tools/generate_handshake.py`."""
+"""Write `engram/mcp/handshake.json`, the SDK's answers to a client's first requests: `python tools/generate_handshake.py`."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ anyio.run(build(Memory(Opening())).run_stdio_async)
 """
 
 
-def answers(versions: Sequence[str]) -> dict[str, Any]:
-    """Ask the server of the SDK alone, in a process of its own. Raises ValueError where an answer depends on the version."""
-    found = [_ask(version) for version in versions]
-    if any(one != found[0] for one in found):
+def collect_answers(versions: Sequence[str]) -> dict[str, Any]:
+    """Ask the SDK's server in a process of its own. Raises ValueError if an answer depends on the version."""
+    results = [_ask(version) for version in versions]
+    if any(one != results[0] for one in results):
         raise ValueError("the answers to initialize or tools/list depend on the version of the protocol")
-    return {**found[0], "versions": VERSIONS}
+    return {**results[0], "versions": VERSIONS}
 
 
 def text(versions: Sequence[str] = VERSIONS) -> str:
-    """The contents of the file, as the server answers a client of each of these versions."""
-    return json.dumps(answers(versions), indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+    """Return the contents of the file, for clients of these versions."""
+    return json.dumps(collect_answers(versions), indent=1, sort_keys=True, ensure_ascii=False) + "\n"
 
 
 def _ask(version: str) -> dict[str, Any]:
-    about = {"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+    params = {"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
     messages = (
-        {"id": 1, "method": "initialize", "params": about},
+        {"id": 1, "method": "initialize", "params": params},
         {"method": "notifications/initialized"},
         {"id": 2, "method": "tools/list"},
     )
@@ -52,14 +52,14 @@ def _ask(version: str) -> dict[str, Any]:
     ) as server:
         assert server.stdin
         assert server.stdout
-        found = []
+        results = []
         for message in messages:
             server.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
             server.stdin.flush()
             if "id" in message:
-                found.append(json.loads(server.stdout.readline())["result"])
+                results.append(json.loads(server.stdout.readline())["result"])
         server.stdin.close()
-    initialized, listed = found
+    initialized, listed = results
     if initialized.pop("protocolVersion") != version:
         raise ValueError(f"the SDK does not speak version {version}")
     del initialized["serverInfo"]["version"]

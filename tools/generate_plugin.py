@@ -1,9 +1,9 @@
-"""Write the files by which others find and install Engram: Claude Code's plugin and the MCP registry's entry.
+"""Write the files by which users find and install Engram: Claude Code's plugin and the MCP registry's entry.
 
 Usage: python tools/generate_plugin.py [--check]
 
-Unlike what `engram connect` writes, the plugin names no Python of this machine: it starts the `engram` that is
-installed, else runs it by `uvx`.
+Unlike the files of `engram connect`, the plugin names no Python of this machine: it starts the installed `engram`, or runs it
+by `uvx`.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ Documentation: {PROJECT["urls"]["Documentation"]}
 
 
 def plugin_files() -> dict[str, str]:
-    """The plugin's files by their paths in the project."""
+    """Return the plugin's files by their paths in the project."""
     host = next(one for one in HOSTS if one.name == "claude-code")
     files = {f"{PLUGIN}/README.md": README, f"{PLUGIN}/scripts/engram.sh": LAUNCHER}
     for part in plugin("", host, Wish(())):
@@ -66,14 +66,14 @@ def plugin_files() -> dict[str, str]:
     manifest = json.loads(files[f"{PLUGIN}/.claude-plugin/plugin.json"])
     server = manifest["mcpServers"][SERVER_NAME]
     server |= {"command": "sh", "args": ["${CLAUDE_PLUGIN_ROOT}/scripts/engram.sh", "mcp"]}
-    described = {"description": PROJECT["description"], "version": __version__, "author": {"name": AUTHOR}}
-    described |= {"homepage": PROJECT["urls"]["Documentation"], "repository": REPOSITORY, "license": "MIT"}
-    files[f"{PLUGIN}/.claude-plugin/plugin.json"] = as_json({**manifest, **described})
+    metadata = {"description": PROJECT["description"], "version": __version__, "author": {"name": AUTHOR}}
+    metadata |= {"homepage": PROJECT["urls"]["Documentation"], "repository": REPOSITORY, "license": "MIT"}
+    files[f"{PLUGIN}/.claude-plugin/plugin.json"] = as_json({**manifest, **metadata})
     return files
 
 
 def marketplace() -> dict[str, object]:
-    """The list of plugins that `/plugin marketplace add` reads: this one."""
+    """Return the list of plugins that `/plugin marketplace add` reads, with this one."""
     entry = {"name": SERVER_NAME, "source": f"./{PLUGIN}", "description": PROJECT["description"]}
     entry |= {"category": "productivity", "tags": PROJECT["keywords"]}
     description = "Engram: shared, persistent memory for coding agents"
@@ -83,7 +83,7 @@ def marketplace() -> dict[str, object]:
 
 
 def server_json() -> dict[str, object]:
-    """The entry of the MCP registry; a package proves that it is ours by the `mcp-name` in its README."""
+    """Return the entry of the MCP registry; the `mcp-name` in a package's README proves that we own it."""
     package = {
         "registryType": "pypi",
         "identifier": PROJECT["name"],
@@ -105,12 +105,12 @@ def server_json() -> dict[str, object]:
 
 
 def as_json(value: object) -> str:
-    """The text of a file."""
+    """Format a JSON file."""
     return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
 
 
 def files() -> dict[str, str]:
-    """All files by their paths in the project."""
+    """Return all files by their paths in the project."""
     return {
         **plugin_files(),
         ".claude-plugin/marketplace.json": as_json(marketplace()),

@@ -1,11 +1,11 @@
-"""Mutation testing: change modules in one small way at a time, and see whether the tests notice.
+"""Mutation testing: make one small change to modules at a time, and see whether the tests notice.
 
     nice python tools/mutate.py engram/domain/recall/ranking.py --tests tests/recall/test_ranking.py
 
-A mutant that survives is a behaviour without a test, or an equivalent: no input can tell it apart. All of it happens in
-a copy of the tree with an environment of its own, so programs that tests start are mutated too. A second run tries
-what the first one has not killed. Neither mutmut nor cosmic-ray deletes statements (a missing `os.fsync`), mutmut does
-not change the constants of modules, and cosmic-ray starts pytest anew for each mutant.
+A mutant that survives is a behaviour without a test, or an equivalent that no input can tell apart. Runs in a copy of the
+tree with an environment of its own, so that programs started by tests are mutated too. A second run only tries the mutants
+that survived the first. Neither mutmut nor cosmic-ray deletes statements (a missing `os.fsync`), mutmut does not change
+module constants, and cosmic-ray starts pytest again for each mutant.
 """
 
 from __future__ import annotations
@@ -40,11 +40,13 @@ SWAPS: dict[type[ast.AST], tuple[type[ast.AST], ...]] = {
     ast.Add: (ast.Sub,), ast.Sub: (ast.Add,), ast.Mult: (ast.Div,), ast.Div: (ast.Mult,), ast.Pow: (ast.Mult,),
     ast.FloorDiv: (ast.Mult,), ast.Mod: (ast.Mult,), ast.BitAnd: (ast.BitOr,), ast.BitOr: (ast.BitAnd,),
 }  # fmt: skip
-Mutant = tuple[str, int, int, int, str]  # module, line, and the text that its bytes from start to end become
+Mutant = tuple[
+    str, int, int, int, str
+]  # module, line, start and end byte, and the text that replaces these bytes
 
 
-def variants(node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
-    """Yields a node, or a part of it, with what stands in its place in a mutant."""
+def mutations(node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
+    """Yield a node, or a part of it, with its replacement in a mutant."""
     match node:
         case ast.Compare(ops=[operator]) | ast.BoolOp(op=operator) | ast.BinOp(op=operator):
             for swap in SWAPS.get(type(operator), ()):
@@ -67,24 +69,24 @@ def variants(node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
             yield node, ast.Pass()
 
 
-def code(node: ast.AST) -> Iterator[ast.AST]:
-    """Yields a node and those within it that say what happens: neither annotations nor imports for types."""
+def executable_nodes(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield a node and its descendants, without annotations and imports for types."""
     if not re.match("if TYPE_CHECKING|strict=", ast.unparse(node)):
         yield node
         for field, value in ast.iter_fields(node):
             for child in value if isinstance(value, list) else [value]:
                 if field not in ("annotation", "returns", "decorator_list") and isinstance(child, ast.AST):
-                    yield from code(child)
+                    yield from executable_nodes(child)
 
 
 def mutants_of(module: str) -> list[Mutant]:
-    """All mutants of a module, in order."""
+    """Return all mutants of a module, in order."""
     raw = Path(module).read_bytes()
     starts = [0, 0]
     for line in raw.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
     found = []
-    for place, variant in (pair for node in code(ast.parse(raw)) for pair in variants(node)):
+    for place, variant in (pair for node in executable_nodes(ast.parse(raw)) for pair in mutations(node)):
         text = f"({ast.unparse(variant)})" if isinstance(variant, ast.expr) else ast.unparse(variant)
         start, end = starts[place.lineno] + place.col_offset, starts[place.end_lineno] + place.end_col_offset
         found.append((module, place.lineno, start, end, text))
@@ -92,7 +94,7 @@ def mutants_of(module: str) -> list[Mutant]:
 
 
 def passes(tests: list[str], seconds: float) -> bool:
-    """Whether tests pass in a fork of this process, in so many seconds."""
+    """Return whether tests pass within `seconds`, in a fork of this process."""
     process = os.fork()
     if process == 0:
         import pytest
@@ -105,13 +107,13 @@ def passes(tests: list[str], seconds: float) -> bool:
     end = time.monotonic() + seconds
     while not (ended := os.waitpid(process, os.WNOHANG))[0] and time.monotonic() < end:
         time.sleep(0.02)
-    with contextlib.suppress(ProcessLookupError):  # also what a test left behind
+    with contextlib.suppress(ProcessLookupError):  # also processes that a test left running
         os.killpg(process, signal.SIGKILL)
     return (ended if ended[0] else os.waitpid(process, 0)) == (process, 0)
 
 
-def work(options: argparse.Namespace) -> None:
-    """Tries the mutants; the current folder is the copy of the tree."""
+def try_mutants(options: argparse.Namespace) -> None:
+    """Try the mutants; the current folder is the copy of the tree."""
     for library in LIBRARIES:
         importlib.import_module(library)
     began = time.monotonic()
@@ -130,7 +132,9 @@ def work(options: argparse.Namespace) -> None:
         if key in killed:
             continue
         path.write_bytes(raw[:start] + text.encode() + raw[end:])
-        os.utime(path, (number, number))  # or byte code of a mutant as long and as old would be used
+        os.utime(
+            path, (number, number)
+        )  # otherwise byte code of a mutant of the same size and time would be used
         survived = passes(options.tests, seconds)
         path.write_bytes(raw)
         if survived:
@@ -145,13 +149,15 @@ def work(options: argparse.Namespace) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Mutation testing of a few modules by a few tests.")
     parser.add_argument("modules", nargs="+")
-    parser.add_argument("--tests", nargs="+", required=True, help="the fastest that should notice")
-    parser.add_argument("--sample", type=int, default=sys.maxsize, help="try so many, chosen by --seed")
+    parser.add_argument("--tests", nargs="+", required=True, help="the fastest tests that should notice")
+    parser.add_argument(
+        "--sample", type=int, default=sys.maxsize, help="try this number of mutants, chosen by --seed"
+    )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--copied", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.copied:
-        return work(options)
+        return try_mutants(options)
     with tempfile.TemporaryDirectory() as temporary:
         Path(temporary).chmod(0o755)  # some tests run a program as another user
         copy = shutil.copytree(ROOT, Path(temporary, "copy"), ignore=NOT_COPIED, symlinks=True)

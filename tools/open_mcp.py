@@ -1,4 +1,4 @@
-"""Serve a store by MCP over HTTP on the loopback without asking for a token: for tools/check_mcp.sh alone.
+"""Serve a store by MCP over HTTP on the loopback without a token, for tools/check_mcp.sh only.
 
 Usage: python tools/open_mcp.py STORE      The conformance suite cannot send a token.
 """

@@ -1,10 +1,9 @@
-"""Mixed load on one store: `python tools/put_mixed_load.py [--minutes 5] [--entries 300]`.
+"""Put a mixed load on a store: `python tools/put_mixed_load.py [--minutes 5] [--entries 300]`.
 
-Four clients (two over `engram mcp`, two over `engram serve`) record, ask, judge and edit at once, while behind their backs
-somebody edits files by hand, commits with plain git and runs `git gc` and `engram maintain`. In the end every record that
-was acknowledged must be in the store, the repository whole, and the servers must have as much memory and as many open
-files as servers started anew on the same store and used for a while: a store that grows takes more. Prints these, and
-ends with 1 where one of them does not hold.
+Four clients (two over `engram mcp`, two over `engram serve`) record, query, judge and edit at the same time, while another
+thread edits files by hand, commits with plain git and runs `git gc` and `engram maintain`. At the end, every acknowledged
+record must be in the store, the repository must be intact, and the servers may have no more memory and open files than
+servers started fresh on the same store and used for a while. Prints these figures, and exits with 1 if a check fails.
 """
 
 from __future__ import annotations
@@ -24,18 +23,14 @@ import time
 from pathlib import Path
 from typing import Any
 
-Samples = dict[
-    str, list[tuple[float, int]]
-]  # of each server: memory (MiB, without mapped files) and open files
-
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "benchmarks"))
 
-from mcp_server import Server  # noqa: E402
-from scratch_store import ROOT, isolate  # noqa: E402
+from mcp_server import Server
+from scratch_store import ROOT, isolate
 
-PAUSE = 0.25  # seconds between two calls of a client: the machine is not the subject
-SAMPLE = 5.0
-TOPICS = (
+PAUSE = 0.25  # seconds between two calls of a client, as this is no test of speed
+SAMPLE_SECONDS = 5.0
+TOPICS = [
     "queue",
     "cache",
     "deploy",
@@ -48,19 +43,17 @@ TOPICS = (
     "timer",
     "cursor",
     "parser",
-)
-Samples = dict[
-    str, list[tuple[float, int]]
-]  # of each server: memory (MiB, without mapped files) and open files
-LEAST = 400  # calls of all clients, by which a new server has met all that it keeps
-MOST_GROWTH, MOST_FILES = 1.25, 8  # of memory, and of open files
+]
+Samples = dict[str, list[tuple[float, int]]]  # by server: memory (MiB, without mapped files) and open files
+FEWEST_CALLS = 400  # of all clients together, after which the caches of a fresh server are full
+MAX_MEMORY_RATIO, MAX_MORE_FILES = 1.25, 8  # compared with a fresh server
 
 
 class Load:
-    """What all clients share: when to stop, what was acknowledged, what failed."""
+    """The shared state of all clients: when to stop, acknowledged records, failures."""
 
-    def __init__(self, root: Path, seconds: float, least: int = 0) -> None:
-        self.root, self.until, self.least = root, time.monotonic() + seconds, least
+    def __init__(self, root: Path, seconds: float, fewest_calls: int = 0) -> None:
+        self.root, self.end, self.fewest_calls = root, time.monotonic() + seconds, fewest_calls
         self.lock = threading.Lock()
         self.recorded: dict[str, str] = {}
         self.calls: dict[str, int] = {}
@@ -68,9 +61,9 @@ class Load:
         self.edited: set[str] = set()  # marks written by hand
 
     @property
-    def goes_on(self) -> bool:
-        """Return whether there is time left, or fewer calls were made than should be at least."""
-        return time.monotonic() < self.until or sum(self.calls.values()) < self.least
+    def is_running(self) -> bool:
+        """Whether time is left, or fewer calls were made than `fewest_calls`."""
+        return time.monotonic() < self.end or sum(self.calls.values()) < self.fewest_calls
 
     def count(self, what: str) -> None:
         """Count a call."""
@@ -78,33 +71,33 @@ class Load:
             self.calls[what] = self.calls.get(what, 0) + 1
 
     def fail(self, what: str) -> None:
-        """Note what should not have happened."""
+        """Note a failure."""
         with self.lock:
             self.failures.append(what[:300])
 
     def acknowledge(self, lore_id: str, mark: str) -> None:
-        """Note a record that a server said it has."""
+        """Note an acknowledged record."""
         with self.lock:
             self.recorded[lore_id] = mark
 
 
-def text_of(source: random.Random, mark: str) -> str:
-    """Return a text that no other says."""
+def make_text(source: random.Random, mark: str) -> str:
+    """Return a text that no other entry has."""
     words = " ".join(source.sample(TOPICS, 5))
     return (
         f"{mark} keeps its {words} at {source.randrange(10**9)}.\n\nMeasured {source.randrange(10**6)} times."
     )
 
 
-def over_mcp(load: Load, server: Server, number: int) -> None:
+def run_mcp_client(load: Load, server: Server, number: int) -> None:
     source, count = random.Random(number), 0
-    while load.goes_on:
+    while load.is_running:
         try:
             kind = source.random()
             if kind < 0.45:
                 count += 1
                 mark = f"mcp{number}-{count}"
-                done = server.call("recall_record", content=text_of(source, mark), category="FACT")
+                done = server.call("recall_record", content=make_text(source, mark), category="FACT")
                 load.acknowledge(_id_of(done), mark)
                 load.count("mcp record")
             elif kind < 0.9:
@@ -117,7 +110,7 @@ def over_mcp(load: Load, server: Server, number: int) -> None:
             else:
                 server.call("recall_status")
                 load.count("mcp status")
-        except Exception as error:  # noqa: BLE001 - what goes wrong is the result
+        except Exception as error:  # noqa: BLE001 - errors are the result
             load.fail(f"mcp{number}: {error!r}")
         time.sleep(PAUSE)
 
@@ -136,7 +129,7 @@ class Api:
         self._headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
 
     def ask(self, method: str, path: str, body: object = None) -> Any:
-        """Return the answer to a request. Raises RuntimeError where it is an error."""
+        """Send a request and return the answer. Raises RuntimeError if it is an error."""
         self._connection.request(
             method, f"/api/v1{path}", None if body is None else json.dumps(body), self._headers
         )
@@ -147,15 +140,15 @@ class Api:
         return json.loads(raw) if raw else None
 
 
-def over_http(load: Load, api: Api, number: int) -> None:
+def run_http_client(load: Load, api: Api, number: int) -> None:
     source, count, own = random.Random(100 + number), 0, list[str]()
-    while load.goes_on:
+    while load.is_running:
         try:
             kind = source.random()
             if kind < 0.4:
                 count += 1
                 mark = f"http{number}-{count}"
-                done = api.ask("POST", "/lore", {"content": text_of(source, mark), "category": "FACT"})
+                done = api.ask("POST", "/lore", {"content": make_text(source, mark), "category": "FACT"})
                 own.append(_id_of(done))
                 load.acknowledge(own[-1], mark)
                 load.count("http record")
@@ -173,10 +166,10 @@ def over_http(load: Load, api: Api, number: int) -> None:
         time.sleep(PAUSE)
 
 
-def behind_their_backs(load: Load) -> None:
+def disturb(load: Load) -> None:
     """Edit files by hand, commit with plain git, collect garbage."""
     source, count = random.Random(7), 0
-    while load.goes_on:
+    while load.is_running:
         time.sleep(2)
         count += 1
         kind = count % 6
@@ -185,7 +178,9 @@ def behind_their_backs(load: Load) -> None:
                 _edit_by_hand(load, source, f"byhand{count}")
             elif kind == 3:
                 _git(load.root, "add", "lore", check=False)
-                _git(load.root, "commit", "-q", "-m", "by hand", check=False)  # there may be nothing
+                _git(
+                    load.root, "commit", "-q", "-m", "by hand", check=False
+                )  # there may be nothing to commit
                 load.count("plain commit")
             elif kind == 4:
                 _git(load.root, "gc", "-q", check=False)  # a lock may be held
@@ -199,7 +194,7 @@ def behind_their_backs(load: Load) -> None:
 
 def _edit_by_hand(load: Load, source: random.Random, mark: str) -> None:
     path = source.choice(sorted((load.root / "lore").rglob("*.md")))
-    # Appended, as an editor that does not read anew would not do: what a client writes meanwhile must not be lost.
+    # Appended, so that the edit itself cannot undo what a client writes at the same time.
     with path.open("a", encoding="utf-8") as file:
         file.write(f"\n{mark} was here.\n")
     load.edited.add(mark)
@@ -219,47 +214,47 @@ def _engram(root: Path, *words: str) -> str:
     return done.stdout
 
 
-def watch(load: Load, pids: dict[str, int], into: Samples) -> None:
-    """Note memory and open files of the servers every few seconds."""
-    while load.goes_on:
+def watch(load: Load, pids: dict[str, int], samples: Samples) -> None:
+    """Sample memory and open files of the servers every few seconds."""
+    while load.is_running:
         for name, pid in pids.items():
             status = Path(f"/proc/{pid}/status").read_text()
             resident = re.search(r"RssAnon:\s+(\d+)", status)
             assert resident is not None
-            into.setdefault(name, []).append((int(resident[1]) / 1024, len(os.listdir(f"/proc/{pid}/fd"))))
-        time.sleep(SAMPLE)
+            samples.setdefault(name, []).append((int(resident[1]) / 1024, len(os.listdir(f"/proc/{pid}/fd"))))
+        time.sleep(SAMPLE_SECONDS)
 
 
-def judge(load: Load, samples: Samples, anew: Samples) -> list[str]:
-    """Return what does not hold; `anew` are samples of servers started after it."""
-    wrong = list(load.failures[:10])
+def check(load: Load, samples: Samples, fresh_samples: Samples) -> list[str]:
+    """Return the failed checks; `fresh_samples` are of servers started afterwards."""
+    failed = list(load.failures[:10])
     _engram(load.root, "status")
     texts = {path: path.read_text(encoding="utf-8") for path in (load.root / "lore").rglob("*.md")}
-    whole = "\n".join(texts.values())
+    history = "\n".join(texts.values())
     ids = set(re.findall(r"--([0-9A-Z]{26})\.md", "\n".join(map(str, texts))))
-    ids |= set(re.findall(r"\b0[0-9A-HJKMNP-TV-Z]{25}\b", whole))  # folded into another: `merged_from`
+    ids |= set(re.findall(r"\b0[0-9A-HJKMNP-TV-Z]{25}\b", history))  # folded into another: `merged_from`
     lost = {lore_id: mark for lore_id, mark in load.recorded.items() if lore_id not in ids}
-    wrong += [f"lost: {mark} ({lore_id})" for lore_id, mark in list(lost.items())[:10]]
+    failed += [f"lost: {mark} ({lore_id})" for lore_id, mark in list(lost.items())[:10]]
     for words in (("log", "-p", "--format=", "--", "lore"), ("fsck", "--full", "--no-dangling")):
         done = subprocess.run(["git", *words], check=False, cwd=load.root, capture_output=True)
         if done.returncode:
-            wrong.append(f"git {words[0]}: {done.stderr.decode('utf-8', 'replace')[:300]}")
-        whole += done.stdout.decode("utf-8", "replace")
-    wrong += [f"a hand edit is nowhere: {mark}" for mark in load.edited if f"{mark} was" not in whole]
+            failed.append(f"git {words[0]}: {done.stderr.decode('utf-8', 'replace')[:300]}")
+        history += done.stdout.decode("utf-8", "replace")
+    failed += [f"a hand edit is nowhere: {mark}" for mark in load.edited if f"{mark} was" not in history]
     for name, seen in samples.items():
         after = seen[len(seen) // 5 :]
         (memory, files), (end_memory, end_files), (fresh, fresh_files) = (
-            _mean(part) for part in (after[:3], after[-3:], anew[name][-3:])
+            _mean(part) for part in (after[:3], after[-3:], fresh_samples[name][-3:])
         )
         print(
             f"{name:7} memory {memory:.0f} → {end_memory:.0f} MiB (started anew: {fresh:.0f}),"
             f" open files {files:.0f} → {end_files:.0f} ({fresh_files:.0f})"
         )
-        if end_memory > fresh * MOST_GROWTH + 5:
-            wrong.append(f"{name} has {end_memory:.0f} MiB, started anew {fresh:.0f}")
-        if end_files > fresh_files + MOST_FILES:
-            wrong.append(f"{name} has {end_files:.0f} open files, started anew {fresh_files:.0f}")
-    return wrong
+        if end_memory > fresh * MAX_MEMORY_RATIO + 5:
+            failed.append(f"{name} has {end_memory:.0f} MiB, started anew {fresh:.0f}")
+        if end_files > fresh_files + MAX_MORE_FILES:
+            failed.append(f"{name} has {end_files:.0f} open files, started anew {fresh_files:.0f}")
+    return failed
 
 
 def _mean(part: list[tuple[float, int]]) -> tuple[float, float]:
@@ -285,28 +280,28 @@ def run(root: Path, minutes: float, entries: int) -> int:
     _engram(root, "init", "--placement", "dedicated")
     source = random.Random(1)
     rows = "".join(
-        json.dumps({"content": text_of(source, f"first{number}"), "category": "FACT"}) + "\n"
+        json.dumps({"content": make_text(source, f"first{number}"), "category": "FACT"}) + "\n"
         for number in range(entries)
     )
     (root.parent / "first.jsonl").write_text(rows)
     _engram(root, "import", str(root.parent / "first.jsonl"))
     load = Load(root, minutes * 60)
-    samples = put(load, first=True)
-    again = Load(root, minutes * 6, least=LEAST)
-    anew = put(again, first=False)
+    samples = run_load(load, first=True)
+    again = Load(root, minutes * 6, fewest_calls=FEWEST_CALLS)
+    fresh_samples = run_load(again, first=False)
     load.failures += again.failures
     load.recorded |= again.recorded
-    wrong = judge(load, samples, anew)
+    failed = check(load, samples, fresh_samples)
     print(
         f"{minutes:g} min, {len(load.recorded)} records acknowledged; {json.dumps(dict(sorted(load.calls.items())))}"
     )
-    for one in wrong:
+    for one in failed:
         print(f"wrong: {one}")
-    return 1 if wrong else 0
+    return 1 if failed else 0
 
 
-def put(load: Load, *, first: bool) -> Samples:
-    """Start the servers, let the clients work, end the servers; returns what they took meanwhile."""
+def run_load(load: Load, *, first: bool) -> Samples:
+    """Start the servers, run the clients, stop the servers, and return samples of these."""
     token = "load-" + "".join(random.Random(2).choices("abcdef0123456789", k=40))
     serving = subprocess.Popen(
         [sys.executable, "-m", "engram", "serve", "--port", "0", "--rate", "0"],
@@ -318,17 +313,20 @@ def put(load: Load, *, first: bool) -> Samples:
     servers = [Server(str(load.root)), Server(str(load.root))]
     samples: Samples = {}
     pids = {"mcp 1": servers[0].pid, "mcp 2": servers[1].pid, "serve": serving.pid}
-    numbers = (1, 2) if first else (3, 4)  # so that no text is said again
+    numbers = (1, 2) if first else (3, 4)  # so that texts differ from those of the first load
     work = [
         *(
-            threading.Thread(target=over_mcp, args=(load, server, at))
+            threading.Thread(target=run_mcp_client, args=(load, server, at))
             for server, at in zip(servers, numbers, strict=True)
         ),
-        *(threading.Thread(target=over_http, args=(load, Api(int(found[1]), token), at)) for at in numbers),
+        *(
+            threading.Thread(target=run_http_client, args=(load, Api(int(found[1]), token), at))
+            for at in numbers
+        ),
         threading.Thread(target=watch, args=(load, pids, samples)),
     ]
     if first:
-        work.append(threading.Thread(target=behind_their_backs, args=(load,)))
+        work.append(threading.Thread(target=disturb, args=(load,)))
     try:
         for one in work:
             one.start()

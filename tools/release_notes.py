@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def section(changelog: str, version: str) -> str:
-    """The text under the heading `## VERSION` (a date may follow), or "" when there is none."""
+    """Return the text under the heading `## VERSION` (a date may follow), or "" if there is none."""
     heading = rf"^## {re.escape(version)}(?= |$)[^\n]*\n(.*?)(?=^## |\Z)"
     found = re.search(heading, changelog, re.MULTILINE | re.DOTALL)
     return found[1].strip() if found else ""

@@ -1,9 +1,9 @@
-"""Draw the pictures of docs/images, and the tour, a picture that moves: the terminal app on the lore of `engram demo`.
+"""Draw the pictures of docs/images and the animated tour: the terminal app on the lore of `engram demo`.
 
     python tools/screenshots.py [FOLDER]    (default: docs/images)
 
-Each is a real run of the app on real clones. Only how long a query took is always the same: columns are as wide as that
-number is long, and a test compares the pictures letter by letter.
+Each is a real run of the app on real clones. Only the time of queries is fixed, as the width of columns depends on it and a
+test compares the pictures character by character.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tui")]
 IMAGES = ROOT / "docs" / "images"
 SIZE = (120, 34)
-PATIENCE = 400  # looks, 25 ms apart
-QUIET = 6  # looks at which nothing is asked any more
+MAX_POLLS = 400  # 25 ms apart
+QUIET_POLLS = 6  # in a row without a running query
 
 
 class Picture(NamedTuple):
-    """A file's name, and the keys that lead to what it shows."""
+    """The name of a file, and the keys that lead to its screen."""
 
     name: str
     keys: tuple[str, ...]
@@ -46,9 +46,9 @@ PICTURES = (
 )
 
 TOUR_SIZE = (100, 28)
-TOOK = 4.2  # milliseconds
-SECONDS = 4  # for which each frame of the tour stands
-TOUR = (  # what is said above a frame, and the keys that lead to it
+QUERY_MS = 4.2
+FRAME_SECONDS = 4
+TOUR = (  # the title of a frame, and the keys that lead to it
     ("What waits for a person, worth most first", ("2",)),
     ("enter: a dispute; two people changed one entry at once", ("enter",)),
     ("y: as Engram proposes; u would undo it", ("y",)),
@@ -70,69 +70,69 @@ TOUR = (  # what is said above a frame, and the keys that lead to it
 
 
 async def draw(picture: Picture, path: str) -> str:
-    """The app as it is after these keys, as SVG."""
+    """Return the app after these keys, as SVG."""
     import engram
     from engram_tui.app import EngramApp
 
     with engram.open(path, session="pictures") as store:
         app = EngramApp(store)
         async with app.run_test(size=SIZE) as pilot:
-            for _ in range(PATIENCE):
+            for _ in range(MAX_POLLS):
                 await pilot.pause(0.025)
                 if app.heading is not None:
                     break
             for key in picture.keys:
                 await pilot.press({" ": "space"}.get(key, key))
-                await at_rest(app, pilot)
+                await wait_until_quiet(app, pilot)
             await pilot.pause(1.0)
             return app.export_screenshot(title="engram", simplify=True)
 
 
 async def draw_tour(path: str) -> list[str]:
-    """The frames of the tour, as SVG."""
+    """Return the frames of the tour, as SVG."""
     import engram
     from engram_tui.app import EngramApp
 
     frames = []
     with engram.open(path, session="pictures") as store:
         app = EngramApp(store)
-        app.NOTIFICATION_TIMEOUT = SECONDS / 4
+        app.NOTIFICATION_TIMEOUT = FRAME_SECONDS / 4
         async with app.run_test(size=TOUR_SIZE, notifications=True) as pilot:
             for title, keys in TOUR:
                 for key in keys:
                     await pilot.press({" ": "space"}.get(key, key))
-                    await at_rest(app, pilot)
+                    await wait_until_quiet(app, pilot)
                 await pilot.pause(0.5)
                 frames.append(app.export_screenshot(title=title, simplify=True))
     return frames
 
 
-def animated(frames: Sequence[str]) -> str:
-    """One picture that shows these one after another, and begins anew after the last."""
-    whole, share = SECONDS * len(frames), 100 / len(frames)
+def animate(frames: Sequence[str]) -> str:
+    """Return an animation that shows these frames in a loop."""
+    duration, share = FRAME_SECONDS * len(frames), 100 / len(frames)
     box = re.search(r'viewBox="([^"]*)"', frames[0])
     assert box is not None
-    rules = f".frame {{ visibility: hidden; animation: show {whole}s step-end infinite }}"
+    rules = f".frame {{ visibility: hidden; animation: show {duration}s step-end infinite }}"
     rules += f"@keyframes show {{ 0% {{ visibility: visible }} {share:.3f}% {{ visibility: hidden }} }}"
     parts = [f'<svg viewBox="{box[1]}" xmlns="http://www.w3.org/2000/svg"><style>{rules}</style>']
     for number, frame in enumerate(frames):
-        own = re.sub(r"terminal-\d+|terminal(?=[-.])", f"t{number}", frame)
-        parts.append(f'<g class="frame" style="animation-delay: {number * SECONDS}s">{own}</g>')
+        renamed = re.sub(r"terminal-\d+|terminal(?=[-.])", f"t{number}", frame)
+        parts.append(f'<g class="frame" style="animation-delay: {number * FRAME_SECONDS}s">{renamed}</g>')
     return "\n".join([*parts, "</svg>", ""])
 
 
-async def at_rest(app: EngramApp, pilot: Pilot[None]) -> None:
-    """Wait until nothing is asked of the store for a moment."""
-    quiet = 0
-    for _ in range(PATIENCE * 4):
-        quiet = 0 if any(worker.is_running for worker in app.workers) else quiet + 1
-        if quiet == QUIET:
+async def wait_until_quiet(app: EngramApp, pilot: Pilot[None]) -> None:
+    """Wait until no query has been running for a moment."""
+    quiet_polls = 0
+    for _ in range(MAX_POLLS * 4):
+        quiet_polls = 0 if any(worker.is_running for worker in app.workers) else quiet_polls + 1
+        if quiet_polls == QUIET_POLLS:
             return
         await pilot.pause(0.025)
 
 
-def demonstration(folder: str) -> str:
-    """The store of the demonstration, of which something has been asked: an hour ago, which it still is when all is drawn."""
+def make_demonstration_store(folder: str) -> str:
+    """Make the store of the demonstration, with queries about an hour ago: the same age for as long as the drawing takes."""
     import engram
     from engram.usecases.placement.team_demo import Earlier
     from engram_tui.first_run import make_demonstration
@@ -149,30 +149,30 @@ def demonstration(folder: str) -> str:
 
 
 def main(target: Path = IMAGES) -> None:
-    """Draw them all into a folder."""
+    """Draw all pictures into a folder."""
     from engram.usecases.store import activity_log
 
-    activity_log.milliseconds_since = lambda _store, _began_ns: TOOK
+    activity_log.milliseconds_since = lambda _store, _began_ns: QUERY_MS
     target.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         os.environ["XDG_CONFIG_HOME"] = os.environ["XDG_DATA_HOME"] = folder
-        shown = demonstration(folder)
+        path = make_demonstration_store(folder)
         for picture in PICTURES:
-            last_run = os.path.join(shown, ".git", "engram", "app.json")
+            last_run = os.path.join(path, ".git", "engram", "app.json")
             if os.path.exists(last_run):
                 os.unlink(last_run)
-            svg = re.sub(r"terminal-\d+", "terminal", asyncio.run(draw(picture, shown)))
-            save(target / f"{picture.name}.svg", svg, shown)
-        shown = demonstration(tempfile.mkdtemp(dir=folder))  # in which nothing is decided yet
-        save(target / "tour.svg", animated(asyncio.run(draw_tour(shown))), shown)
+            svg = re.sub(r"terminal-\d+", "terminal", asyncio.run(draw(picture, path)))
+            save(target / f"{picture.name}.svg", svg, path)
+        path = make_demonstration_store(tempfile.mkdtemp(dir=folder))  # without decisions made for pictures
+        save(target / "tour.svg", animate(asyncio.run(draw_tour(path))), path)
 
 
-def save(path: Path, svg: str, shown: str) -> None:
-    """Write a picture without fonts to fetch and without the path of the store."""
+def save(target: Path, svg: str, store: str) -> None:
+    """Write a picture without remote fonts and without the path of the store."""
     svg = re.sub(r"@font-face \{.*?\}", "", svg, flags=re.DOTALL)
-    svg = svg.replace(shown, "~/team").replace(os.path.dirname(shown), "~")
-    path.write_text(svg, "utf-8")
-    print(f"{path}  {len(svg) / 1000:.0f} kB")
+    svg = svg.replace(store, "~/team").replace(os.path.dirname(store), "~")
+    target.write_text(svg, "utf-8")
+    print(f"{target}  {len(svg) / 1000:.0f} kB")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Write docs/what-the-agent-sees.md: a session of Claude Code, message by message, as its model is sent it.
+"""Write docs/what-the-agent-sees.md: a session of Claude Code, message by message, as sent to its model.
 
 `python tools/show_session.py`, with `claude` on PATH (tools/check_agents.sh installs it). A program stands in for the model.
 """
@@ -35,12 +35,12 @@ _AGENT = "claude-code"
 
 
 def messages(requests: pathlib.Path) -> Iterator[tuple[str, str]]:
-    """Yield who says what, each message once, in the order in which the model was sent them."""
+    """Yield speaker and text of each message once, in the order in which they were sent to the model."""
     seen: set[str] = set()
     for path in sorted(requests.glob("*.json")):
         body: dict[str, Any] = json.loads(path.read_text("utf-8"))["body"]
         if not body.get("tools"):
-            continue  # a title for the session, and other small requests
+            continue  # a request for a title, and the like
         for message in body.get("messages") or ():
             content = message["content"]
             parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
@@ -62,41 +62,41 @@ def _text(part: dict[str, Any]) -> str:
         return f"{part['name']}: {json.dumps(part['input'])}"
     if part["type"] == "tool_result":
         content = part["content"]
-        return content if isinstance(content, str) else "\n".join(_text(one) for one in content)
+        return content if isinstance(content, str) else "\n".join(_text(block) for block in content)
     return str(part.get("text", ""))
 
 
-def shown(text: str) -> str:
-    """Return a message as it is put on the page: Engram's text and short ones whole, of others the length."""
-    ours = _ENGRAM.findall(text)
-    if ours:
-        rest = len(text) - sum(map(len, ours))
+def render(text: str) -> str:
+    """Return a message for the page: Engram's text and short messages in full, only the length of others."""
+    engram_texts = _ENGRAM.findall(text)
+    if engram_texts:
+        rest = len(text) - sum(map(len, engram_texts))
         more = f"\n\n({rest:,} characters of the agent's own around it)" if rest > 200 else ""
-        return "\n\n".join(ours) + more
-    return (
-        text
-        if len(text) < 600
-        else f"({len(text):,} characters of the agent's own: {' '.join(text.split())[:60]}…)"
-    )
+        return "\n\n".join(engram_texts) + more
+    if len(text) < 600:
+        return text
+    return f"({len(text):,} characters of the agent's own: {' '.join(text.split())[:60]}…)"
 
 
 def main() -> int:
-    """Run the session and write the page; 1 where the agent was not given anything of Engram's."""
-    # What a hook left to a process of its own may still write there.
+    """Run the session and write the page; return 1 if Engram's text did not reach the model."""
+    # A hook's background process may still be writing there.
     with tempfile.TemporaryDirectory(prefix="session-", ignore_cleanup_errors=True) as folder:
-        one = Session(pathlib.Path(folder) / _AGENT, _AGENT)
-        command = (sys.executable, str(ROOT / "stand_in_model.py"), str(one.requests))
+        session = Session(pathlib.Path(folder) / _AGENT, _AGENT)
+        command = (sys.executable, str(ROOT / "stand_in_model.py"), str(session.requests))
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as model:
             try:
                 assert model.stdout is not None
                 url = model.stdout.readline().strip()
-                one.furnish(url)
-                variables = {key: value.replace("@URL@", url) for key, value in one.agent.variables.items()}
-                one.run(*one.agent.ask, **variables)
+                session.set_up(url)
+                variables = {
+                    key: value.replace("@URL@", url) for key, value in session.agent.variables.items()
+                }
+                session.run(*session.agent.ask, **variables)
             finally:
                 model.terminate()
-        found = [*((who, shown(text)) for who, text in messages(one.requests)), ("The model", SAID)]
-        home = str(one.home)
+        found = [*((who, render(text)) for who, text in messages(session.requests)), ("The model", SAID)]
+        home = str(session.home)
     if not any("<engram-lore>" in text for _, text in found):
         print("The agent's model was given nothing of Engram's.", file=sys.stderr)
         return 1

@@ -1,8 +1,8 @@
 """A stand-in for a language model, for checks with real agents: `python tools/stand_in_model.py FOLDER`.
 
-It speaks to an agent as four vendors' services do (Anthropic Messages, OpenAI Responses and Chat Completions, Gemini),
-but says the same to everybody: first a command for the agent's shell, then what it learned from it. Each request goes
-to FOLDER as a file, so that a check can look at what an agent put before its model. Prints its address on a line.
+It implements four vendors' APIs (Anthropic Messages, OpenAI Responses and Chat Completions, Gemini), but always answers the
+same: first a command for the agent's shell, then what it learned from it. Each request is written to a file in FOLDER, so
+that a check can see what an agent sent to its model. Prints its address on a line.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ SHELLS = ("Bash", "bash", "exec_command", "shell_command", "shell", "run_shell_c
 USAGE = {"input_tokens": 10, "output_tokens": 10, "total_tokens": 20}
 
 
-class Asked:
-    """One request: its path, its body, and what to say to it: a call of the agent's shell, or the last word."""
+class Request:
+    """A request: its path and body, and whether the answer is a call of the agent's shell or the final message."""
 
     def __init__(self, path: str, body: dict[str, Any]) -> None:
         self.path, self.body = path, body
@@ -34,7 +34,7 @@ class Asked:
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """What the agent's shell takes."""
+        """The arguments for the agent's shell."""
         if self.shell == "shell":
             return {"command": ["bash", "-c", COMMAND]}
         if self.shell == "exec_command":
@@ -42,21 +42,21 @@ class Asked:
         return {"command": COMMAND, "description": "build"}
 
 
-def anthropic(asked: Asked) -> list[dict[str, Any]]:
-    """The events of a message."""
+def anthropic(request: Request) -> list[dict[str, Any]]:
+    """Return the events of a message."""
     message = {
-        "id": "msg_1", "type": "message", "role": "assistant", "model": asked.body.get("model", "m"), "content": [],
+        "id": "msg_1", "type": "message", "role": "assistant", "model": request.body.get("model", "m"), "content": [],
         "stop_reason": None, "stop_sequence": None, "usage": {"input_tokens": 10, "output_tokens": 1},
     }  # fmt: skip
     block: dict[str, Any] = {"type": "text", "text": ""}
     delta: dict[str, Any] = {"type": "text_delta", "text": SAID}
-    if asked.calls:
-        block = {"type": "tool_use", "id": "toolu_1", "name": asked.shell, "input": {}}
-        delta = {"type": "input_json_delta", "partial_json": json.dumps(asked.arguments)}
-    if not asked.body.get("stream"):
-        content = [{**block, "input": asked.arguments} if asked.calls else {"type": "text", "text": SAID}]
-        return [{**message, "content": content, "stop_reason": "tool_use" if asked.calls else "end_turn"}]
-    end = {"stop_reason": "tool_use" if asked.calls else "end_turn", "stop_sequence": None}
+    if request.calls:
+        block = {"type": "tool_use", "id": "toolu_1", "name": request.shell, "input": {}}
+        delta = {"type": "input_json_delta", "partial_json": json.dumps(request.arguments)}
+    if not request.body.get("stream"):
+        content = [{**block, "input": request.arguments} if request.calls else {"type": "text", "text": SAID}]
+        return [{**message, "content": content, "stop_reason": "tool_use" if request.calls else "end_turn"}]
+    end = {"stop_reason": "tool_use" if request.calls else "end_turn", "stop_sequence": None}
     return [
         {"type": "message_start", "message": message},
         {"type": "content_block_start", "index": 0, "content_block": block},
@@ -67,17 +67,17 @@ def anthropic(asked: Asked) -> list[dict[str, Any]]:
     ]
 
 
-def responses(asked: Asked) -> list[dict[str, Any]]:
-    """The events of a response."""
+def responses(request: Request) -> list[dict[str, Any]]:
+    """Return the events of a response."""
     item: dict[str, Any] = {"type": "message", "role": "assistant", "id": "m1", "status": "completed"}
     item["content"] = [{"type": "output_text", "text": SAID, "annotations": []}]
-    if asked.calls:
-        arguments = json.dumps(asked.arguments)
+    if request.calls:
+        arguments = json.dumps(request.arguments)
         item = {
             "type": "function_call",
             "id": "f1",
             "call_id": "c1",
-            "name": asked.shell,
+            "name": request.shell,
             "arguments": arguments,
         }
     response = {"id": "resp_1", "object": "response", "status": "completed", "output": [item], "usage": USAGE}
@@ -89,17 +89,17 @@ def responses(asked: Asked) -> list[dict[str, Any]]:
     ]
 
 
-def chat(asked: Asked) -> list[dict[str, Any]]:
-    """The chunks of a completion."""
+def chat(request: Request) -> list[dict[str, Any]]:
+    """Return the chunks of a completion."""
     message: dict[str, Any] = {"role": "assistant", "content": SAID}
-    if asked.calls:
-        function = {"name": asked.shell, "arguments": json.dumps(asked.arguments)}
+    if request.calls:
+        function = {"name": request.shell, "arguments": json.dumps(request.arguments)}
         call = {"index": 0, "id": "c1", "type": "function", "function": function}
         message = {"role": "assistant", "content": None, "tool_calls": [call]}
-    end = "tool_calls" if asked.calls else "stop"
+    end = "tool_calls" if request.calls else "stop"
     usage = {"prompt_tokens": 10, "completion_tokens": 10, "total_tokens": 20}
-    base = {"id": "chat1", "created": 1, "model": asked.body.get("model", "m"), "usage": usage}
-    if not asked.body.get("stream"):
+    base = {"id": "chat1", "created": 1, "model": request.body.get("model", "m"), "usage": usage}
+    if not request.body.get("stream"):
         choice = {"index": 0, "message": message, "finish_reason": end}
         return [{**base, "object": "chat.completion", "choices": [choice]}]
     return [
@@ -112,11 +112,11 @@ def chat(asked: Asked) -> list[dict[str, Any]]:
     ]
 
 
-def gemini(asked: Asked) -> list[dict[str, Any]]:
-    """The chunk of an answer."""
+def gemini(request: Request) -> list[dict[str, Any]]:
+    """Return the chunk of an answer."""
     part: dict[str, Any] = {"text": SAID}
-    if asked.calls:
-        part = {"functionCall": {"name": asked.shell, "args": asked.arguments}}
+    if request.calls:
+        part = {"functionCall": {"name": request.shell, "args": request.arguments}}
     candidate = {"content": {"role": "model", "parts": [part]}, "finishReason": "STOP", "index": 0}
     usage = {"promptTokenCount": 10, "candidatesTokenCount": 10, "totalTokenCount": 20}
     return [{"candidates": [candidate], "usageMetadata": usage, "modelVersion": "m"}]
@@ -126,14 +126,14 @@ FORMS = {"/messages": anthropic, "/responses": responses, "/chat/completions": c
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
-    """Answers one request."""
+    """Answers requests."""
 
     folder = ""
     count = 0
     protocol_version = "HTTP/1.1"
 
     def do_POST(self) -> None:
-        """An agent asks."""
+        """Write the request to a file and answer it."""
         raw = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         path = self.path.partition("?")[0]
         try:
@@ -147,7 +147,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         form = next((form for end, form in FORMS.items() if path.endswith(end)), None)
         if form is None or not isinstance(body, dict):
             return self._send(b'{"input_tokens": 10, "totalTokens": 10}', "application/json")
-        events = form(Asked(path, body))
+        events = form(Request(path, body))
         if not (body.get("stream") or "alt=sse" in self.path):
             return self._send(json.dumps(events[0]).encode(), "application/json")
         lines = [f"event: {one['type']}\n" if "type" in one else "" for one in events]
@@ -155,7 +155,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         return self._send((text + ("data: [DONE]\n\n" if form is chat else "")).encode(), "text/event-stream")
 
     def do_GET(self) -> None:
-        """Lists of models and the like."""
+        """Answer requests for lists of models and the like."""
         self._send(
             b'{"object": "list", "data": [{"id": "m", "object": "model"}], "models": []}', "application/json"
         )
@@ -168,11 +168,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
-        """Nothing: the requests are in files."""
+        """Log nothing, as the requests are in files."""
 
 
 def main(folder: str) -> None:
-    """Serve until the process is ended."""
+    """Serve until the process is stopped."""
     Handler.folder = folder
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     print(f"http://127.0.0.1:{server.server_port}", flush=True)

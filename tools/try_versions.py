@@ -1,9 +1,9 @@
-"""Upgrade and downgrade: `python tools/try_versions.py 100 300 650`, each a number of commits back or a revision.
+"""Try upgrades and downgrades: `python tools/try_versions.py 100 300 650`, each a number of commits back or a revision.
 
-For each older version, unpacked from git and run with this Python's packages: it makes a store and uses it, this version
-reads the store and writes to it, the older one opens that and writes too, and this one reads it again. At each step what
-was known before must be there, or the version must refuse in one sentence. Prints a table, and ends with 1 where something
-is lost or a traceback is shown.
+Each older version is unpacked from git and run with this Python's packages: it makes a store and uses it, this version
+reads the store and writes to it, the older one opens it and writes too, and this one reads it again. At each step, all
+earlier data must be there, or the version must refuse the store in one sentence. Prints a table, and exits with 1 if
+something is lost or a traceback is shown.
 """
 
 from __future__ import annotations
@@ -30,35 +30,35 @@ Facts = dict[str, dict[str, Any]]
 
 
 class RefusedError(Exception):
-    """The version does not open this store; the message is what it says."""
+    """The version refuses this store; the message is its own."""
 
 
 class Version(NamedTuple):
-    """A checkout of Engram and the folder that is its users' whole world."""
+    """A checkout of Engram, and the folder with its users' homes and stores."""
 
     name: str
     code: Path
-    world: Path
+    root: Path
 
     def run(self, *words: str, at: str = "store", check: bool = True) -> str:
-        """Return what a command prints. Raises RefusedError where it fails with a sentence, RuntimeError without one."""
+        """Return the output of a command. Raises RefusedError if it fails with a message, RuntimeError with a traceback."""
         done = subprocess.run(
-            [sys.executable, "-m", "engram", *words], cwd=self.world / at, env=self._variables(at), capture_output=True,
+            [sys.executable, "-m", "engram", *words], cwd=self.root / at, env=self._variables(at), capture_output=True,
             check=False, text=True,
         )  # fmt: skip
-        said = done.stderr + done.stdout
-        if RAW.search(said):
-            raise RuntimeError(f"{self.name}: engram {' '.join(words)}: {said[-600:]}")
+        output = done.stderr + done.stdout
+        if RAW.search(output):
+            raise RuntimeError(f"{self.name}: engram {' '.join(words)}: {output[-600:]}")
         if done.returncode and check:
-            raise RefusedError(f"engram {words[0]}: {said.strip().splitlines()[0][:200]}")
+            raise RefusedError(f"engram {words[0]}: {output.strip().splitlines()[0][:200]}")
         return done.stdout
 
     def json(self, *words: str) -> Any:
-        """Return the JSON that a command prints."""
+        """Return the JSON output of a command."""
         return json.loads(self.run(*words, "--json"))
 
     def _variables(self, at: str) -> dict[str, str]:
-        home = self.world / f"home-{at}"
+        home = self.root / f"home-{at}"
         places = {
             "HOME": ".",
             "XDG_CONFIG_HOME": "config",
@@ -75,22 +75,22 @@ class Version(NamedTuple):
         }  # fmt: skip
 
 
-def make(old: Version) -> None:
-    """Make a store with a remote and a colleague, and use it: entries, votes, tags, settings, what is held, a session."""
+def make_store(old: Version) -> None:
+    """Make a store with a remote and a colleague's clone, with entries, votes, tags, settings, held entries and a session."""
     for name in STORES:
-        (old.world / f"home-{name}").mkdir(parents=True)
-        (old.world / name).mkdir()
-    subprocess.run(["git", "init", "-q", "--bare", "-b", "main", str(old.world / "remote.git")], check=True)
+        (old.root / f"home-{name}").mkdir(parents=True)
+        (old.root / name).mkdir()
+    subprocess.run(["git", "init", "-q", "--bare", "-b", "main", str(old.root / "remote.git")], check=True)
     old.run("init", "--placement", "dedicated")
     rows = "".join(
         json.dumps({"content": f"Machine {number} of the depot is served every {number + 2} weeks.", "category": "fact"}) + "\n"
         for number in range(ENTRIES)
     )  # fmt: skip
-    (old.world / "rows.jsonl").write_text(rows)
+    (old.root / "rows.jsonl").write_text(rows)
     old.run("import", "../rows.jsonl")
     old.run("remote", "add", "origin", "../remote.git")
     old.run("sync")
-    (old.world / "there").rmdir()
+    (old.root / "there").rmdir()
     old.run("clone", "../remote.git", "../there")
     old.run("record", "The lathe is oiled by hand on Mondays.", "-c", "fact", at="there")
     old.run("sync", at="there")
@@ -98,13 +98,13 @@ def make(old: Version) -> None:
     old.run("sync")
     old.run("config", "recall.limit", "7")
     old.run("record", "Only this session knows where the key lies.", "-c", "fact", "--scope", "session")
-    with suppress(RefusedError):  # the oldest have no such command
+    with suppress(RefusedError):  # the oldest versions lack the command
         old.run("team", "observe", "The depot was closed, since the gate was frozen.")
-    use(old, "older")
+    use_store(old, "older")
 
 
-def use(version: Version, by: str) -> None:
-    """Record, ask, judge, edit, delete and undo, as any day."""
+def use_store(version: Version, by: str) -> None:
+    """Record, query, judge, edit, delete and undo."""
     text = f"The gate of {by} makes handlers idempotent, since brokers deliver twice."
     made = version.json("record", text, "-c", "fact", "--entity", "Kafka")["lore"]["id"]
     spare = version.json("record", f"A spare key of {by} hangs behind the boiler.", "-c", "fact")["lore"][
@@ -120,8 +120,8 @@ def use(version: Version, by: str) -> None:
     version.run("forget", spare, "--yes")
 
 
-def known(version: Version) -> Facts:
-    """Return what this version knows of the store, by kind and key."""
+def read_facts(version: Version) -> Facts:
+    """Return the facts that this version reads from the store, by kind and key."""
     listed = version.json("list", "--limit", "1000")["lore"]
     session = version.json("list", "--scope", "session", "--limit", "1000")["lore"]
     live = version.json("live", "--limit", "1000")["entries"]
@@ -140,72 +140,74 @@ def known(version: Version) -> Facts:
     }
 
 
-def missing(before: Facts, now: Facts, but: tuple[str, ...] = ()) -> list[str]:
-    """Return what was known before and is not now, or is another."""
+def find_lost(before: Facts, now: Facts, ignored: tuple[str, ...] = ()) -> list[str]:
+    """Return the facts of `before` that are missing or different now, except for the kinds in `ignored`."""
     return [
         f"{kind}: {key} was {was!r}, is {now[kind].get(key)!r}"[:200]
         for kind, facts in before.items()
         for key, was in facts.items()
-        if kind not in but and now[kind].get(key) != was
+        if kind not in ignored and now[kind].get(key) != was
     ]
 
 
-def step(
-    does: str, before: Facts | None, version: Version, but: tuple[str, ...] = ()
+def read_step(
+    verb: str, before: Facts | None, version: Version, ignored: tuple[str, ...] = ()
 ) -> tuple[Facts | None, str, list[str]]:
-    """Return what the version knows, a cell of the table, and what is lost."""
+    """Return the facts that the version reads, a cell of the table, and lost facts."""
     try:
-        now = known(version)
+        now = read_facts(version)
     except RefusedError as refused:
         return None, f"refuses: {refused}", []
-    lost = missing(before, now, but) if before else []
+    lost = find_lost(before, now, ignored) if before else []
     count = ", ".join(
         f"{len(facts)} {kind}"
         for kind, facts in now.items()
         if kind in ("entries", "votes", "held", "history")
     )
-    return now, f"{does} {count}" + (f"; LOST {len(lost)}" if lost else ""), lost
+    return now, f"{verb} {count}" + (f"; LOST {len(lost)}" if lost else ""), lost
 
 
-# What a version writes between two looks changes by itself: votes and tags of what it judges, what was shown last.
+# Facts that using a version changes: votes of the entries judged, and the refs shown.
 CHANGES = ("votes", "shown")
 
 
 def try_version(revision: str, place: Path) -> tuple[list[str], list[str]]:
-    """Return the row of a version, and what was lost."""
+    """Return the table row of a version, and lost facts."""
     commit = commit_of(revision)
     archive = subprocess.run(["git", "archive", commit], cwd=ROOT, check=True, capture_output=True).stdout
-    code, world = place / "code", place / "world"
+    code, root = place / "code", place / "world"
     with tarfile.open(fileobj=io.BytesIO(archive)) as unpacked:
         unpacked.extractall(code, filter="data")
-    world.mkdir()
-    old, new = Version(f"{revision} ({commit[:8]})", code, world), Version("this version", ROOT, world)
-    make(old)
-    first, made, lost = step("made", None, old)
-    if first is None or not all(first.values()):
-        empty = [kind for kind, facts in (first or {}).items() if not facts]
+    root.mkdir()
+    old, new = Version(f"{revision} ({commit[:8]})", code, root), Version("this version", ROOT, root)
+    make_store(old)
+    made_facts, made, lost = read_step("made", None, old)
+    if made_facts is None or not all(made_facts.values()):
+        empty = [kind for kind, facts in (made_facts or {}).items() if not facts]
         return [old.name, made], [f"the older version made no whole store: {empty}"]
-    seen, upgraded, gone = step("reads", first, new)
-    lost += gone
-    use(new, "newer")
-    written, _, gone = step("", seen, new, CHANGES)
-    lost += gone
-    again, downgraded, gone = step("reads", written, old, ("votes", "tags", "activity", "shown", "history"))
-    lost += gone
-    if again is not None:
+    upgraded_facts, upgraded, newly_lost = read_step("reads", made_facts, new)
+    lost += newly_lost
+    use_store(new, "newer")
+    written_facts, _, newly_lost = read_step("", upgraded_facts, new, CHANGES)
+    lost += newly_lost
+    kept_facts, downgraded, newly_lost = read_step(
+        "reads", written_facts, old, ("votes", "tags", "activity", "shown", "history")
+    )
+    lost += newly_lost
+    if kept_facts is not None:
         try:
-            use(old, "again")
+            use_store(old, "again")
         except RefusedError as refused:
             downgraded += f"; refuses to write: {refused}"
-    _, last, gone = step("reads", written, new, CHANGES)
-    lost += gone
+    _, last, newly_lost = read_step("reads", written_facts, new, CHANGES)
+    lost += newly_lost
     doctor = new.run("doctor", check=False).strip().splitlines()
     last += f"; doctor: {doctor[0][:80]}"
     return [old.name, made, upgraded, downgraded, last], lost
 
 
 def commit_of(revision: str) -> str:
-    """Return the commit of a revision, or the one so many commits back of all (`git rev-list`)."""
+    """Return the commit of a revision, or of a number of commits back (as `git rev-list` counts)."""
     if revision.isdigit() and len(revision) < 6:
         words = ["rev-list", "--max-count=1", f"--skip={revision}", "HEAD"]
     else:

@@ -3,8 +3,8 @@
 Usage: python3.11 tools/update_constraints.py [--check-wheels]
 
 Run it with the oldest Python that Engram supports, so that every pin fits all newer ones too. It installs
-the project with its dev extra into a temporary environment and notes what it got. What only other systems or
-Python versions need is added with its marker. `--check-wheels` also asks whether each pin has a ready-built
+the project with its dev extra into a temporary environment and pins the installed versions. Packages that only other
+systems or Python versions need are added with their markers. `--check-wheels` also checks that each pin has a
 wheel for every system and Python that the tests run on (a minute or two).
 """
 
@@ -25,14 +25,14 @@ PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 HEADER = "# Written by tools/update_constraints.py: what ./run and ./test install. Do not edit.\n"
 NOT_PINNED = {"pip", "setuptools", "engram-lore"}
 
-# The wheel tags that pip is told to accept per system, newest first; a real pip derives them by itself.
+# The wheel tags to accept per system, newest first, which pip would otherwise derive from its own system.
 MAC_ARM = [f"macosx_{release}_0_arm64" for release in (14, 13, 12, 11)]
 MAC_ANY = ["macosx_11_0_universal2", "macosx_10_13_universal2", "macosx_10_9_universal2"]
 LINUX = [f"manylinux_2_{minor}_x86_64" for minor in (28, 27, 26, 24, 17, 12, 5)] + ["manylinux2014_x86_64"]
 SYSTEMS = {"Linux": LINUX, "macOS": MAC_ARM + MAC_ANY, "Windows": ["win_amd64"]}
 NAMES = {"Linux": ("linux", "Linux"), "macOS": ("darwin", "Darwin"), "Windows": ("win32", "Windows")}
 
-# Run inside the temporary environment: what the installed packages ask for on other systems and Pythons.
+# Run inside the temporary environment: the requirements of the installed packages on other systems and Pythons.
 ELSEWHERE = """
 import importlib.metadata as metadata, json
 from packaging.requirements import Requirement
@@ -59,7 +59,7 @@ print(json.dumps({name: sorted(markers) for name, markers in wanted.items()}))
 
 
 def output_of(*command: str) -> str:
-    """What a command printed; its failure ends this program with the command's own words."""
+    """Return the output of a command; exit if it fails."""
     done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode:
         sys.exit(f"Failed: {' '.join(command)}")
@@ -67,13 +67,13 @@ def output_of(*command: str) -> str:
 
 
 def versions_in(python: str) -> dict[str, str]:
-    """Name and version of each package installed beside `python`, the project and installers left out."""
+    """Return name and version of each package installed for `python`, without the project and installers."""
     listed = json.loads(output_of(python, "-m", "pip", "list", "--format=json"))
     return {row["name"]: row["version"] for row in listed if row["name"].lower() not in NOT_PINNED}
 
 
 def pins(folder: str) -> list[str]:
-    """Installs the project into `folder` and returns the lines of a constraints file, sorted by name."""
+    """Install the project into `folder` and return the lines of a constraints file, sorted by name."""
     venv.create(folder, with_pip=True)
     python = str(Path(folder) / ("Scripts" if sys.platform == "win32" else "bin") / "python")
     install = (python, "-m", "pip", "install", "-qq", "--disable-pip-version-check")
@@ -90,7 +90,7 @@ def pins(folder: str) -> list[str]:
 
 
 def versions_for_any_system(install: tuple[str, ...], names: list[str]) -> dict[str, str]:
-    """The newest versions with a wheel for one of the systems; this one may have none, so nothing is installed."""
+    """Return the newest versions with a wheel for one of the systems, without installing them."""
     tags = [word for system in SYSTEMS.values() for tag in system for word in ("--platform", tag)]
     dry = ("--dry-run", "--report", "-", "--no-deps", "--only-binary=:all:", "--target", "unused")
     report = json.loads(output_of(*install, *dry, *tags, *names))
@@ -99,13 +99,13 @@ def versions_for_any_system(install: tuple[str, ...], names: list[str]) -> dict[
 
 
 def is_for(system: str, line: str) -> bool:
-    """Whether a pin is wanted on a system: one with a marker names those that it is for."""
+    """Return whether a pin is for a system, by its marker."""
     marker = line.partition(" ;")[2]
     return not marker or any(name in marker for name in NAMES[system])
 
 
 def missing_wheels() -> list[str]:
-    """The systems and Pythons for which a pin has no ready-built wheel, with pip's reason."""
+    """Return the systems and Pythons for which a pin has no wheel, with pip's reason."""
     problems = []
     lines = [line for line in CONSTRAINTS.read_text("utf-8").splitlines() if line[0] != "#"]
     for system, tags in SYSTEMS.items():
@@ -127,7 +127,7 @@ def main(arguments: list[str]) -> int:
         return 2
     supported = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["requires-python"]
     if supported != ">={}.{}".format(*OLDEST):
-        print(f"pyproject.toml says {supported}: bring OLDEST and PYTHONS in this file in step.")
+        print(f"pyproject.toml says {supported}: update OLDEST and PYTHONS in this file.")
         return 2
     with tempfile.TemporaryDirectory() as folder:
         lines = pins(folder)

@@ -1,4 +1,4 @@
-"""The pages under docs/ say what the code does: parts made from it, examples that run, names that exist."""
+"""The pages under docs/ match the code: generated parts, examples that run, names that exist."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def text_of(name: str) -> str:
 
 
 def blocks(page: Path, info: str) -> list[str]:
-    """The fenced blocks of a page whose info string is `info`."""
+    """Return the fenced blocks of a page with the info string `info`."""
     pattern = rf"^```{re.escape(info)}\n(.*?)^```$"
     return re.findall(pattern, page.read_text("utf-8"), re.MULTILINE | re.DOTALL)
 
@@ -51,18 +51,20 @@ def generator() -> ModuleType:
     return module
 
 
-# --- parts made from the code
+# --- generated parts
 
 
 def test_every_generated_part_is_up_to_date() -> None:
-    renew = generator().renewed
+    regenerate = generator().regenerate
     stale = [
-        page.name for page in DOCS.glob("*.md") if renew(page.read_text("utf-8")) != page.read_text("utf-8")
+        page.name
+        for page in DOCS.glob("*.md")
+        if regenerate(page.read_text("utf-8")) != page.read_text("utf-8")
     ]
     assert stale == [], "python tools/generate_docs.py"
 
 
-def test_every_part_has_its_page_and_a_stale_one_is_noticed() -> None:
+def test_every_generated_part_is_on_a_page_and_a_stale_one_is_noticed() -> None:
     made = generator()
     pages = {
         name: page
@@ -73,11 +75,11 @@ def test_every_part_has_its_page_and_a_stale_one_is_noticed() -> None:
     for name, page in pages.items():
         text = page.read_text("utf-8")
         start = text.index(f"<!-- end: {name} -->")
-        assert made.renewed(text[: start - 1] + "x" + text[start:]) == text
+        assert made.regenerate(text[: start - 1] + "x" + text[start:]) == text
 
 
 def test_the_map_shows_every_layer_and_room_with_its_purpose() -> None:
-    drawn = generator().house_map()
+    drawn = generator().architecture_map()
     layers = [f"engram.{path.parent.name}" for path in (ROOT / "engram").glob("*/__init__.py")]
     rooms = [
         path.parent.name
@@ -90,7 +92,7 @@ def test_the_map_shows_every_layer_and_room_with_its_purpose() -> None:
     assert [name for name in layers + rooms if not re.search(rf"^. +{name} +\S", drawn, re.MULTILINE)] == []
 
 
-def test_check_says_which_page_is_stale(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_names_stale_pages(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     made = generator()
     made.DOCS, made.ROOT = tmp_path, tmp_path
     page = tmp_path / "x.md"
@@ -102,7 +104,7 @@ def test_check_says_which_page_is_stale(tmp_path: Path, capsys: pytest.CaptureFi
     assert made.main(["--check"]) == 0
 
 
-# --- nothing is left out
+# --- completeness
 
 
 def options_of(parser: argparse.ArgumentParser) -> set[str]:
@@ -132,7 +134,7 @@ def test_the_fields_are_documented_in_the_order_in_which_they_are_written() -> N
     assert tuple(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)) == fields.KEYS
 
 
-# Variables that name a machine's or a test's own things, not choices of a user.
+# Variables that describe a machine or a test, not choices of a user.
 NOT_CHOICES = {
     "DISPLAY",
     "GIT_CONFIG_GLOBAL",
@@ -155,7 +157,7 @@ def test_every_environment_variable_that_the_code_reads_is_documented() -> None:
     assert [name for name in sorted(read - NOT_CHOICES) if f"`{name}`" not in text_of("cli.md")] == []
 
 
-def test_the_formula_of_evidence_is_the_one_in_the_code() -> None:
+def test_the_formula_of_evidence_is_that_of_the_code() -> None:
     page = " ".join(text_of("recall.md").split())
     lacking = -ranking.evidence(0, 0, 1)
     covered = ranking.evidence(1, 0, 1) + lacking
@@ -166,12 +168,12 @@ def test_the_formula_of_evidence_is_the_one_in_the_code() -> None:
     assert f"(at most {words.MAX_TERMS}, the rarest)" in page
 
 
-# --- everything named exists
+# --- names exist
 
 
 @pytest.mark.parametrize("page", PAGES, ids=IDS)
 def test_every_link_leads_to_a_file_and_a_heading(page: Path) -> None:
-    text = re.sub(r"`[^`\n]*`", "", page.read_text("utf-8"))  # what code shows is no link
+    text = re.sub(r"`[^`\n]*`", "", page.read_text("utf-8"))  # links in code do not count
     for target, anchor in re.findall(r"\]\((?!\w+:)([^)#\s]*)(?:#([^)\s]+))?\)", text):
         found = page.parent / target if target else page
         assert found.exists(), target
@@ -183,7 +185,7 @@ def test_every_link_leads_to_a_file_and_a_heading(page: Path) -> None:
 
 
 def resolves(name: str) -> bool:
-    """Whether a dotted name is a module, or something in one."""
+    """Return whether a dotted name is a module or an attribute of one."""
     parts = name.split(".")
     for count in range(len(parts), 0, -1):
         try:
@@ -198,14 +200,14 @@ def resolves(name: str) -> bool:
     return False
 
 
-def test_a_name_that_is_nowhere_is_noticed() -> None:
+def test_a_name_that_does_not_exist_is_noticed() -> None:
     assert resolves("engram.domain.recall.ranking.WORDS")
     assert not resolves("engram.domain.recall.ranking.NOTHING")
     assert not resolves("engram.wisdom")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=IDS)
-def test_every_name_of_the_code_exists(page: Path) -> None:
+def test_every_dotted_name_on_a_page_exists(page: Path) -> None:
     text = page.read_text("utf-8")
     dotted = set(re.findall(r"(?<![\w./-])engram(?:_tui)?(?:\.[A-Za-z_]\w*)+(?![\w/-]|\.\w)", text)) - {
         "engram.toml"
@@ -225,11 +227,11 @@ def test_every_page_is_in_the_index() -> None:
     )
 
 
-# --- examples are real
+# --- examples
 
 
 @pytest.mark.parametrize("page", PAGES, ids=IDS)
-def test_python_examples_run_and_print_what_they_say(page: Path, tmp_path: Path) -> None:
+def test_python_examples_run_and_print_the_shown_output(page: Path, tmp_path: Path) -> None:
     code = "\n".join(blocks(page, "python"))
     if not code:
         return
@@ -258,14 +260,14 @@ def read(example: str) -> codec.LoreFile:
 @pytest.mark.parametrize(
     "example", [*blocks(FORMAT, "markdown canonical"), *blocks(ROOT / "README.md", "markdown")]
 )
-def test_canonical_example_is_what_engram_writes(example: str) -> None:
+def test_canonical_examples_are_as_engram_writes_them(example: str) -> None:
     file = read(example)
     assert file.adopted
     assert codec.write_new(file.lore, CATEGORIES) == example.encode()
 
 
 @pytest.mark.parametrize("example", blocks(FORMAT, "markdown by-hand"))
-def test_file_written_by_hand_is_read_and_only_gains_what_it_must(example: str) -> None:
+def test_files_written_by_hand_are_read_and_only_required_fields_are_added(example: str) -> None:
     file = read(example)
     assert not file.adopted
     assert codec.rewrite(file, file.lore, CATEGORIES) == example.encode()
@@ -276,7 +278,7 @@ def test_file_written_by_hand_is_read_and_only_gains_what_it_must(example: str) 
 
 
 @pytest.mark.parametrize("example", blocks(FORMAT, "markdown refused"))
-def test_refused_example_is_refused(example: str) -> None:
+def test_refused_examples_are_refused(example: str) -> None:
     with pytest.raises(LoreFileError):
         read(example)
 
@@ -286,7 +288,7 @@ def test_the_format_page_has_examples_of_each_kind() -> None:
     assert counts == [3, 2, 2]
 
 
-def test_the_example_of_format_1_adds_up_as_the_page_says_and_moves_to_the_ledger_it_shows() -> None:
+def test_the_example_of_format_1_has_the_stated_sum_and_migrates_to_the_ledger_shown() -> None:
     (example,), (moved,) = blocks(FORMAT, "markdown format-1"), blocks(FORMAT, "json legacy")
     lore = read(example).lore
     parts = [vote.up - vote.down for vote in lore.votes.values()]
@@ -303,7 +305,7 @@ def test_the_example_of_format_1_adds_up_as_the_page_says_and_moves_to_the_ledge
         assert (found.confidence, found.validation_count) == (810, 2)
 
 
-def test_the_example_of_a_ledger_adds_up_as_the_page_says() -> None:
+def test_the_example_of_a_ledger_has_the_stated_sum() -> None:
     lore = read(blocks(FORMAT, "markdown canonical")[1]).lore
     (lines,) = blocks(FORMAT, "json ledger")
     source = lore.sources[1]

@@ -1,4 +1,4 @@
-"""The examples under docs/examples/ do what they say."""
+"""The examples under docs/examples/ work as described."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def example(name: str) -> ModuleType:
     assert found is not None
     assert found.loader is not None
     module = importlib.util.module_from_spec(found)
-    sys.modules[found.name] = module  # where pydantic looks for what annotations name
+    sys.modules[found.name] = module  # where pydantic resolves annotations
     found.loader.exec_module(module)
     return module
 
 
-def test_every_example_is_in_the_list() -> None:
+def test_every_example_is_listed() -> None:
     listed = (EXAMPLES / "README.md").read_text("utf-8")
     assert [
         file.name
@@ -66,12 +66,12 @@ def test_the_agent_loop_recalls_votes_and_learns(tmp_path: Path) -> None:
         assert {one.lore.content for one in waiting} == {"The billing queue redelivers after thirty seconds."}
 
 
-def test_the_model_of_the_agent_loop_is_a_command() -> None:
+def test_the_model_of_the_agent_loop_can_be_a_command() -> None:
     line = shlex.join([sys.executable, "-c", "print(input().upper())"])
     assert example("agent_loop").command(line)("a prompt\n") == "A PROMPT\n"
 
 
-def test_the_retriever_gives_documents_and_fits_into_a_graph(tmp_path: Path) -> None:
+def test_the_retriever_returns_documents_and_works_in_a_graph(tmp_path: Path) -> None:
     pytest.importorskip("langchain_core", reason="langchain-core is not installed; the example is for it")
     retrievers = example("langchain_retriever")
     with opened(tmp_path) as store:
@@ -95,13 +95,11 @@ def test_the_workflow_reviews_a_pull_request(code: Path) -> None:
 
 
 @pytest.mark.parametrize("since", [True, False], ids=["since the base", "without its commit"])
-def test_the_action_reviews_what_a_pull_request_brings(code: Path, tmp_path: Path, since: bool) -> None:
+def test_the_action_reviews_the_lore_of_a_pull_request(code: Path, tmp_path: Path, since: bool) -> None:
     step = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))["runs"]["steps"][-1]
     base = subprocess.run(("git", "rev-parse", "HEAD"), cwd=code, capture_output=True, text=True, check=True)
     put(code, "bad.md", "---\nid: bad\n---\nText.\n")
-    program = (
-        tmp_path / "pipx"
-    )  # which installs what it is told to and runs it; here that is installed already
+    program = tmp_path / "pipx"  # skips the installation, as Engram is installed here
     program.write_text(f'#!/bin/sh\nshift 4; exec "{sys.executable}" -P -m engram "$@"\n', "utf-8")
     program.chmod(0o755)
     assert set(step["env"]) == {"ACTION", "SINCE", "STRICT"}
@@ -123,7 +121,7 @@ def test_the_action_reviews_what_a_pull_request_brings(code: Path, tmp_path: Pat
     assert done.stdout.startswith("::error file=lore/bad.md,line=2,title=engram%3A file::id must be a ULID")
 
 
-def test_the_hook_looks_at_what_a_commit_would_bring(code: Path) -> None:
+def test_the_hook_checks_the_lore_of_a_commit(code: Path) -> None:
     hook = yaml.safe_load((EXAMPLES / "pre-commit-config.yaml").read_text("utf-8"))["repos"][0]["hooks"][0]
     published = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))[0]
     assert [published[key] for key in ("id", "entry", "files")] == [
@@ -134,7 +132,7 @@ def test_the_hook_looks_at_what_a_commit_would_bring(code: Path) -> None:
     assert cli(*arguments(hook["entry"]), cwd=code).code == 1
 
 
-def test_the_devcontainer_calls_commands_that_there_are() -> None:
+def test_the_devcontainer_calls_existing_commands() -> None:
     container: dict[str, Any] = json.loads((EXAMPLES / "devcontainer.json").read_text("utf-8"))
     steps = f"{container['postCreateCommand']} && {container['postStartCommand']}".split(" && ")
     calls = [arguments(step) for step in steps if step.startswith("engram ")]
@@ -145,7 +143,7 @@ def test_the_devcontainer_calls_commands_that_there_are() -> None:
 
 
 def arguments(line: str) -> list[str]:
-    """The arguments of a command line that calls engram."""
+    """Return the arguments of a command line that calls engram."""
     program, *rest = shlex.split(line)
     assert program == "engram"
     return rest

@@ -1,4 +1,4 @@
-"""The JSON that docs/cli.md shows has the shape of what the commands really print."""
+"""The JSON shown in docs/cli.md has the shape of the commands' real output."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SHOWN: dict[str, Any] = {
 ANY = "…"
 TWIN = "Consumers of the queue must be idempotent: redelivery happens after a missed ack."
 
-# In the order in which one person would type them; those without a name set the scene.
+# In the order in which a user would type them; those without a name prepare the others.
 SCRIPT: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("init", ("init", ".")),
     ("", ("record", TWIN, "--category", "fact", "--tag", "queue")),
@@ -122,7 +122,7 @@ SCRIPT: tuple[tuple[str, tuple[str, ...]], ...] = (
 def printed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> dict[str, Any]:
-    """What each command of the script prints, by its name on the page."""
+    """Run the script and return the output of each command, by its name on the page."""
     folder = tmp_path / "store"
     folder.mkdir()
     monkeypatch.chdir(folder)
@@ -143,7 +143,7 @@ def printed(
 
 
 def set_scene(folder: Path) -> None:
-    """Notes to import (one of them no text), a file to adopt, a broken entry for doctor to find."""
+    """Write notes to import (one is not text), a file to adopt, and a broken entry for doctor."""
     for name, content in {
         "notes/good.md": b"# Seats\n\nThe licence server allows 20 seats.\n",
         "notes/bad.md": b"\xff\xfe\xfd",
@@ -156,7 +156,7 @@ def set_scene(folder: Path) -> None:
 
 
 def differences(shown: Any, real: Any, where: str = "") -> list[str]:
-    """Where a documented shape is not that of a real value: keys, kinds, the first item of lists."""
+    """Return where a documented shape differs from a real value, in keys, types or first items of lists."""
     if isinstance(shown, dict) and isinstance(real, dict):
         return of_objects(shown, real, where)
     if isinstance(shown, list) and isinstance(real, list):
@@ -181,7 +181,7 @@ def of_objects(shown: dict[str, Any], real: dict[str, Any], where: str) -> list[
 
 
 def nested(key: str, shown: Any, real: Any, where: str) -> list[str]:
-    """Lists inside the object of an entry may be empty: what they hold is said in words."""
+    """Return the differences of a nested value; lists in an entry may be empty, as the page describes their items in words."""
     in_lore = key in SHOWN["lore"] and isinstance(real, list | dict) and not (shown and real)
     return [] if in_lore else differences(shown, real, f"{where}.{key}")
 
@@ -196,12 +196,12 @@ def test_a_difference_is_noticed() -> None:
 
 
 def test_every_command_that_prints_json_is_shown() -> None:
-    without = {"tui", "mcp", "serve", "export"}  # a screen; servers; the shape of `list`
+    without = {"tui", "mcp", "serve", "export"}  # a screen; servers; the same shape as `list`
     assert {command.name for command in registry.COMMANDS} - without <= {name.split()[0] for name in SHOWN}
     assert SHOWN.keys() == {name for name, _ in SCRIPT if name}
 
 
-def test_the_documented_json_is_what_the_commands_print(printed: dict[str, Any]) -> None:
+def test_the_documented_json_has_the_shape_of_the_real_output(printed: dict[str, Any]) -> None:
     more = {"ref", "scope", "origin", "promoted_from", "worth", "learned_when"}
     printed["lore"] = {key: value for key, value in printed["lore"]["lore"].items() if key not in more}
     wrong = {name: differences(SHOWN[name], printed[name]) for name in SHOWN}

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the stand-ins are shell scripts")
 
-# Does what a Python would leave behind: an environment with a python and an engram command in it.
+# Stands in for a Python: makes an environment with a python and an engram command in it.
 PYTHON = r"""#!/bin/sh
 echo "python $*" >> "$CALLS"
 case "$*" in
@@ -35,7 +35,7 @@ TOO_OLD = "#!/bin/sh\nexit 1\n"
 
 
 class Project:
-    """A copy of the scripts in a folder with a space in its name; the PATH holds only the stand-in Python."""
+    """A copy of the scripts in a folder with a space in its name, with only the stand-in Python on PATH."""
 
     def __init__(self, folder: Path) -> None:
         self.root = folder / "a project"
@@ -76,17 +76,17 @@ class Project:
         )
 
     def installs(self) -> int:
-        """How often the last run called pip."""
+        """Return how often the last run called pip."""
         return self.calls.read_text("utf-8").count("-m pip install")
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
-    """A project that was never started."""
+    """Make a project that was never started."""
     return Project(tmp_path)
 
 
-def test_first_start_installs_and_hands_over_every_argument(project: Project) -> None:
+def test_the_first_start_installs_and_passes_on_every_argument(project: Project) -> None:
     done = project.run("query", "two words")
     assert done.stdout == f"engram in {project.root}: query two words\n"
     assert project.installs() == 1
@@ -130,14 +130,14 @@ def test_without_ensurepip_another_pip_completes_the_environment(project: Projec
     assert "python -m pip --python .venv install -qq pip\n" in project.calls.read_text("utf-8")
 
 
-def test_without_venv_and_pip_it_says_what_to_install(project: Project) -> None:
+def test_without_venv_and_pip_the_message_says_what_to_install(project: Project) -> None:
     done = project.run(NO_ENSUREPIP="yes", NO_NETWORK="yes")
     assert done.returncode == 1
     assert "apt install python3-venv" in done.stderr
     assert not (project.root / ".venv").exists()
 
 
-def test_a_failed_installation_says_so_and_is_tried_again(project: Project) -> None:
+def test_a_failed_installation_is_reported_and_retried(project: Project) -> None:
     done = project.run(NO_NETWORK="yes")
     assert done.returncode == 1
     assert "no network\nEngram could not be installed" in done.stderr
@@ -150,7 +150,7 @@ def test_a_newer_python_behind_an_old_one_is_found(project: Project) -> None:
     assert project.run().returncode == 0
 
 
-def test_without_any_python_it_says_which_is_needed(project: Project) -> None:
+def test_without_any_python_the_message_says_which_is_needed(project: Project) -> None:
     project.add_python("python3", TOO_OLD)
     done = project.run()
     assert done.returncode == 1

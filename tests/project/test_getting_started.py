@@ -1,4 +1,4 @@
-"""What the pages for newcomers tell to type works in a fresh home, from top to bottom."""
+"""The commands on the pages for newcomers work in a fresh home, from top to bottom."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-PAGES = [  # with how many commands they have at least, a question afterwards, and a part of its answer
+PAGES = [  # page, least number of commands, a query afterwards, and a part of its answer
     ("getting-started.md", 14, "do otters hold hands", "Otters hold hands asleep"),
     ("moving-in.md", 13, "tabs or spaces in Go", "Prefers tabs over spaces"),
     ("connect.md", 20, "", ""),
@@ -60,7 +60,7 @@ def test_every_command_of_a_page_runs_in_a_fresh_home(
         line.removeprefix("$ ") for block in blocks for line in block.splitlines() if line.startswith("$ ")
     ]
     asked = re.findall(r"^```sh\n(engram connect \S+)", (DOCS / page).read_text("utf-8"), re.MULTILINE)
-    typed += [f"{line} --yes" for line in asked]  # as a person answers
+    typed += [f"{line} --yes" for line in asked]  # the user's answer
     assert len(typed) >= least
     for line in typed:
         done = subprocess.run(
@@ -96,10 +96,10 @@ def test_every_command_of_a_page_runs_in_a_fresh_home(
 
 
 @pytest.mark.slow
-def test_what_the_page_says_to_type_takes_everything_away(tmp_path: Path) -> None:
+def test_the_commands_for_uninstalling_remove_everything(tmp_path: Path) -> None:
     home, repository = tmp_path / "home", tmp_path / "repository"
     home.mkdir()
-    # Nobody types so fast that a background process of the line before is still writing what this one removes.
+    # A user does not type so fast that the background process of one command still writes what the next one removes.
     environment = {**os.environ, "HOME": str(home), "ENGRAM_BACKGROUND": "inline"}
 
     def typed(line: str) -> None:

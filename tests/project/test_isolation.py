@@ -1,4 +1,4 @@
-"""The guards of conftest.py hold: no test reaches the real home, git configuration or network."""
+"""The guards of conftest.py work: no test reaches the real home, git configuration or network."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def git(*arguments: str) -> str:
     return subprocess.run(("git", *arguments), capture_output=True, text=True, check=True).stdout
 
 
-def test_home_and_every_folder_derived_from_it_lie_in_a_temporary_folder(home: Path) -> None:
+def test_home_and_all_folders_derived_from_it_are_temporary(home: Path) -> None:
     assert Path.home() == Path("~").expanduser() == home
     assert os.path.realpath(home) != conftest.REAL_HOME
     for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "APPDATA"):
@@ -63,7 +63,7 @@ def test_a_link_into_the_real_home_does_not_get_around_the_guard(tmp_path: Path)
         (tmp_path / "link" / "forbidden-by-the-guard").touch()
 
 
-def test_git_sees_our_configuration_and_no_other(home: Path) -> None:
+def test_git_reads_only_the_tests_configuration(home: Path) -> None:
     origins = {line.split("\t")[0] for line in git("config", "--list", "--show-origin").splitlines()}
     assert {Path(origin.removeprefix("file:").strip('"')).name for origin in origins} == {".gitconfig"}
     assert git("config", "user.email").strip() == conftest.EMAIL
@@ -84,7 +84,7 @@ def test_git_refuses_every_protocol_but_local_files() -> None:
     assert "not allowed" in failure.value.stderr
 
 
-def test_variables_of_sessions_around_the_tests_are_gone(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
+def test_variables_of_surrounding_sessions_are_removed(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
     foreign = ("ENGRAM_STORE", "GIT_DIR", "CLAUDECODE", "CODEX_THREAD_ID", "EDITOR", "NO_COLOR")
     for name in foreign:
         monkeypatch.setenv(name, "outside")
@@ -92,7 +92,7 @@ def test_variables_of_sessions_around_the_tests_are_gone(monkeypatch: pytest.Mon
     assert not [name for name in foreign if name in os.environ]
 
 
-def test_a_started_program_lives_in_the_same_world(home: Path) -> None:
+def test_a_child_process_has_the_same_environment(home: Path) -> None:
     code = "import pathlib, engram.version; print(pathlib.Path.home())"
     shown = subprocess.run((sys.executable, "-c", code), capture_output=True, text=True, check=True).stdout
     assert Path(shown.strip()) == home
@@ -125,7 +125,7 @@ def test_loopback_works() -> None:
             assert accepted.recv(4) == b"here"
 
 
-def test_property_tests_have_no_deadline_and_repeat_exactly_in_ci() -> None:
+def test_property_tests_have_no_deadline_and_are_deterministic_in_ci() -> None:
     current = hypothesis.settings()
     assert current.deadline is None
     assert current.max_examples <= 200

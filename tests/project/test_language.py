@@ -1,4 +1,4 @@
-"""The project's own word: lore is a mass noun, as in "an entry", "12 entries" and "lore that matters"."""
+"""The use of the word lore: a mass noun, as in "an entry", "12 entries" and "lore that matters"."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXTS = (".md", ".py", ".sh", ".tcss", ".toml", ".txt")
-# What was written by others, or measured as it stands.
+# Text by others, and text used for measurements.
 AS_THEY_ARE = ("tests/data/corpus/", "benchmarks/recall_dev/", "tests/project/test_language.py")
 
 _WORDS = (
@@ -36,13 +36,13 @@ COUNTED = re.compile(
 
 
 def counts(text: str) -> list[tuple[int, str]]:
-    """The places of a text that use lore as a noun that can be counted, each with its line number.
+    """Return the places of a text that use lore as a countable noun, each with its line number.
 
     Only lines with the word and those around them are looked at: everything else takes ten times as long.
     """
     text = re.sub(
         r"\btest_\w+", lambda name: name[0].replace("_", " "), text
-    )  # read as the sentence that it is
+    )  # a test's name, read as a sentence
     lines = text.split("\n")
     named = ["lore" in line.lower() for line in lines]
     around = [any(named[max(number - 1, 0) : number + 2]) for number in range(len(lines))]
@@ -56,7 +56,7 @@ def counts(text: str) -> list[tuple[int, str]]:
      "f'{count:,} lore'", "These lore", "every\n# lore", "lore are kept", "lore that wait",
      'counted(2, "lore", "lore")', "counted(2, 'lore waits', 'lore wait')", "where lore name both", "Data. Lore stand there"],
 )  # fmt: skip
-def test_lore_that_is_counted_is_found(text: str) -> None:
+def test_lore_as_a_countable_noun_is_found(text: str) -> None:
     assert counts(text)
 
 
@@ -65,11 +65,11 @@ def test_lore_that_is_counted_is_found(text: str) -> None:
     ["an entry", "12 entries", "a lore file", "a team's lore", "a piece of lore", "lore that matters", "the lore of 12",
      "entries of lore are kept", "{a}\nlore = 1", "this lore", "lore that was kept"],
 )  # fmt: skip
-def test_lore_that_is_a_mass_is_left_alone(text: str) -> None:
+def test_lore_as_a_mass_noun_is_accepted(text: str) -> None:
     assert counts(text) == []
 
 
-def test_lore_is_never_counted() -> None:
+def test_the_project_uses_lore_as_a_mass_noun() -> None:
     listed = subprocess.run(
         ("git", "ls-files", "-z"), cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout
@@ -82,7 +82,7 @@ def test_lore_is_never_counted() -> None:
         if name == "CHANGELOG.md":
             text = re.split(r"^## \d", text, maxsplit=1, flags=re.MULTILINE)[
                 0
-            ]  # what was released stays as it was
+            ]  # released sections stay unchanged
         places = counts(text)
         found += [f"{name}:{line}: {words}" for line, words in places]
     assert found == [], "lore is a mass noun: an entry, 12 entries, lore that matters"

@@ -1,4 +1,4 @@
-"""What people install: the wheel holds all that Engram needs offline, and nothing of the workshop."""
+"""The wheel contains all that Engram needs offline, and no development files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
-    """The wheel as hatch builds it."""
+    """Build the wheel with hatch."""
     builder = importlib.import_module("hatchling.build")
     folder = tmp_path_factory.mktemp("wheel")
     with pytest.MonkeyPatch.context() as patch:
@@ -31,7 +31,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
         return zipfile.ZipFile(folder / builder.build_wheel(str(folder)))
 
 
-def test_wheel_holds_both_packages_the_model_and_the_licences(wheel: zipfile.ZipFile) -> None:
+def test_the_wheel_has_both_packages_the_model_and_the_licences(wheel: zipfile.ZipFile) -> None:
     members = set(wheel.namelist())
     assert {
         "engram/__init__.py",
@@ -51,17 +51,17 @@ def test_wheel_holds_both_packages_the_model_and_the_licences(wheel: zipfile.Zip
     }
 
 
-def test_wheel_holds_every_style_sheet_of_the_app(wheel: zipfile.ZipFile) -> None:
+def test_the_wheel_has_every_style_sheet_of_the_app(wheel: zipfile.ZipFile) -> None:
     sheets = {path.relative_to(ROOT / "tui").as_posix() for path in (ROOT / "tui").rglob("*.tcss")}
     assert sheets <= set(wheel.namelist())
 
 
-def test_wheel_holds_nothing_else(wheel: zipfile.ZipFile) -> None:
+def test_the_wheel_has_no_other_files(wheel: zipfile.ZipFile) -> None:
     tops = {member.split("/")[0] for member in wheel.namelist()}
     assert {top for top in tops if not top.endswith(".dist-info")} == {"engram", "engram_tui"}
 
 
-def test_wheel_says_the_version_and_the_command(wheel: zipfile.ZipFile) -> None:
+def test_the_wheel_declares_the_version_and_the_command(wheel: zipfile.ZipFile) -> None:
     version = re.search(r'__version__ = "(.+)"', (ROOT / "engram/version.py").read_text("utf-8"))
     folder = next(name.split("/")[0] for name in wheel.namelist() if ".dist-info/" in name)
     metadata = HeaderParser().parsestr(wheel.read(f"{folder}/METADATA").decode())
@@ -70,7 +70,7 @@ def test_wheel_says_the_version_and_the_command(wheel: zipfile.ZipFile) -> None:
     assert "engram = engram.cli.main:run" in wheel.read(f"{folder}/entry_points.txt").decode()
 
 
-def test_every_link_on_the_page_of_the_index_is_whole(wheel: zipfile.ZipFile) -> None:
+def test_every_link_on_the_package_index_page_is_absolute(wheel: zipfile.ZipFile) -> None:
     metadata = next(name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))
     page = HeaderParser().parsestr(wheel.read(metadata).decode()).get_payload()
     links = re.findall(r"\]\(([^)]+)\)", str(page))
@@ -78,12 +78,12 @@ def test_every_link_on_the_page_of_the_index_is_whole(wheel: zipfile.ZipFile) ->
     assert [link for link in links if not link.startswith("https://")] == []
 
 
-def test_wheel_is_no_larger_than_ten_megabytes(wheel: zipfile.ZipFile) -> None:
+def test_the_wheel_is_no_larger_than_ten_megabytes(wheel: zipfile.ZipFile) -> None:
     assert sum(member.compress_size for member in wheel.infolist()) < 10_000_000
 
 
 @pytest.mark.parametrize("target", sorted(set(PROJECT["scripts"].values())))
-def test_every_installed_command_starts_something(target: str) -> None:
+def test_every_installed_command_has_an_entry_point(target: str) -> None:
     module, function = target.split(":")
     assert callable(getattr(importlib.import_module(module), function))
 
@@ -115,15 +115,13 @@ RUNNING = [
 
 
 class _Imports(ast.NodeVisitor):
-    """The top names of all modules that a program imports when it runs, in functions, too."""
+    """Return the top-level names of all modules imported at run time, also inside functions."""
 
     def __init__(self) -> None:
         self.found: set[str] = set()
 
     def visit_If(self, node: ast.If) -> None:
-        checked = (
-            node.body if "TYPE_CHECKING" not in ast.unparse(node.test) else []
-        )  # only type checkers go there
+        checked = node.body if "TYPE_CHECKING" not in ast.unparse(node.test) else []  # for type checkers only
         for one in [*checked, *node.orelse]:
             self.visit(one)
 
@@ -145,7 +143,7 @@ def imported() -> set[str]:
 
 @cache
 def modules() -> dict[str, set[str]]:
-    """The importable names of each installed distribution."""
+    """Return the importable names of each installed distribution."""
     found: dict[str, set[str]] = {}
     for module, names in packages_distributions().items():
         for name in names:

@@ -1,4 +1,4 @@
-"""What others find Engram by says the same as the project, and the plugin starts what there is."""
+"""The published plugin and registry entry match the project, and the plugin starts the available Engram."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def tool(name: str) -> ModuleType:
     return module
 
 
-def test_plugin_and_registry_entry_are_what_the_tool_writes() -> None:
+def test_plugin_and_registry_entry_are_up_to_date() -> None:
     written = tool("generate_plugin").files()
     stale = [name for name, text in written.items() if (ROOT / name).read_text("utf-8") != text]
     assert stale == [], "python tools/generate_plugin.py"
@@ -56,7 +56,7 @@ def test_registry_entry_names_the_package_its_version_and_a_command_that_exists(
 
 
 @pytest.mark.parametrize("page", ["README.md", ".pre-commit-hooks.yaml", "SECURITY.md"])
-def test_every_address_of_the_project_is_the_one_in_its_metadata(page: str) -> None:
+def test_every_url_of_the_project_is_the_one_in_its_metadata(page: str) -> None:
     text = (ROOT / page).read_text("utf-8")
     assert text.count("github.com/engram") == text.count(
         PROJECT["urls"]["Repository"].removeprefix("https://")
@@ -89,7 +89,7 @@ def test_plugin_runs_the_released_engram_by_uvx(tmp_path: Path) -> None:
     assert done.stdout == "uvx --quiet --from engram-lore engram hook prompt\n"
 
 
-def test_plugin_without_engram_says_so_once_a_session_and_disturbs_nothing_else(tmp_path: Path) -> None:
+def test_plugin_without_engram_reports_it_once_a_session_and_is_silent_otherwise(tmp_path: Path) -> None:
     start = started(tmp_path, "hook", "session-start", programs={})
     assert "not installed" in json.loads(start.stdout)["systemMessage"]
     prompt = started(tmp_path, "hook", "prompt", programs={})
@@ -106,7 +106,7 @@ def test_site_has_every_page_in_its_navigation() -> None:
     assert pages - listed == {"README.md"}
 
 
-def test_site_leads_to_the_repository_for_what_is_no_page() -> None:
+def test_site_links_other_files_to_the_repository() -> None:
     site, here = tool("build_site"), ROOT / "docs/agents.md"
     text = (
         "```json query\n{}\n```\n[a](sync.md#setting-up) [b](../CONTRIBUTING.md#rules) [c](../benchmarks)\n"

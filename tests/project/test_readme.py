@@ -1,4 +1,4 @@
-"""What the README and the docs tell people to type or open exists."""
+"""The commands, scripts and links in the README and the docs exist."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ START = "from engram.cli.main import run; run()"
 
 
 def shell_lines(page: Path) -> list[str]:
-    """What a page's shell blocks tell to type: all lines, or those after `$ ` where output is shown too."""
+    """Return the commands in a page's shell blocks: all lines, or those after `$ ` if output is shown too."""
     lines = []
     for block in re.findall(
         r"^```(?:sh|bash|console)\n(.*?)^```", page.read_text("utf-8"), re.MULTILINE | re.DOTALL
@@ -33,7 +33,7 @@ def shell_lines(page: Path) -> list[str]:
 
 
 def commands(page: Path) -> set[str]:
-    """The Engram commands that a page shows, in shell blocks (`engram query ...`) and in running text."""
+    """Return the Engram commands on a page, in shell blocks (`engram query ...`) and in running text."""
     typed = (
         "\n".join(shell_lines(page)) + "\n" + "\n".join(re.findall(r"`([^`\n]+)`", page.read_text("utf-8")))
     )
@@ -77,6 +77,6 @@ def test_every_script_shown_exists(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=IDS)
-def test_every_link_inside_the_project_leads_somewhere(page: Path) -> None:
+def test_every_link_inside_the_project_has_a_target(page: Path) -> None:
     links = re.findall(r"\]\((?!\w+:)([^)#\s]+)", page.read_text("utf-8"))
     assert [link for link in links if not (page.parent / link).exists()] == []

@@ -1,4 +1,4 @@
-"""A release tag, the version and the changelog agree, or no release is made."""
+"""A release needs a tag, a version and a changelog that agree."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CHANGELOG = """# Changelog
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A project at version 1.2.0 with the real tool."""
+    """Make a project at version 1.2.0 with the real tool."""
     (tmp_path / "tools").mkdir()
     (tmp_path / "engram").mkdir()
     (tmp_path / "tools/release_notes.py").write_bytes((ROOT / "tools/release_notes.py").read_bytes())
@@ -59,5 +59,5 @@ def test_a_version_without_a_section_is_refused(project: Path) -> None:
     assert "no section" in done.stderr
 
 
-def test_the_changelog_has_a_place_for_what_comes_next() -> None:
+def test_the_changelog_has_a_section_for_unreleased_changes() -> None:
     assert "\n## Unreleased\n" in (ROOT / "CHANGELOG.md").read_text("utf-8")

@@ -1,4 +1,4 @@
-"""Agents start Engram many times a session, so what a start imports is a budget, and these are not in it."""
+"""Agents start Engram many times a session, so heavy modules must not be imported at start."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# Each costs 10 to 1,000 ms of processor time to import.
+# Importing each takes 10 to 1,000 ms of processor time.
 HEAVY = ("textual", "mcp", "git", "pydantic", "rich", "yaml", "numpy", "model2vec", "usearch")
 HEAVY_OF_PYTHON = ("asyncio", "dataclasses", "logging")
-FOR_WATCHING = ("inotify_simple", "ctypes")  # what a program that ends soon is never told
-FOR_DIGESTS = ("hashlib",)  # with it comes OpenSSL
+FOR_WATCHING = ("inotify_simple", "ctypes")  # not needed by short-lived programs
+FOR_DIGESTS = ("hashlib",)  # which loads OpenSSL
 
-# Runs code in a fresh Python as a console script would, then tells which heavy modules it brought in.
-# What the environment itself had loaded before (a .pth file of some package) is not Engram's doing.
+# Runs code in a fresh Python as a console script would, then reports which heavy modules it loaded.
+# Modules that the environment loaded before (by a .pth file of a package) do not count.
 PROBE = """
 import sys
 before = set(sys.modules)
@@ -34,14 +34,14 @@ loaded = [name for name in heavy if name in sys.modules and name not in before]
 import json
 print(json.dumps({"status": status, "loaded": loaded}), file=sys.stderr)
 """
-FOR_TRAINING = ("huggingface_hub", "joblib")  # model2vec brings them along; nobody needs them offline
+FOR_TRAINING = ("huggingface_hub", "joblib")  # dependencies of model2vec that are not needed offline
 START = "from engram.cli.main import main; raise SystemExit(main())"
 
 
 def start(
     code: str, *arguments: str, heavy: tuple[str, ...] = (*HEAVY, *HEAVY_OF_PYTHON)
 ) -> dict[str, object]:
-    """What a fresh Python loaded: `{"status": exit status, "loaded": [heavy modules]}`."""
+    """Run code in a fresh Python; return `{"status": exit status, "loaded": [heavy modules]}`."""
     command = (sys.executable, "-c", PROBE, code, " ".join(heavy), *arguments)
     done = subprocess.run(
         command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=60
@@ -74,7 +74,7 @@ LESSON = "Retry the upload once: the first attempt after a deploy meets a cold c
 
 @pytest.fixture
 def store(home: Path) -> None:
-    """A store in a repository with a remote under the home folder, with one entry in it."""
+    """Make a store with an entry, in a repository with a remote under the home folder."""
     subprocess.run(("git", "init", "-q", str(home / "work")), check=True)
     subprocess.run(("git", "init", "-q", "--bare", str(home / "hub.git")), check=True)
     remote = ("git", "-C", str(home / "work"), "remote", "add", "origin", str(home / "hub.git"))
@@ -110,12 +110,12 @@ def test_a_query_stays_light_by_words_and_by_meaning() -> None:
     ],
     ids=["reindex", "query", "record", "mcp", "app"],
 )
-def test_nothing_of_the_hub_client_is_loaded(code: str, arguments: tuple[str, ...], works: str) -> None:
+def test_the_hub_client_is_never_loaded(code: str, arguments: tuple[str, ...], works: str) -> None:
     assert start(code, *arguments, heavy=(*FOR_TRAINING, works)) == {"status": 0, "loaded": [works]}
 
 
 @pytest.mark.usefixtures("store")
-def test_only_a_sync_of_which_git_has_something_to_say_imports_gitpython(home: Path) -> None:
+def test_a_sync_imports_gitpython_only_if_git_prints_something(home: Path) -> None:
     """Git complains that the remote has no branch yet; a later push at which nobody looks is silent, as is one of nothing.
 
     No hook imports it, either: the background process after it syncs.

@@ -1,4 +1,4 @@
-"""The house rules that a reader relies on: documented modules of one idea, layers, no circles, clean scripts."""
+"""The structural rules of the project: documented modules of one idea, layers, no import cycles, clean scripts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OWN_DOT_FOLDERS = {".ci", ".github"}
 
 
 def project_files() -> Iterator[Path]:
-    """Every file of the project: no caches, no environments, not the bundled model."""
+    """Return all files of the project, without caches, environments and the bundled model."""
     for folder, folders, names in os.walk(ROOT):
         folders[:] = [
             name for name in folders if name not in NOT_OURS and (name[0] != "." or name in OWN_DOT_FOLDERS)
@@ -42,7 +42,7 @@ MODULES = [path for path in FILES if path.suffix == ".py" and path.relative_to(R
 SCRIPTS = [path for path in FILES if path.read_bytes()[:19] == b"#!/usr/bin/env bash"]
 
 
-def test_the_rules_below_look_at_real_files() -> None:
+def test_the_rules_below_check_real_files() -> None:
     assert {"engram/version.py", "tests/conftest.py"} <= set(names(MODULES))
     assert {"run", "test", ".ci/run", "tools/environment.sh"} <= set(names(SCRIPTS))
 
@@ -57,17 +57,17 @@ def test_no_folder_has_more_modules_than_a_reader_can_scan() -> None:
     assert names([folder for folder, modules in folders.items() if modules > MOST_MODULES]) == []
 
 
-def test_every_module_says_its_purpose() -> None:
+def test_every_module_states_its_purpose() -> None:
     begins = re.compile(rb'(?:#.*\n|\s)*"""\S')
     assert names([path for path in MODULES if not begins.match(path.read_bytes())]) == []
 
 
-def test_no_module_is_a_drawer() -> None:
+def test_no_module_is_a_collection_of_utilities() -> None:
     assert names([path for path in MODULES if DRAWERS & {path.stem, path.parent.name}]) == []
 
 
-def test_tests_of_a_module_stand_in_the_folder_of_its_room() -> None:
-    # Beside the rooms: what is outside them, each way in, and what is proved of the whole product.
+def test_tests_of_a_module_are_in_the_folder_of_its_room() -> None:
+    # Besides the rooms: other parts, each front end, and tests of the whole product.
     others = {
         "git",
         "embed",
@@ -97,13 +97,13 @@ def test_import_contracts_hold() -> None:
 
 
 def dotted(path: Path) -> str:
-    """The name by which a module of `engram` or `engram_tui` is imported."""
+    """Return the name by which a module of `engram` or `engram_tui` is imported."""
     folder = ROOT / "tui" if path.is_relative_to(ROOT / "tui") else ROOT
     return ".".join(path.relative_to(folder).with_suffix("").parts).removesuffix(".__init__")
 
 
 def imports(text: str, known: Container[str]) -> Iterator[str]:
-    """The modules among `known` that a module with this text imports: on top, in a function, or for types only."""
+    """Return the modules among `known` that a text imports: at the top, in a function, or for types only."""
     waiting: list[ast.AST] = [ast.parse(text)]
     for node in waiting:
         if isinstance(node, ast.Import):
@@ -116,7 +116,7 @@ def imports(text: str, known: Container[str]) -> Iterator[str]:
 
 
 def circles(sources: Mapping[str, str]) -> list[list[str]]:
-    """The groups of modules that import one another in a circle; `sources` has the text of each by its name."""
+    """Return the groups of modules that import one another in a cycle; `sources` has their texts by name."""
     graph: rustworkx.PyDiGraph[str, None] = rustworkx.PyDiGraph()
     places = {name: graph.add_node(name) for name in sources}
     for name, text in sources.items():
@@ -126,7 +126,7 @@ def circles(sources: Mapping[str, str]) -> list[list[str]]:
     return sorted(sorted(graph[place] for place in group) for group in groups if len(group) > 1)
 
 
-def test_circles_of_imports_are_found_wherever_the_import_stands() -> None:
+def test_import_cycles_are_found_wherever_the_import_is() -> None:
     lazy = "def work():\n    from engram import b\n"
     typed = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from engram.c import C\n"
     sources = {
@@ -138,12 +138,12 @@ def test_circles_of_imports_are_found_wherever_the_import_stands() -> None:
     assert circles({"engram": "", **sources}) == [["engram.a", "engram.b", "engram.c"]]
 
 
-def test_no_modules_import_one_another_in_a_circle() -> None:
+def test_there_are_no_import_cycles() -> None:
     ours = [path for path in MODULES if path.relative_to(ROOT).parts[0] in ("engram", "tui")]
     assert circles({dotted(path): path.read_text("utf-8") for path in ours}) == []
 
 
-def test_every_package_has_its_place_in_the_import_contracts() -> None:
+def test_every_package_is_in_the_import_contracts() -> None:
     configuration = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]
     contracts = {contract["type"]: contract for contract in reversed(configuration["contracts"])}
     layers = {name.strip() for layer in contracts["layers"]["layers"] for name in layer.split("|")}
@@ -158,7 +158,7 @@ def test_code_folders_are_packages() -> None:
     assert names([folder for folder in folders if not (folder / "__init__.py").exists()]) == []
 
 
-# Written so that no pattern finds itself here.
+# Written so that no pattern matches itself here.
 FOREIGN = {
     "a home folder": r"/(?:home|Users)/[a-z]|/roo[t]/|[A-Z]:\\Users\\",
     "a package registry's host": r"python[h]osted|py[p]i\.org|npm[j]s\.|debian\.o[r]g",
@@ -166,7 +166,7 @@ FOREIGN = {
 
 
 @pytest.mark.parametrize("what", FOREIGN)
-def test_no_file_holds(what: str) -> None:
+def test_no_file_contains(what: str) -> None:
     found = []
     for path in FILES:
         content = path.read_bytes()
