@@ -1,4 +1,4 @@
-"""Any JSON as text, with the spaces, comments and commas that people write."""
+"""Hypothesis strategies for JSON text with the spaces, comments and commas that people write."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ gaps = st.sampled_from(["", " ", "\n", "\t", "\r\n", "\n  ", " // note\n", "/* a
 
 
 @st.composite
-def written(draw: st.DrawFn, depth: int = 0) -> str:
-    """A value as text, with odd gaps."""
+def json_texts(draw: st.DrawFn, depth: int = 0) -> str:
+    """Generate a value as text, with unusual gaps."""
     kind = (
         draw(st.sampled_from(["object", "array", "scalar"]))
         if 0 < depth < 3
@@ -33,7 +33,7 @@ def written(draw: st.DrawFn, depth: int = 0) -> str:
         return json.dumps(draw(scalars), ensure_ascii=draw(st.booleans()))
     count = draw(st.integers(0, 3))
     gap = [draw(gaps) for _ in range(4 * count + 1)]
-    parts = [draw(written(depth + 1)) for _ in range(count)]
+    parts = [draw(json_texts(depth + 1)) for _ in range(count)]
     if kind == "object":
         names = draw(st.lists(keys, min_size=count, max_size=count, unique=True))
         parts = [

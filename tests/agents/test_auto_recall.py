@@ -1,8 +1,8 @@
-"""What passes the gate of automatic recall by text: what else narrows it, what is written down, and other stores.
+"""Automatic recall by text and files: which entries are shown, what is logged, and other stores.
 
-Mutants that make no difference: those that spend one token of a budget of hundreds, ask for two rows of which the best
-counts, or take one figure for at least another; how many hits, files and letters are looked at, give or take one; a
-tenth more of a figure that was fitted, or of a threshold that nothing exceeds; and an empty answer in another form.
+Equivalent mutants: those that change a budget of hundreds of tokens by one, select two rows instead of the best one, or
+replace = by ≥; numbers of hits, files and letters by one; a fitted number, or a threshold that nothing exceeds, by a tenth;
+and another form of an empty answer.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ def root(tmp_path: Path) -> Path:
     return make_store(tmp_path)
 
 
-def test_what_has_to_mention_a_name_comes_only_if_it_does(root: Path) -> None:
+def test_entries_are_recalled_only_if_they_mention_a_required_name(root: Path) -> None:
     with opened(root) as engram:
         assert by_text(engram.store, PROMPT, naming=["bread.py"]) == ""
         assert LESSON in by_text(engram.store, PROMPT, naming=["bread.py", "Redelivery"])
 
 
-def test_the_name_of_a_file_that_every_project_has_tells_nothing_of_an_entry(root: Path) -> None:
+def test_a_file_name_that_every_project_has_does_not_match_entries(root: Path) -> None:
     with opened(root) as engram:
-        noted = engram.record(f"{LESSON} The README.md of the shop says so, too.", category="fact").lore
+        lore = engram.record(f"{LESSON} The README.md of the shop says so, too.", category="fact").lore
         engram.refresh()
-        assert by_text(engram.store, noted.content, naming=["README.md"]) == ""
-        assert noted.content in by_text(engram.store, noted.content, naming=["shop"])
+        assert by_text(engram.store, lore.content, naming=["README.md"]) == ""
+        assert lore.content in by_text(engram.store, lore.content, naming=["shop"])
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_the_name_of_a_file_that_every_project_has_tells_nothing_of_an_entry(roo
         ("src/main.py", "app/main.py", False),
     ],
 )
-def test_a_file_is_the_same_by_the_end_of_its_path_unless_every_project_has_one_of_that_name(
+def test_files_match_by_the_end_of_their_path_unless_every_project_has_one_of_that_name(
     of_entry: str, asked: str, comes: bool, tmp_path: Path
 ) -> None:
     with opened(tmp_path) as engram:
@@ -65,7 +65,7 @@ def test_a_file_is_the_same_by_the_end_of_its_path_unless_every_project_has_one_
         assert (NEAR in by_files(engram.store, [asked])) is comes
 
 
-def test_an_entry_about_a_file_comes_with_the_confidence_that_the_store_asks_for_and_is_written_down(
+def test_an_entry_about_a_file_is_recalled_from_the_minimum_confidence_on_and_logged(
     tmp_path: Path,
 ) -> None:
     for lowest, comes in ((0.7, True), (0.71, False)):
@@ -74,13 +74,13 @@ def test_an_entry_about_a_file_comes_with_the_confidence_that_the_store_asks_for
             lore = engram.record(NEAR, category="fact", files=["src/queue.py"]).lore
             assert lore.confidence == 0.7
             assert (NEAR in by_files(engram.store, ["src/queue.py"])) is comes
-            noted = [
+            logged = [
                 (one.strategy, one.ids, one.scores) for one in entries(engram.store) if one.action == QUERY
             ]
-        assert noted == ([("files", (lore.id,), (1.0,))] if comes else [])
+        assert logged == ([("files", (lore.id,), (1.0,))] if comes else [])
 
 
-def test_a_name_brings_its_entry_only_where_names_are_asked_for_and_once(root: Path) -> None:
+def test_a_name_recalls_its_entry_once_and_only_with_named(root: Path) -> None:
     ok("record", KESTREL, "-c", "fact", cwd=root)
     with opened(root) as engram:
         engram.refresh()
@@ -92,19 +92,19 @@ def test_a_name_brings_its_entry_only_where_names_are_asked_for_and_once(root: P
         assert by_text(engram.store, answered, named=True).count("twice, four hours apart") == 1
 
 
-def test_a_sentence_of_a_prompt_needs_as_much_as_if_it_were_the_prompt(root: Path) -> None:
-    told = "make the queue consumers handle a message that comes twice"
+def test_a_sentence_of_a_prompt_is_judged_as_if_it_were_the_whole_prompt(root: Path) -> None:
+    instruction = "make the queue consumers handle a message that comes twice"
     talk = "I walked along the river this morning and thought about the colours of autumn leaves. {}. Then we had soup."
     with opened(root) as engram:
         engram.record(NEAR, category="fact")
         engram.record(KESTREL, category="fact")
         engram.refresh()
-        assert by_text(engram.store, talk.format(told)) == ""
-        assert by_text(engram.store, talk.format(told), sentences=[f"{told}?"]) == ""
-        assert LESSON in by_text(engram.store, talk.format(told), sentences=[told])
+        assert by_text(engram.store, talk.format(instruction)) == ""
+        assert by_text(engram.store, talk.format(instruction), sentences=[f"{instruction}?"]) == ""
+        assert LESSON in by_text(engram.store, talk.format(instruction), sentences=[instruction])
 
 
-def test_what_is_spent_of_the_budget_is_left_out_of_it(root: Path) -> None:
+def test_tokens_already_spent_reduce_the_budget(root: Path) -> None:
     with opened(root) as engram:
         budget = int(engram.store.settings.number("hooks.recall_budget"))
         assert by_text(engram.store, PROMPT, spent=budget - 59) == ""
@@ -112,7 +112,7 @@ def test_what_is_spent_of_the_budget_is_left_out_of_it(root: Path) -> None:
         assert LESSON in by_text(engram.store, PROMPT, spent=budget - 100)
 
 
-def test_nothing_is_shown_that_could_not_be_remembered_as_shown(root: Path) -> None:
+def test_nothing_is_shown_if_it_cannot_be_noted_as_shown(root: Path) -> None:
     with opened(root) as engram:
         state = Path(engram.store.state.path)
         state.unlink(missing_ok=True)
@@ -120,7 +120,7 @@ def test_nothing_is_shown_that_could_not_be_remembered_as_shown(root: Path) -> N
         assert by_text(engram.store, PROMPT) == ""
 
 
-def test_the_title_of_an_entry_that_was_shown_before_has_its_links_marked(root: Path) -> None:
+def test_links_in_the_title_of_an_entry_shown_before_are_marked(root: Path) -> None:
     with opened(root) as engram:
         engram.record("See https://example.org/kestrels for how kestrels nest in towers.", category="fact")
         engram.refresh()
@@ -129,7 +129,7 @@ def test_the_title_of_an_entry_that_was_shown_before_has_its_links_marked(root: 
         assert "    See [unchecked link] https://example.org" in by_text(engram.store, asked, above=True)
 
 
-def test_the_activity_log_says_what_was_near_and_not_strong(root: Path) -> None:
+def test_the_activity_log_lists_near_entries_withheld_as_not_strong(root: Path) -> None:
     with opened(root) as engram:
         near = engram.record(NEAR, category="fact").lore.id
         engram.refresh()
@@ -141,7 +141,7 @@ def test_the_activity_log_says_what_was_near_and_not_strong(root: Path) -> None:
     assert not set(entry.ids) & set(withheld.ids)
 
 
-def test_what_a_scan_finds_is_written_down_and_not_put_before_an_agent(
+def test_entries_found_by_a_file_scan_are_logged_but_not_shown(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from engram.usecases.agents import auto_recall
@@ -157,7 +157,7 @@ def test_what_a_scan_finds_is_written_down_and_not_put_before_an_agent(
     assert [one.why for one in entry.withheld] == ["no index"]
 
 
-def test_an_entry_of_ones_own_store_comes_and_is_judged_there(tmp_path: Path) -> None:
+def test_an_entry_of_the_users_own_store_is_recalled_and_judged_there(tmp_path: Path) -> None:
     own = "Alembic migrations of the ledger need a lock timeout, or every request queues behind them."
     ok("record", own, "-c", "fact", "--scope", "user", cwd=tmp_path)
     ok("list", "--scope", "user", cwd=tmp_path)
@@ -171,7 +171,7 @@ def test_an_entry_of_ones_own_store_comes_and_is_judged_there(tmp_path: Path) ->
     assert '"validation_count": 1' in ok("list", "--scope", "user", "--json", cwd=tmp_path).out
 
 
-def test_of_a_long_entry_the_passage_comes_that_is_nearest_in_meaning(root: Path) -> None:
+def test_the_passage_of_a_long_entry_nearest_in_meaning_is_shown(root: Path) -> None:
     filler = "".join(ORDINARY.format(*pair) for pair in (
         ("garden", "hall"), ("roof", "attic"), ("lift", "office"), ("cellar", "lobby"), ("yard", "shed"), ("gate", "kitchen"),
         ("stair", "store"), ("heating", "archive"), ("lamp", "canteen"), ("door", "foyer"),

@@ -1,4 +1,4 @@
-"""The brief at the start of a session: what there is about this repository now, the best first, within its budget."""
+"""The brief at the start of a session: entries about this repository, the best first, within its budget."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def root(tmp_path: Path) -> Path:
     return make_store(tmp_path)
 
 
-def test_the_brief_puts_the_best_first_and_says_the_rules(root: Path) -> None:
+def test_the_brief_has_the_rules_and_puts_the_best_entry_first(root: Path) -> None:
     ok("record", "Pinned: releases are cut on Tuesdays only.", "-c", "workflow", "--pin", cwd=root)
     found = said("session-start", root)
     assert "\nEngram is this project's shared memory" in found
@@ -27,7 +27,7 @@ def test_the_brief_puts_the_best_first_and_says_the_rules(root: Path) -> None:
     assert LESSON in found
 
 
-def test_the_brief_knows_what_was_touched_lately(tmp_path: Path) -> None:
+def test_entries_about_recently_touched_files_are_worth_more(tmp_path: Path) -> None:
     with opened(tmp_path, clock=SetClock()) as engram:
         near = engram.record("The parser keeps a cache of tokens.", category="FACT", files=["src/parser.py"])
         far = engram.record("The printer keeps a cache of pages.", category="FACT", files=["src/printer.py"])
@@ -41,7 +41,7 @@ def test_the_brief_knows_what_was_touched_lately(tmp_path: Path) -> None:
     assert briefing.worth(first, [], now) == briefing.worth(second, [], now)
 
 
-def test_the_brief_is_about_this_repository_now_or_says_nothing(tmp_path: Path) -> None:
+def test_entries_need_a_current_reason_to_be_in_the_brief(tmp_path: Path) -> None:
     later = SetClock()
     with opened(tmp_path, clock=later) as engram:
         old = [
@@ -57,8 +57,8 @@ def test_the_brief_is_about_this_repository_now_or_says_nothing(tmp_path: Path) 
         now = later.now().timestamp() + 7 * 86_400
         why = [briefing.reason(hits[one], ["src/parser.py"], frozenset({"asyncpg"}), now) for one in old]
         assert why == [None, briefing.FILES, briefing.DEPENDENCIES, briefing.HELPFUL]
-        lately = now - 6 * 86_400
-        assert briefing.reason(hits[old[0]], [], frozenset(), lately) == briefing.RECENT
+        six_days_later = now - 6 * 86_400
+        assert briefing.reason(hits[old[0]], [], frozenset(), six_days_later) == briefing.RECENT
 
 
 def test_dependencies_come_from_manifests_without_versions(tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ def test_dependencies_come_from_manifests_without_versions(tmp_path: Path) -> No
     assert briefing.dependencies(str(tmp_path)) == named
 
 
-def test_what_was_touched_comes_from_git(tmp_path: Path) -> None:
+def test_touched_files_come_from_git(tmp_path: Path) -> None:
     from gitkit import git
 
     git(tmp_path, "init", "-q")
@@ -89,7 +89,7 @@ def test_what_was_touched_comes_from_git(tmp_path: Path) -> None:
     assert briefing.touched_files(str(tmp_path / ".git")) == []
 
 
-def test_entries_that_are_pending_low_or_expired_are_not_in_the_brief(root: Path) -> None:
+def test_pending_and_doubtful_entries_are_not_in_the_brief(root: Path) -> None:
     ok("record", "A pending thought about ships.", "-c", "fact", "--status", "pending", cwd=root)
     ok("record", "A doubtful thought about boats.", "-c", "fact", "--confidence", "0.2", cwd=root)
     found = said("session-start", root)

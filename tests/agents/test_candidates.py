@@ -1,4 +1,4 @@
-"""Candidates in what a session said: what its writer marked, few, each once, within limits."""
+"""Candidates in the text of a session: sentences that its writer marked, few, each once, within limits."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CAUSE = SAID.split("\n", maxsplit=1)[0]
         ("### Workaround: set LANG=C before the locale tests are started", "IMPLEMENTATION_FRICTION"),
     ],
 )
-def test_what_its_writer_marked_is_a_candidate(text: str, category: str) -> None:
+def test_a_marked_sentence_is_a_candidate(text: str, category: str) -> None:
     (found,) = candidates(f"I looked at it for a while.\n\n{text}\n\nAll tests pass now.")
     assert found.category == category
     assert found.content[0].isalnum()
@@ -45,23 +45,23 @@ def test_what_its_writer_marked_is_a_candidate(text: str, category: str) -> None
         "The fix is in, the decision is made, the lesson is learned and the outcome is good.",
     ],
 )
-def test_everything_else_is_none(text: str) -> None:
+def test_other_text_has_no_candidates(text: str) -> None:
     assert candidates(text) == []
 
 
-def test_a_labelled_cause_ends_where_its_writer_goes_on_with_what_was_done() -> None:
+def test_a_labelled_cause_ends_before_the_account_of_what_was_done() -> None:
     cause = "Cause: the clock of `cron` is that of the host. It ignores the zone of the container."
     (found,) = candidates(f"**Cause:** {cause[7:]} I set `TZ` in the unit. Restarted it, too.")
     assert found.content == cause
 
 
-def test_a_cause_ends_before_the_clause_that_says_what_became_of_it() -> None:
+def test_a_cause_ends_before_a_clause_about_what_was_done() -> None:
     (found,) = candidates(
         "Turns out `cron` ignores the zone of the container; I set `TZ` in `cron.sh` and it passes."
     )
     assert found.content == "Turns out `cron` ignores the zone of the container."
-    (kept,) = candidates("Root cause: `cron` may be used by one container at a time, and I can say so.")
-    assert kept.content.endswith("and I can say so.")
+    (whole,) = candidates("Root cause: `cron` may be used by one container at a time, and I can say so.")
+    assert whole.content.endswith("and I can say so.")
 
 
 def test_a_label_within_a_paragraph_begins_a_candidate() -> None:
@@ -74,7 +74,7 @@ def test_a_label_within_a_paragraph_begins_a_candidate() -> None:
     )
 
 
-def test_what_somebody_calls_possible_is_no_candidate() -> None:
+def test_a_possible_cause_is_no_candidate() -> None:
     assert (
         candidates("Possible root cause: `cron` keeps the clock of the host and not the container's.") == []
     )

@@ -1,4 +1,4 @@
-"""A command line as a shell reads it: what is run, and what is only mentioned."""
+"""A command line as a shell reads it: programs that run, and those only mentioned."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def programs(line: str) -> list[str]:
         ("$(((", ["$()"]),
     ],
 )  # fmt: skip
-def test_what_is_run_is_told_from_what_is_mentioned(line: str, found: list[str]) -> None:
+def test_programs_that_run_are_told_from_those_only_mentioned(line: str, found: list[str]) -> None:
     assert programs(line) == found
 
 
@@ -95,16 +95,16 @@ def test_what_is_run_is_told_from_what_is_mentioned(line: str, found: list[str])
         ("echo cd a; 'cd a'; ls", ["", "", ""]),
     ],
 )
-def test_a_program_runs_in_the_folder_that_the_line_changed_to(line: str, folders: list[str]) -> None:
+def test_a_program_runs_in_the_folder_of_the_last_cd(line: str, folders: list[str]) -> None:
     assert [run.folder for run in runs_of(line)] == folders
 
 
-def test_files_that_are_redirected_to_are_named() -> None:
+def test_targets_of_redirections_are_listed() -> None:
     assert [run.redirected for run in runs_of("cat a > b.txt 2>&1; > c.txt")] == [("b.txt",), ("c.txt",)]
 
 
 @given(st.text(alphabet="ab $`'\"\\()<>|&;#\n-{}=E", max_size=120))
-def test_any_line_is_read(line: str) -> None:
+def test_any_line_is_parsed_without_an_error(line: str) -> None:
     runs_of(line)
 
 
@@ -128,7 +128,7 @@ def test_any_line_is_read(line: str) -> None:
         "xargs ",
     ],
 )
-def test_a_long_line_of_one_thing_is_read_in_time(piece: str) -> None:
+def test_a_long_repetitive_line_is_parsed_in_time(piece: str) -> None:
     began = time.process_time()
     runs_of(piece * (LONGEST // len(piece)))
     assert time.process_time() - began < 1.0

@@ -1,6 +1,6 @@
-"""What an event says that memory can be asked about: commands by program and files, and the files of a prompt.
+"""Signals of an event to recall by: programs and files of commands, and files in prompts.
 
-Mutants that make no difference: how many files and words are taken, give or take one.
+Equivalent mutants: the most files and words taken, changed by one.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from engram.domain.agents.command_signals import Command, commands_of, files_in,
         ("bump it to 1.24, thanks.", []),
     ],
 )
-def test_a_text_names_files_by_folders_or_by_their_ending(text: str, files: list[str]) -> None:
+def test_files_in_a_text_are_recognized_by_folders_or_extension(text: str, files: list[str]) -> None:
     assert files_in(text) == files
 
 
@@ -48,7 +48,7 @@ def test_a_text_names_files_by_folders_or_by_their_ending(text: str, files: list
         ("watch kubectl get pods", ["kubectl get pods"], []),
     ],
 )
-def test_a_command_is_its_program_its_subcommand_and_its_files(
+def test_a_command_has_a_program_a_subcommand_and_files(
     line: str, questions: list[str], files: list[str]
 ) -> None:
     found = commands_of(line)
@@ -56,7 +56,7 @@ def test_a_command_is_its_program_its_subcommand_and_its_files(
     assert [file for one in found for file in one.files] == files
 
 
-def test_the_first_plain_word_says_what_a_program_does_that_has_several_uses() -> None:
+def test_the_first_plain_word_is_the_subcommand() -> None:
     words = ("-C", "../x", "push", "origin")
     assert commands_of("git -C ../x push origin") == [
         Command("git", "push", ("../x",), ("origin",), False, words, ("../x",))
@@ -85,15 +85,15 @@ def test_the_first_plain_word_says_what_a_program_does_that_has_several_uses() -
         ("cd app; cat sub\\x.py", ["app/sub/x.py"]),
     ],
 )
-def test_the_paths_of_files_begin_where_the_command_line_began(line: str, paths: list[str]) -> None:
+def test_paths_are_relative_to_the_folder_in_which_the_line_starts(line: str, paths: list[str]) -> None:
     assert [path for one in commands_of(line) for path in one.paths] == paths
 
 
-def test_a_name_that_every_project_has_a_file_of_says_nothing() -> None:
+def test_file_names_that_every_project_has_are_common() -> None:
     assert is_common_file("README.md")
     assert not is_common_file("ledger.md")
 
 
 @given(st.text(max_size=3000))
-def test_any_command_line_is_read(line: str) -> None:
+def test_any_command_line_is_parsed_without_an_error(line: str) -> None:
     commands_of(line)

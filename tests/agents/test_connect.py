@@ -1,4 +1,4 @@
-"""Connecting agents: previewed, merged, backed up, the second time nothing, and taken back exactly."""
+"""Connecting agents: preview, merge, backup, idempotence, and exact removal."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ def project(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def folders_in(home: Path) -> set[str]:
-    """The folders but git's and Engram's own."""
+    """Return the folders except git's and Engram's own."""
     names = {path.relative_to(home).as_posix() for path in home.rglob("*") if path.is_dir()}
     return {name for name in names if not re.search(r"^\.(local|cache)|\.git(/|$)", name)}
 
 
-def test_every_agent_has_a_place_in_these_tests() -> None:
+def test_every_agent_is_covered_by_these_tests() -> None:
     assert PLACES.keys() == {*NAMES}
     wanted = "claude-code claude-desktop cursor windsurf codex gemini-cli opencode vscode copilot-cli zed goose cline roo"
     assert {*wanted.split()} <= {*NAMES}
@@ -47,7 +47,7 @@ def test_every_agent_has_a_place_in_these_tests() -> None:
 
 @EACH_AGENT
 @pytest.mark.parametrize("furnished", [True, False], ids=["with-files", "without"])
-def test_connect_twice_and_disconnect_gives_every_file_back(
+def test_connecting_twice_and_disconnecting_restores_every_file(
     agent: str, furnished: bool, home: Path, project: Path
 ) -> None:
     if furnished:
@@ -68,9 +68,7 @@ def test_connect_twice_and_disconnect_gives_every_file_back(
 
 
 @EACH_AGENT
-def test_what_a_user_changed_meanwhile_stays_and_only_ours_goes(
-    agent: str, home: Path, project: Path
-) -> None:
+def test_disconnecting_keeps_the_users_later_changes(agent: str, home: Path, project: Path) -> None:
     furnish(home, agent)
     before = files(home)
     run("connect", agent)
@@ -87,11 +85,11 @@ def test_what_a_user_changed_meanwhile_stays_and_only_ours_goes(
 
 @given(data=st.data())
 @settings(max_examples=examples(12, 300), suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_mutated_files_are_merged_and_given_back_or_left_alone(data: st.DataObject, home: Path) -> None:
-    """Bytes taken out, doubled or put in: nothing of the user's ever changes."""
+def test_mutated_files_are_merged_and_restored_or_left_alone(data: st.DataObject, home: Path) -> None:
+    """Remove, double or insert bytes: nothing of the user's ever changes."""
     agent = data.draw(st.sampled_from([name for name in NAMES if PLACES[name]]))
 
-    def mutated(raw: bytes) -> bytes:
+    def mutate(raw: bytes) -> bytes:
         at = data.draw(st.integers(0, len(raw)))
         cut = data.draw(st.sampled_from([0, 0, 1, 2]))
         return (
@@ -107,7 +105,7 @@ def test_mutated_files_are_merged_and_given_back_or_left_alone(data: st.DataObje
             shutil.rmtree(path)
         elif path.name == ".claude.json":
             path.unlink()
-    furnish(home, agent, mutated)
+    furnish(home, agent, mutate)
     before = files(home)
     host = connect.agent_named(agent)
     wanted = connect.Wish(own_command())
@@ -136,7 +134,7 @@ def test_a_dry_run_shows_a_diff_and_changes_nothing(home: Path, project: Path) -
     assert not Path(places.connections_file()).exists()
 
 
-def test_nobody_is_changed_without_a_yes(home: Path, project: Path) -> None:
+def test_nothing_is_changed_without_a_confirmation(home: Path, project: Path) -> None:
     furnish(home, "codex")
     before = files(home)
     done = cli("connect", "codex")
@@ -145,7 +143,7 @@ def test_nobody_is_changed_without_a_yes(home: Path, project: Path) -> None:
     assert files(home) == before
 
 
-def test_what_cannot_be_parsed_is_left_alone_and_said(home: Path, project: Path) -> None:
+def test_a_file_that_cannot_be_parsed_is_left_alone_and_reported(home: Path, project: Path) -> None:
     furnish(home, "claude-code")
     broken = home / ".claude/settings.json"
     broken.write_bytes(b'{"hooks": ')
@@ -157,7 +155,7 @@ def test_what_cannot_be_parsed_is_left_alone_and_said(home: Path, project: Path)
     assert '"engram"' in (home / ".claude.json").read_text()
 
 
-def test_json_says_all_of_it(home: Path, project: Path) -> None:
+def test_json_output_has_changes_and_backups(home: Path, project: Path) -> None:
     furnish(home, "zed")
     found = run("connect", "zed", "--json").json
     (agent,) = found["agents"]
@@ -171,7 +169,7 @@ def test_json_says_all_of_it(home: Path, project: Path) -> None:
         assert stat.S_IMODE(Path(change["backup"]).stat().st_mode) == 0o600
 
 
-def test_secrets_beside_the_change_are_not_shown(home: Path, project: Path) -> None:
+def test_secrets_near_a_change_are_not_shown(home: Path, project: Path) -> None:
     path = home / ".cursor/mcp.json"
     path.parent.mkdir()
     path.write_text(json.dumps({"mcpServers": {"gh": {"env": {"GITHUB_TOKEN": SECRET}}}}, indent=2))
@@ -180,7 +178,7 @@ def test_secrets_beside_the_change_are_not_shown(home: Path, project: Path) -> N
     assert SECRET in path.read_text()
 
 
-def test_the_mode_of_a_file_stays_and_a_new_one_is_private(home: Path, project: Path) -> None:
+def test_files_keep_their_mode_and_new_ones_are_private(home: Path, project: Path) -> None:
     furnish(home, "claude-code")
     for name, mode in ((".claude.json", 0o600), (".claude/settings.json", 0o664)):
         (home / name).chmod(mode)
@@ -193,23 +191,23 @@ def test_the_mode_of_a_file_stays_and_a_new_one_is_private(home: Path, project: 
     assert modes == {".claude.json": 0o600, ".claude/settings.json": 0o664, ".codex/config.toml": 0o600}
 
 
-def test_a_link_is_followed_and_said(home: Path, project: Path) -> None:
+def test_a_symbolic_link_is_followed_and_reported(home: Path, project: Path) -> None:
     furnish(home, "codex")
-    kept = home / "dotfiles"
-    kept.mkdir()
-    shutil.move(home / ".codex/config.toml", kept / "codex.toml")
-    (home / ".codex/config.toml").symlink_to(kept / "codex.toml")
-    before = (kept / "codex.toml").read_bytes()
+    dotfiles = home / "dotfiles"
+    dotfiles.mkdir()
+    shutil.move(home / ".codex/config.toml", dotfiles / "codex.toml")
+    (home / ".codex/config.toml").symlink_to(dotfiles / "codex.toml")
+    before = (dotfiles / "codex.toml").read_bytes()
     done = run("connect", "codex")
-    assert f"is a link: the file that it leads to, {kept}/codex.toml, is changed" in done.err
+    assert f"is a link: the file that it leads to, {dotfiles}/codex.toml, is changed" in done.err
     assert (home / ".codex/config.toml").is_symlink()
-    assert b"engram" in (kept / "codex.toml").read_bytes()
+    assert b"engram" in (dotfiles / "codex.toml").read_bytes()
     run("disconnect", "codex")
-    assert (kept / "codex.toml").read_bytes() == before
+    assert (dotfiles / "codex.toml").read_bytes() == before
     assert (home / ".codex/config.toml").is_symlink()
 
 
-def test_what_is_no_file_is_left_alone(home: Path, project: Path) -> None:
+def test_a_folder_or_a_file_that_is_not_utf8_is_left_alone(home: Path, project: Path) -> None:
     (home / ".codex/config.toml").mkdir(parents=True)
     assert cli("connect", "codex", "--yes").code == 4
     (home / ".cursor").mkdir()
@@ -230,7 +228,7 @@ def test_a_file_that_changes_between_preview_and_writing_is_not_overwritten(
     assert path.read_text() == "{}"
 
 
-def test_somebody_elses_skill_of_that_name_is_left_alone(home: Path, project: Path) -> None:
+def test_a_foreign_skill_of_that_name_is_left_alone(home: Path, project: Path) -> None:
     path = home / ".claude/skills/engram/SKILL.md"
     path.parent.mkdir(parents=True)
     path.write_text("mine")
@@ -240,7 +238,7 @@ def test_somebody_elses_skill_of_that_name_is_left_alone(home: Path, project: Pa
     assert path.read_text() == "mine"
 
 
-def test_a_file_that_two_agents_need_stays_until_both_are_gone(home: Path, project: Path) -> None:
+def test_a_file_shared_by_two_agents_stays_until_both_are_disconnected(home: Path, project: Path) -> None:
     furnish(home, "zed")
     before = (project / "AGENTS.md").read_bytes()
     run("connect", "zed")
@@ -256,20 +254,18 @@ def test_rules_can_be_left_out(home: Path, project: Path) -> None:
     assert not (project / "AGENTS.md").exists()
 
 
-def test_all_means_those_that_are_installed(
-    home: Path, project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_all_means_all_installed_agents(home: Path, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", os.path.dirname(shutil.which("git") or ""))
     (home / ".codex").mkdir()
     (home / ".gemini").mkdir()
     found = run("connect", "--all", "--json").json
     assert [one["agent"] for one in found["agents"]] == ["codex", "gemini-cli"]
-    gone = run("disconnect", "--all", "--json").json
-    assert [one["agent"] for one in gone["agents"]] == ["codex", "gemini-cli"]
+    disconnected = run("disconnect", "--all", "--json").json
+    assert [one["agent"] for one in disconnected["agents"]] == ["codex", "gemini-cli"]
     assert files(home).keys() == {".gitconfig"}
 
 
-def test_when_the_memory_of_connecting_is_lost_only_ours_goes(home: Path, project: Path) -> None:
+def test_without_the_record_of_connections_only_engrams_parts_are_removed(home: Path, project: Path) -> None:
     for agent in ("claude-code", "codex", "goose"):
         furnish(home, agent)
     before = files(home)
@@ -290,5 +286,5 @@ def test_when_the_memory_of_connecting_is_lost_only_ours_goes(home: Path, projec
     [("connect",), ("connect", "nobody"), ("connect", "codex", "--all"), ("disconnect",),
      ("connect", "codex", "--plugin", "x")],
 )  # fmt: skip
-def test_a_wrong_call_is_said(arguments: tuple[str, ...], project: Path) -> None:
+def test_wrong_arguments_are_refused(arguments: tuple[str, ...], project: Path) -> None:
     assert cli(*arguments, "--yes").code == 2

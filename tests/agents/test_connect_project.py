@@ -1,4 +1,4 @@
-"""Connecting agents in a project: its own files, a command that works on every machine, and every byte back afterwards."""
+"""Connecting agents in a project: its own files, a command that works on every machine, and exact removal."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from effort import sampled
 
 from engram.adapters.agents.hosts import IN_PROJECTS, NAMES
 
-# Files that a project may have already.
-THERE = {
+# Files that a project may already have.
+EXISTING = {
     "claude-code": {".mcp.json": "one-line.json", ".claude/settings.json": "claude-settings.json"},
     "cursor": {
         ".cursor/mcp.json": "one-line.json",
@@ -38,19 +38,19 @@ def project(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def furnish(project: Path, agent: str) -> None:
-    for place, sample in THERE[agent].items():
+    for place, sample in EXISTING[agent].items():
         path = project / place
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes((CONFIGS / sample).read_bytes())
 
 
-def test_every_agent_that_reads_a_project_is_tested() -> None:
-    assert THERE.keys() == {*IN_PROJECTS}
+def test_every_agent_that_reads_project_files_is_tested() -> None:
+    assert EXISTING.keys() == {*IN_PROJECTS}
 
 
 @EACH_AGENT
 @pytest.mark.parametrize("furnished", [True, False], ids=["with-files", "without"])
-def test_a_project_is_connected_by_its_own_files_and_gets_every_byte_back(
+def test_connecting_a_project_changes_only_its_files_and_disconnecting_restores_them(
     agent: str, furnished: bool, home: Path, project: Path
 ) -> None:
     if furnished:
@@ -70,21 +70,19 @@ def test_a_project_is_connected_by_its_own_files_and_gets_every_byte_back(
     assert files(home) == before
 
 
-def test_an_own_server_named_engram_in_a_project_is_kept(home: Path, project: Path) -> None:
-    own = '{"mcpServers": {"engram": {"command": "npx", "args": ["other"]}}}\n'
-    (project / ".mcp.json").write_text(own)
+def test_a_foreign_server_named_engram_in_a_project_is_kept(home: Path, project: Path) -> None:
+    foreign = '{"mcpServers": {"engram": {"command": "npx", "args": ["other"]}}}\n'
+    (project / ".mcp.json").write_text(foreign)
     done = run("connect", "claude-code", "--project")
     servers = json.loads((project / ".mcp.json").read_text())["mcpServers"]
     assert servers["engram"] == {"command": "npx", "args": ["other"]}
     assert (servers["engram-lore"]["command"], servers["engram-lore"]["args"]) == ("engram", ["mcp"])
     assert "engram-lore" in done.err
     run("disconnect", "claude-code", "--project")
-    assert (project / ".mcp.json").read_text() == own
+    assert (project / ".mcp.json").read_text() == foreign
 
 
-def test_the_project_and_the_user_are_connected_and_disconnected_each_by_itself(
-    home: Path, project: Path
-) -> None:
+def test_project_and_user_are_connected_and_disconnected_independently(home: Path, project: Path) -> None:
     furnish(project, "cursor")
     before = files(home)
     run("connect", "cursor")
@@ -100,14 +98,14 @@ def test_the_project_and_the_user_are_connected_and_disconnected_each_by_itself(
     assert files(home) == before
 
 
-def test_another_clone_can_take_what_was_committed_out_again(home: Path, project: Path) -> None:
+def test_another_clone_can_remove_committed_parts(home: Path, project: Path) -> None:
     run("connect", "claude-code", "--project")
     (home / ".local/share/engram/connections.json").unlink()  # this machine did not write it
     run("disconnect", "claude-code", "--project")
     assert not [name for name, raw in files(project).items() if b"engram" in raw]
 
 
-def test_all_are_those_that_are_connected_in_this_project(home: Path, project: Path) -> None:
+def test_all_means_all_agents_connected_in_this_project(home: Path, project: Path) -> None:
     run("connect", "roo", "--project", "--no-rules")
     run("connect", "claude-code")
     found = ok("disconnect", "--all", "--project", "--dry-run", "--json").json["agents"]
@@ -115,13 +113,13 @@ def test_all_are_those_that_are_connected_in_this_project(home: Path, project: P
 
 
 @pytest.mark.parametrize("agent", [name for name in NAMES if name not in IN_PROJECTS])
-def test_an_agent_that_reads_no_files_of_a_project_is_refused(agent: str, project: Path) -> None:
+def test_an_agent_that_reads_no_project_files_is_refused(agent: str, project: Path) -> None:
     done = cli("connect", agent, "--project")
     assert done.code == 2
     assert "claude-code" in done.err
 
 
-def test_outside_of_a_repository_there_is_no_project(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_project_is_refused_outside_of_a_repository(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(home)
     done = cli("connect", "claude-code", "--project")
     assert done.code == 2

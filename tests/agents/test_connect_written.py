@@ -1,4 +1,4 @@
-"""What connecting writes works: absolute commands, the plugin, allowed tools, snippets, moved folders, OpenCode's plugin."""
+"""The files that connecting writes work: absolute commands, plugins, allowed tools, snippets, moved folders."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def project(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return make_project(home, monkeypatch)
 
 
-def test_hooks_and_server_are_started_by_an_absolute_path_that_works(home: Path, project: Path) -> None:
+def test_hooks_are_started_by_an_absolute_path_that_works(home: Path, project: Path) -> None:
     run("connect", "claude-code")
-    settings_ = json.loads((home / ".claude/settings.json").read_text())
+    settings = json.loads((home / ".claude/settings.json").read_text())
     commands = [
         hook["command"]
-        for groups in settings_["hooks"].values()
+        for groups in settings["hooks"].values()
         for group in groups
         for hook in group["hooks"]
     ]
@@ -52,7 +52,7 @@ def test_hooks_and_server_are_started_by_an_absolute_path_that_works(home: Path,
     assert "additionalContext" in json.loads(done.stdout)["hookSpecificOutput"]
 
 
-def test_a_python_with_a_space_in_its_path_is_quoted() -> None:
+def test_a_python_path_with_a_space_is_quoted() -> None:
     from engram.adapters.agents.edits import is_our_hook
     from engram.adapters.agents.hook_events import HOOKS
     from engram.adapters.agents.parts import Wish, hook_command
@@ -64,7 +64,7 @@ def test_a_python_with_a_space_in_its_path_is_quoted() -> None:
     assert is_our_hook({"command": command})
 
 
-def test_the_plugin_folder_is_whole(home: Path, project: Path) -> None:
+def test_the_plugin_folder_is_complete(home: Path, project: Path) -> None:
     folder = project / "plugin"
     run("connect", "claude-code", "--plugin", str(folder))
     names = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
@@ -80,7 +80,7 @@ def test_the_plugin_folder_is_whole(home: Path, project: Path) -> None:
     assert not (home / ".claude.json").exists()
 
 
-def test_tools_that_only_read_are_allowed_on_request(home: Path, project: Path) -> None:
+def test_read_only_tools_are_allowed_on_request(home: Path, project: Path) -> None:
     run("connect", "claude-code")
     assert "permissions" not in json.loads((home / ".claude/settings.json").read_text())
     run("connect", "claude-code", "--allow-tools")
@@ -97,11 +97,11 @@ def test_tools_that_only_read_are_allowed_on_request(home: Path, project: Path) 
     assert json.loads(path.read_text())["mcpServers"]["engram"]["autoApprove"] == READING
 
 
-def test_texts_for_agents_name_the_tools_that_the_server_has(home: Path, project: Path) -> None:
+def test_texts_for_agents_name_only_existing_tools(home: Path, project: Path) -> None:
     run("connect", "claude-code")
     run("connect", "zed")
-    written = [path.read_text() for path in (home / ".claude").rglob("*.md")]
-    for text in (*written, (project / "AGENTS.md").read_text(), RULES, QUESTION):
+    texts = [path.read_text() for path in (home / ".claude").rglob("*.md")]
+    for text in (*texts, (project / "AGENTS.md").read_text(), RULES, QUESTION):
         named = re.findall(r"\btools?((?:,? (?:and )?`?[a-z_]+`?)+?)(?= of |,? or |\.|,?\n)", text)
         words = {word for one in named for word in re.findall(r"[a-z_]+", one)} - {"and"}
         assert words, text
@@ -121,7 +121,7 @@ def test_snippets_are_printed_for_every_agent_and_a_development_container(projec
     assert ok("connect", "zed", "--print", "--json").json["snippets"][0]["path"].endswith("zed/settings.json")
 
 
-def test_opencodes_second_version_has_its_servers_one_level_deeper(home: Path, project: Path) -> None:
+def test_servers_of_opencode_2_are_one_level_deeper(home: Path, project: Path) -> None:
     path = home / ".config/opencode/opencode.json"
     path.parent.mkdir(parents=True)
     path.write_text('{"mcp": {"servers": {}}}')
@@ -129,7 +129,7 @@ def test_opencodes_second_version_has_its_servers_one_level_deeper(home: Path, p
     assert json.loads(path.read_text())["mcp"]["servers"]["engram"]["command"][-1] == "mcp"
 
 
-def test_folders_that_a_variable_moves_are_followed(
+def test_configuration_folders_set_by_variables_are_used(
     home: Path, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(home / "elsewhere"))
@@ -143,7 +143,7 @@ def test_folders_that_a_variable_moves_are_followed(
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="there is no node here")
-def test_opencodes_plugin_asks_the_hooks(home: Path, project: Path) -> None:
+def test_opencodes_plugin_calls_the_hooks(home: Path, project: Path) -> None:
     ok("init", cwd=project)
     ok(
         "record",

@@ -1,4 +1,4 @@
-"""What an agent is told for a topic, within its budget."""
+"""The context for a topic, within its budget."""
 
 from __future__ import annotations
 
@@ -21,11 +21,13 @@ from engram.domain.recall.budget import tokens
     st.lists(st.tuples(st.integers(0, 1500), st.integers(0, 3)), max_size=12),
     st.integers(200, 3000),
 )
-def test_a_context_never_costs_more_than_it_may(lengths: list[tuple[int, int]], budget: int) -> None:
+def test_a_context_never_exceeds_its_budget(lengths: list[tuple[int, int]], budget: int) -> None:
     sections: list[list[Framed]] = [[], [], [], []]
     for number, (length, place) in enumerate(lengths):
-        said = ("One word and another. " * length)[:length]
-        sections[place].append(Framed(f"L{number}", "I" * 26, said, "FACT", 0.7, "trusted", "agent", "ada"))
+        content = ("One word and another. " * length)[:length]
+        sections[place].append(
+            Framed(f"L{number}", "I" * 26, content, "FACT", 0.7, "trusted", "agent", "ada")
+        )
     packed = pack([Section(f"Part {n}:", tuple(items), 0.5) for n, items in enumerate(sections)], budget)
     assert tokens(packed.text) <= budget
     shown = [one for section in packed.sections for one in section.items]
@@ -35,7 +37,7 @@ def test_a_context_never_costs_more_than_it_may(lengths: list[tuple[int, int]], 
     assert all((one.content == given_texts[one.ref]) == (one.left_out == 0) for one in shown)
 
 
-def test_a_context_has_all_there_is_for_a_topic_and_each_thing_once(root: Path, clock: SetClock) -> None:
+def test_a_context_has_everything_about_a_topic_once(root: Path, clock: SetClock) -> None:
     with as_agent(root, "ada", clock) as ada:
         ada.record(QUEUE, category="pattern", entities=["broker"])
         ada.record(f"Queue consumers again: {EVIL}", category="fact", status="pending")
@@ -63,7 +65,7 @@ def test_a_context_has_all_there_is_for_a_topic_and_each_thing_once(root: Path, 
                 bob.get_context("queue", wrong)
 
 
-def test_without_an_index_a_context_still_has_what_answers(root: Path, clock: SetClock) -> None:
+def test_a_context_works_without_an_index(root: Path, clock: SetClock) -> None:
     with as_agent(root, "ada", clock) as ada:
         ada.record(QUEUE, category="pattern")
         ada.handoff("Retries are left.", to="bob")

@@ -1,4 +1,4 @@
-"""Conversations: a summary goes on until a long pause or a mark."""
+"""Conversations: a summary is updated until a long pause or an explicit new one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from engram.domain.errors import SecretFoundError
 from engram.domain.graph.team import goes_on
 
 
-def test_a_pause_or_a_mark_begins_a_new_conversation(root: Path, clock: SetClock) -> None:
+def test_a_pause_or_the_argument_new_begins_a_new_conversation(root: Path, clock: SetClock) -> None:
     with as_agent(root, "ada", clock) as ada:
         first = ada.summarize("Talked about the queue.", participants=["bob"])
         clock.advance(minutes=29)
@@ -38,7 +38,7 @@ def test_a_pause_or_a_mark_begins_a_new_conversation(root: Path, clock: SetClock
         assert other.summarize("Another session.").keys.parent == ""
 
 
-def test_a_conversation_goes_on_from_word_to_word() -> None:
+def test_a_conversation_continues_across_short_pauses() -> None:
     assert goes_on([], 0, 1800)
     assert not goes_on([], 0, 1801)
     assert goes_on([1700, 3400, 9999, -5], 0, 5000)

@@ -1,4 +1,4 @@
-"""Edits of configuration files: each happens once, keeps what is others', and goes away again byte for byte."""
+"""Edits of configuration files are idempotent, keep foreign data, and are removed again byte for byte."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from engram.adapters.agents.edits import Entry, HookEntries, Items, apply_edit, is_our_hook, remove_edit
 from engram.adapters.agents.refusal import CannotEditError
-from tests.agents.json_texts import plain, written
+from tests.agents.json_texts import json_texts, plain
 
 SERVER = Entry(("mcpServers", "engram"), {"command": "/x/python", "args": ["mcp"], "env": {"A": "b"}})
 COMMAND = "/x/python -P -m engram hook stop --agent claude-code"
@@ -27,7 +27,7 @@ SAMPLES = sorted((Path(__file__).parents[1] / "data/agents/configs").glob("*.jso
 
 
 def without(value: Any, edit: Any) -> Any:
-    """The data without anything of ours and without what is empty: what has to be the same before and after."""
+    """Return the data without Engram's and without empty values, which must be the same before and after."""
     if isinstance(value, dict):
         cleaned = {key: without(one, edit) for key, one in value.items() if key != "engram"}
         return {
@@ -39,24 +39,26 @@ def without(value: Any, edit: Any) -> Any:
     return value
 
 
-@given(written(), st.sampled_from(EDITS))
-def test_an_edit_keeps_all_else_happens_once_and_goes_away_again(text: str, edit: Any) -> None:
+@given(json_texts(), st.sampled_from(EDITS))
+def test_an_edit_is_idempotent_keeps_other_data_and_can_be_removed(text: str, edit: Any) -> None:
     try:
         after = apply_edit(text, edit)
     except CannotEditError:
         return
     assert apply_edit(after, edit) == after, "a second time changes nothing"
-    assert without(plain(after), edit) == without(plain(text), edit), "the data of others are the same"
-    # Every byte of the user's, comments and gaps too, is still there and in its order.
+    assert without(plain(after), edit) == without(plain(text), edit), "foreign data stays the same"
+    # Every byte of the user's text, with comments, is still there, in order.
     rest = iter(after)
-    assert all(sign in rest for sign in text if not sign.isspace())
-    gone = remove_edit(after, edit, text)
-    assert plain(gone) == plain(text)
-    assert [sign for sign in gone if not sign.isspace()] == [sign for sign in text if not sign.isspace()]
+    assert all(character in rest for character in text if not character.isspace())
+    removed = remove_edit(after, edit, text)
+    assert plain(removed) == plain(text)
+    assert [character for character in removed if not character.isspace()] == [
+        character for character in text if not character.isspace()
+    ]
 
 
-@given(written(), st.lists(st.sampled_from(EDITS), min_size=2, max_size=4, unique_by=id))
-def test_several_edits_go_away_in_any_order(text: str, edits: list[Any]) -> None:
+@given(json_texts(), st.lists(st.sampled_from(EDITS), min_size=2, max_size=4, unique_by=id))
+def test_several_edits_can_be_removed_in_any_order(text: str, edits: list[Any]) -> None:
     try:
         after = text
         for edit in edits:
@@ -71,7 +73,7 @@ def test_several_edits_go_away_in_any_order(text: str, edits: list[Any]) -> None
 @pytest.mark.parametrize("path", SAMPLES, ids=[path.name for path in SAMPLES])
 @pytest.mark.parametrize("edit", EDITS, ids=["server", "hooks", "allow", "flat"])
 @pytest.mark.parametrize("ending", ["\n", "\r\n"], ids=["lf", "crlf"])
-def test_real_files_come_back_byte_for_byte(path: Path, edit: Any, ending: str) -> None:
+def test_real_files_are_restored_byte_for_byte(path: Path, edit: Any, ending: str) -> None:
     text = path.read_text("utf-8").replace("\n", ending)
     after = apply_edit(text, edit)
     assert after != text
@@ -83,18 +85,18 @@ def test_real_files_come_back_byte_for_byte(path: Path, edit: Any, ending: str) 
 @pytest.mark.parametrize(
     "text", ['{"mcpServers": []}', '{"mcpServers": {"engram": 1}}', '{"mcpServers": null}']
 )
-def test_something_else_in_the_place_of_servers_is_refused(text: str) -> None:
+def test_an_unexpected_value_for_servers_is_refused(text: str) -> None:
     with pytest.raises(CannotEditError):
         apply_edit(text, SERVER)
 
 
 @pytest.mark.parametrize("text", ['{"hooks": []}', '{"hooks": {"Stop": {}}}', '{"hooks": 3}'])
-def test_something_else_in_the_place_of_hooks_is_refused(text: str) -> None:
+def test_an_unexpected_value_for_hooks_is_refused(text: str) -> None:
     with pytest.raises(CannotEditError):
         apply_edit(text, HOOKS)
 
 
-def test_an_entry_of_an_older_version_is_renewed_in_its_place() -> None:
+def test_an_entry_of_an_older_version_is_updated_in_place() -> None:
     old = (
         '{\n  "mcpServers": {\n    "engram": {"command": "/old", "mine": 1}, // first\n    "z": {}\n  }\n}\n'
     )
@@ -104,16 +106,16 @@ def test_an_entry_of_an_older_version_is_renewed_in_its_place() -> None:
     assert "// first" in after
 
 
-def test_a_hook_of_an_older_version_is_renewed_and_a_double_one_goes() -> None:
-    theirs = {"type": "command", "command": "say engram hook stop"}
+def test_a_hook_of_an_older_version_is_updated_and_a_duplicate_removed() -> None:
+    foreign_hook = {"type": "command", "command": "say engram hook stop"}
     ours = {"type": "command", "command": "'/old path/engram' hook stop --agent claude-code"}
     old = json.dumps(
-        {"hooks": {"Stop": [{"hooks": [theirs, ours]}, {"hooks": [ours]}], "Gone": [{"hooks": [ours]}]}}
+        {"hooks": {"Stop": [{"hooks": [foreign_hook, ours]}, {"hooks": [ours]}], "Gone": [{"hooks": [ours]}]}}
     )
     found = plain(apply_edit(old, HOOKS))["hooks"]
-    assert found["Stop"] == [{"hooks": [theirs, HOOKS.events["Stop"]]}]
+    assert found["Stop"] == [{"hooks": [foreign_hook, HOOKS.events["Stop"]]}]
     assert found["Gone"] == []
-    assert plain(remove_edit(old, HOOKS, ""))["hooks"] == {"Stop": [{"hooks": [theirs]}], "Gone": []}
+    assert plain(remove_edit(old, HOOKS, ""))["hooks"] == {"Stop": [{"hooks": [foreign_hook]}], "Gone": []}
 
 
 @pytest.mark.parametrize(
@@ -127,5 +129,5 @@ def test_a_hook_of_an_older_version_is_renewed_and_a_double_one_goes() -> None:
         ("myengram-hook prompt --agent codex", False),
     ],
 )
-def test_only_our_own_command_is_ours(command: str, ours: bool) -> None:
+def test_only_engrams_own_command_is_recognized(command: str, ours: bool) -> None:
     assert is_our_hook({"command": command}) is ours

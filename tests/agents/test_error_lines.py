@@ -1,7 +1,7 @@
-"""The lines of an output that identify what went wrong, without noise, and the details with them.
+"""The lines of an output that identify an error, without noise, and their details.
 
-Mutants that make no difference: how long a line or all of them may be, give or take one; numbers of ranks that keep their
-order; one line more or fewer in which the frame of a stack is looked for.
+Equivalent mutants: limits of length changed by one; ranks that keep their order; the number of lines searched for a stack
+frame changed by one.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ Exit code 1"""
         ("Exit code 1", ""),
     ],
 )
-def test_the_line_that_names_the_error_comes_first_and_noise_is_gone(output: str, expected: str) -> None:
+def test_the_line_that_names_the_error_comes_first_without_noise(output: str, expected: str) -> None:
     assert identifying_error(output) == expected
 
 
@@ -134,27 +134,27 @@ def test_the_line_that_names_the_error_comes_first_and_noise_is_gone(output: str
         ("nothing to see\nhere", "nothing to see here"),
     ],
 )  # fmt: skip
-def test_details_are_what_follows_until_a_line_is_empty_and_what_the_error_is_indented_under(
+def test_details_are_the_lines_up_to_a_blank_one_and_the_parents_of_an_indented_error(
     output: str, expected: str
 ) -> None:
     assert error_and_details(output)[1] == expected
 
 
 @given(st.text(max_size=3000))
-def test_any_output_is_read_within_the_limit(output: str) -> None:
+def test_any_output_is_summarized_within_the_limit(output: str) -> None:
     assert len(identifying_error(output)) <= LONGEST_ERROR
     assert max(map(len, error_and_details(output))) <= LONGEST_ERROR
     complains(output)
 
 
-def test_an_output_complains_if_one_of_its_lines_does_that_says_more_than_a_code() -> None:
+def test_an_output_complains_if_a_line_other_than_an_exit_code_does() -> None:
     assert complains("docking\nno such quay")
     assert not complains("docking\nExit code 1")
 
 
 @pytest.mark.parametrize("length", range(250, 310, 10))
 @pytest.mark.parametrize("lines", [1, 3])
-def test_a_word_is_whole_or_left_out_since_half_a_secret_is_not_recognized(length: int, lines: int) -> None:
+def test_a_word_is_never_cut_as_half_a_secret_is_not_recognized(length: int, lines: int) -> None:
     secret = "ghp_" + "x7Kd02LmQp9RsTuV4wXyZ1aBcDeF3gHiJkLm"
     begin = f"error: {'word ' * (length // lines // 5)}"
     found = identifying_error("\n".join(f"{begin}{number} {secret}" for number in range(lines)))

@@ -1,4 +1,4 @@
-"""What a report on a solved problem says was wrong: the sentence that relates facts, not what was done, checked or planned."""
+"""The explanation in a report on a solved problem: the sentence that relates facts, not deeds, checks or plans."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ WHY = "`tar` keeps the owner's id, so the files belonged to nobody on the build 
         f"It works now. That's older than you would think: {WHY[0].lower()}{WHY[1:]}",
     ],
 )
-def test_the_sentence_that_explains_is_found_wherever_a_report_has_it(report: str) -> None:
+def test_the_explanation_is_found_anywhere_in_a_report(report: str) -> None:
     found = find_explanation(report)
     assert found is not None
     assert (found.content, found.category) == (WHY, "EDGE_CASE_DISCOVERY")
 
 
-def test_of_two_sentences_that_explain_the_one_that_says_more_counts() -> None:
+def test_the_more_specific_of_two_explanations_is_chosen() -> None:
     found = find_explanation(f"Fixed. The archive came from `make dist`. {WHY}")
     assert found is not None
     assert found.content == WHY
@@ -61,11 +61,11 @@ def test_of_two_sentences_that_explain_the_one_that_says_more_counts() -> None:
         f"Fixed. {WHY} " + "And there is much more to say about it. " * 60,
     ],
 )
-def test_an_open_problem_deeds_and_what_names_or_relates_nothing_explain_nothing(report: str) -> None:
+def test_open_problems_deeds_and_vague_sentences_are_no_explanation(report: str) -> None:
     assert find_explanation(report) is None
 
 
-def test_a_prompt_reports_a_problem_itself_or_goes_on_with_one_that_does() -> None:
+def test_a_prompt_reports_a_problem_or_continues_one_that_does() -> None:
     reported = "the nightly archive can't be unpacked on the build host"
     assert reports_problem([reported])
     assert reports_problem([reported, "yes, use the other host"])
@@ -90,7 +90,7 @@ def test_a_prompt_reports_a_problem_itself_or_goes_on_with_one_that_does() -> No
         "archives for hosts without a name come out with nobody's",
     ],
 )
-def test_who_says_what_happens_reports_a_problem(prompt: str) -> None:
+def test_a_prompt_that_describes_a_malfunction_reports_a_problem(prompt: str) -> None:
     assert reports_problem([prompt])
 
 
@@ -108,7 +108,7 @@ def test_who_says_what_happens_reports_a_problem(prompt: str) -> None:
         "the second archive is fine for me",
     ],
 )
-def test_who_tells_to_do_asks_agrees_or_lays_down_a_rule_reports_none(prompt: str) -> None:
+def test_instructions_questions_agreement_and_rules_report_no_problem(prompt: str) -> None:
     assert not reports_problem([prompt])
 
 
@@ -120,7 +120,7 @@ def test_who_tells_to_do_asks_agrees_or_lays_down_a_rule_reports_none(prompt: st
         "To be read on the build host, the archive has to be packed with `--no-same-owner`.",
     ],
 )
-def test_facts_that_stand_side_by_side_and_what_must_be_are_related_too(cause: str) -> None:
+def test_juxtaposed_facts_and_requirements_are_explanations_too(cause: str) -> None:
     found = find_explanation(f"It unpacks again. {cause}")
     assert found is not None
     assert found.content == cause

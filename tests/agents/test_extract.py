@@ -1,4 +1,4 @@
-"""Candidates of a transcript as pending entries: with where they are from, never a secret, never twice."""
+"""Candidates of a transcript as pending entries: with their source, never with a secret, never twice."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def store(tmp_path: Path) -> Engram:
     return opened(plain(tmp_path / "store"))
 
 
-def test_a_candidate_says_where_it_is_from_and_what_it_is_about(store: Engram) -> None:
+def test_an_extracted_entry_has_its_source_tags_files_and_entities(store: Engram) -> None:
     text = "# Notes\n\nGotcha: `take_next` of src/worker.py blocks while [[Redis]] restarts. #queue\n"
     (one,) = store.extract(text, name="notes.md")
     lore = store.get(one.id).lore
@@ -33,7 +33,7 @@ def test_a_candidate_says_where_it_is_from_and_what_it_is_about(store: Engram) -
     assert [item.kind for item in store.review().items] == ["pending"]
 
 
-def test_what_is_refused_says_so_without_the_secret_and_a_rehearsal_writes_nothing(store: Engram) -> None:
+def test_a_refusal_does_not_show_the_secret_and_a_dry_run_writes_nothing(store: Engram) -> None:
     text = f"Workaround: call the registry with the token {SECRET} until it is mended."
     (one,) = store.extract(text)
     assert (one.status, one.candidate.content) == (REFUSED, "")
@@ -42,7 +42,7 @@ def test_what_is_refused_says_so_without_the_secret_and_a_rehearsal_writes_nothi
     assert (one.status, store.list().total) == (NEW, 0)
 
 
-def test_the_command_line_takes_a_file_or_standard_input(tmp_path: Path) -> None:
+def test_the_command_reads_a_file_or_standard_input(tmp_path: Path) -> None:
     root = plain(tmp_path)
     text = "Decision: orders are identified by ULIDs, never by numbers of a database.\n"
     (root / "adr.md").write_text(text)

@@ -1,4 +1,4 @@
-"""Extraction: few candidates, the right ones, within limits."""
+"""Extraction: the right candidates, few, within limits."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def store(tmp_path: Path) -> Engram:
 
 
 @pytest.mark.parametrize("source", LABELLED, ids=[one.name for one in LABELLED])
-def test_exactly_what_is_labelled_comes_out(store: Engram, source: Labelled) -> None:
+def test_exactly_the_labelled_entries_are_extracted(store: Engram, source: Labelled) -> None:
     found = [one for one in store.extract(source.text, name="t.txt") if one.status == RECORDED]
     assert len(found) == len(source.expected)
     for one, (start, category) in zip(found, source.expected, strict=True):
@@ -54,7 +54,7 @@ def test_exactly_what_is_labelled_comes_out(store: Engram, source: Labelled) -> 
     assert SECRET.encode() not in everything_on_disk(Path(store.path))
 
 
-def test_only_the_last_words_of_an_agent_before_the_next_prompt_are_its_report_on_a_problem() -> None:
+def test_only_an_agents_last_turn_before_the_next_prompt_is_its_report() -> None:
     why = "`tar` keeps the owner's id, so the files belonged to nobody on the build host."
     asked, report = Turn(PERSON, "why can't the host unpack it?"), Turn(AGENT, f"It does again. {why}")
     step = Turn(AGENT, "Now the other host, where it works without any flag but `-x`.")
@@ -64,7 +64,7 @@ def test_only_the_last_words_of_an_agent_before_the_next_prompt_are_its_report_o
     assert extract([Turn(PERSON, "pack it, please"), report]) == []
 
 
-def test_a_list_announced_as_lessons_is_taken_and_ends_with_the_list() -> None:
+def test_an_announced_list_of_lessons_is_extracted_without_the_text_below() -> None:
     lessons = ["The host drops the id of every owner.", "Its clock is an hour behind the others."]
     listed = "\n".join(f"{number}. {text}" for number, text in enumerate(lessons, 1))
     found = extract(
@@ -73,23 +73,23 @@ def test_a_list_announced_as_lessons_is_taken_and_ends_with_the_list() -> None:
     assert [one.content for one in found] == [text for text in lessons if len(text) >= SHORTEST]
 
 
-def test_what_was_done_is_left_out_below_a_heading_that_announces_lessons() -> None:
+def test_deeds_below_a_heading_for_findings_are_left_out() -> None:
     found, done = (
         "The `tar` of the host drops the id of every owner.",
         "I've not changed the host; the owner did it by hand.",
     )
-    told = extract([Turn(AGENT, f"### Key finding\n\n{found}\n\n{done}")])
-    assert [one.content for one in told] == [found]
+    extracted = extract([Turn(AGENT, f"### Key finding\n\n{found}\n\n{done}")])
+    assert [one.content for one in extracted] == [found]
     assert extract([Turn(AGENT, f"### Findings\n\n{found}")]) == [], "of this once"
 
 
-def test_a_long_prompt_says_what_to_do_this_time_and_lays_nothing_down() -> None:
+def test_a_rule_in_a_long_prompt_is_not_extracted() -> None:
     rule = "Always run the linter before you open a request."
     assert [one.content for one in extract([Turn(PERSON, rule)])] == [rule]
     assert extract([Turn(PERSON, f"{rule}\n\n{'The page has four columns. ' * 40}")]) == []
 
 
-def test_a_long_document_gives_no_more_than_the_limit(store: Engram) -> None:
+def test_extraction_from_a_long_document_keeps_the_limit(store: Engram) -> None:
     text = "\n\n".join(
         f"Gotcha: {topic} are counted once per {topic[::-1]}, never by {topic * 2}." for topic in TOPICS
     )

@@ -1,4 +1,4 @@
-"""Lore before an agent: quoted whatever it says, with its origin, within a budget."""
+"""Lore framed for an agent: quoted, with its origin, within a budget."""
 
 from __future__ import annotations
 
@@ -34,16 +34,14 @@ def lore(content: str, agent: str = "codex", source: str = OWN) -> Lore:
 
 
 @given(st.text(max_size=400))
-def test_every_line_of_a_text_stands_behind_a_quote_mark(text: str) -> None:
+def test_every_line_of_a_text_is_quoted(text: str) -> None:
     lines = quote(text).splitlines()
     assert all(line.startswith(QUOTE.strip()) for line in lines)
     assert not any(ord(letter) < 32 for line in lines for letter in line if letter != "\t")
 
 
 @given(st.lists(st.text(min_size=1, max_size=3000), min_size=1, max_size=6), st.integers(50, 2000))
-def test_entries_keep_the_budget_and_are_whole_or_say_that_they_are_not(
-    texts: list[str], budget: int
-) -> None:
+def test_entries_keep_the_budget_and_excerpts_are_marked(texts: list[str], budget: int) -> None:
     counts = Counted(700, False, False, False)
     found = [
         (f"L{n}", lore(text)._replace(id=f"{n:026}"), tier_of(lore(text), OWN), counts) for n, text in enumerate(texts, 1)
@@ -59,7 +57,7 @@ def test_entries_keep_the_budget_and_are_whole_or_say_that_they_are_not(
         assert [one.id for one in fitted.items] == list(each)
 
 
-def test_what_does_not_fit_is_named_and_not_cut() -> None:
+def test_an_entry_that_does_not_fit_is_named_by_its_title() -> None:
     counts, tier = Counted(700, False, False, False), tier_of(lore("x"), OWN)
     texts = [
         "First.\n\n" + "It is short. " * 40,
@@ -72,7 +70,7 @@ def test_what_does_not_fit_is_named_and_not_cut() -> None:
     assert fitted.also == (("L2", "Second."),)
 
 
-def test_as_many_of_the_others_are_named_as_there_is_room_for_beside_shorter_passages() -> None:
+def test_other_entries_are_named_by_title_as_far_as_there_is_room() -> None:
     counts, tier = Counted(700, False, False, False), tier_of(lore("x"), OWN)
     said = "Paragraph {} says how the queue of note {} is drained."
     texts = [
@@ -85,7 +83,7 @@ def test_as_many_of_the_others_are_named_as_there_is_room_for_beside_shorter_pas
     assert [ref for ref, _ in fitted.also] == ["L3", "L4"]
 
 
-def test_a_title_is_named_without_the_addresses_of_its_links() -> None:
+def test_titles_are_shown_without_link_targets() -> None:
     title = "Ada [pointed out](https://x.example/a-page-with-a-very-long-address/and-more/of-it) that [q] (sic) waits"
     assert name_of(title, is_checked=True) == "Ada pointed out that [q] (sic) waits"
 
@@ -113,24 +111,24 @@ def test_the_line_about_an_entry_is_at_most_twenty_tokens() -> None:
 @pytest.mark.parametrize(
     ("days", "age"), [(0, "today"), (3, "3 d"), (59, "59 d"), (60, "2 mo"), (729, "24 mo"), (730, "2 y")]
 )
-def test_an_age_takes_a_few_characters(days: int, age: str) -> None:
+def test_ages_are_abbreviated(days: int, age: str) -> None:
     (framed,) = whole([("L1", lore("x"), Tier("agent", "codex"), COUNTED)], NOW + timedelta(days=days))
     assert framed.about == f"fact · codex · {age}"
 
 
-def test_who_is_left_out_where_nobody_is_named() -> None:
+def test_an_entry_without_an_agent_names_none() -> None:
     said = lore("x", "", "")
     (framed,) = whole([("L1", said, tier_of(said, OWN), COUNTED)], NOW)
     assert framed.about == "fact · today"
 
 
-def test_only_of_the_first_entry_is_it_said_where_it_was_learned() -> None:
+def test_only_the_first_entry_shows_where_it_was_learned() -> None:
     both = [lore(text)._replace(context=("in a review",)) for text in ("First.", "Second.")]
     fitted = frame([(f"L{k}", one, Tier("agent", "codex"), COUNTED) for k, one in enumerate(both)], 500, NOW)
     assert [one.context for one in fitted.items] == ["in a review", ""]
 
 
-def test_the_origin_names_who_and_whether_it_came_from_elsewhere() -> None:
+def test_the_origin_names_the_agent_and_another_clone() -> None:
     assert origin_of(lore("x"), OWN) == "codex"
     assert origin_of(lore("x", source=""), OWN) == "codex"
     assert origin_of(lore("x", agent=""), OWN) == "unknown"

@@ -1,4 +1,4 @@
-"""Handoffs: told once to whom they are for, when a session starts, within its budget."""
+"""Handoffs: shown once to their recipient, at the start of a session, within its budget."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from apikit import SetClock
 
 
-def test_a_handoff_is_told_once_to_whom_it_is_for(root: Path, clock: SetClock) -> None:
+def test_a_handoff_is_shown_once_to_its_recipient(root: Path, clock: SetClock) -> None:
     with as_agent(root, "ada", clock) as ada:
         ada.handoff("The consumer is done, retries are left.", to="bob", topic="queue", files=["src/q.py"])
         clock.advance(seconds=1)
@@ -25,13 +25,13 @@ def test_a_handoff_is_told_once_to_whom_it_is_for(root: Path, clock: SetClock) -
             ada.handoff("x", to="ada")
         assert ada.get_context("queue").handoffs == ()  # neither is for her
     with as_agent(root, "bob", clock) as bob:
-        kept = bob.get_context("something else", take=False)
-        assert [one.content.split("\n")[0] for one in kept.handoffs] == [
+        preview = bob.get_context("something else", take=False)
+        assert [one.content.split("\n")[0] for one in preview.handoffs] == [
             "Handoff from ada to bob: queue",
             "Handoff from ada to anybody",
         ]
         found = bob.get_context("something else")
-        assert found.handoffs == kept.handoffs
+        assert found.handoffs == preview.handoffs
         assert len(found.taken) == 2
         assert found.text.startswith(f"{NOTICE}\n\nHanded over to you:\n\nL1 · note · ada · today\n")
         assert bob.get_context("something else").handoffs == ()
@@ -41,7 +41,7 @@ def test_a_handoff_is_told_once_to_whom_it_is_for(root: Path, clock: SetClock) -
         assert eve.get_context("queue").handoffs == ()
 
 
-def test_a_session_begins_with_what_was_handed_over(root: Path, clock: SetClock) -> None:
+def test_a_session_starts_with_handoffs(root: Path, clock: SetClock) -> None:
     from engram.hooks import events
     from engram.hooks.payload import Payload
 
@@ -57,7 +57,7 @@ def test_a_session_begins_with_what_was_handed_over(root: Path, clock: SetClock)
         assert "Take care." not in events.session_start(other.store, start, "claude-code").text
 
 
-def test_an_agent_is_told_what_waits_in_its_own_scope_too(root: Path, clock: SetClock) -> None:
+def test_handoffs_in_an_agents_own_scope_are_shown_too(root: Path, clock: SetClock) -> None:
     record("So that there is a store of one's own.", root, "--scope", "user")
     with as_agent(root, "carl", clock) as carl:
         carl.register_agent("carl", default_scope="user")
@@ -78,9 +78,7 @@ def test_an_agent_is_told_what_waits_in_its_own_scope_too(root: Path, clock: Set
         assert bob.get_context("x").handoffs == ()
 
 
-def test_what_was_handed_over_and_does_not_fit_waits_for_the_next_session(
-    root: Path, clock: SetClock
-) -> None:
+def test_handoffs_beyond_the_budget_wait_for_the_next_session(root: Path, clock: SetClock) -> None:
     from engram.usecases.agents.handoffs import for_session_start
 
     with as_agent(root, "ada", clock) as ada:

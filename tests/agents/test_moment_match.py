@@ -1,4 +1,4 @@
-"""Which moments an event fits: what a command runs, which files, tools and errors there are, and what only looks so."""
+"""Which moments an event matches, by the commands it runs, its files, tool and error, and what only looks alike."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from engram.domain.agents.moment_match import Event, fitting, matches_path, pars
 
 
 def fits(moment: str, **event: object) -> bool:
-    given = {"commands": tuple(commands_of(str(event.pop("command", ""))))} | event
-    return fitting(Event(**given), [moment]) == [moment]  # type: ignore[arg-type]
+    fields = {"commands": tuple(commands_of(str(event.pop("command", ""))))} | event
+    return fitting(Event(**fields), [moment]) == [moment]  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def fits(moment: str, **event: object) -> bool:
         ("gsutil rm", "find logs -mtime +9 -exec gsutil -m rm gs://x/{} +"),
     ],
 )
-def test_a_command_fits_where_its_program_and_words_begin_one_that_is_run(pattern: str, line: str) -> None:
+def test_a_command_pattern_matches_the_beginning_of_a_command_that_runs(pattern: str, line: str) -> None:
     assert fits(f"command: {pattern}", command=line)
 
 
@@ -77,7 +77,7 @@ def test_a_command_fits_where_its_program_and_words_begin_one_that_is_run(patter
         ("deploy.py", "python -u test.py deploy.py"),
     ],
 )
-def test_a_command_that_only_looks_alike_does_not_fit(pattern: str, line: str) -> None:
+def test_a_command_that_only_looks_alike_does_not_match(pattern: str, line: str) -> None:
     assert not fits(f"command: {pattern}", command=line)
 
 
@@ -103,11 +103,11 @@ def test_a_command_that_only_looks_alike_does_not_fit(pattern: str, line: str) -
         ("/", "a", False),
     ],
 )
-def test_a_file_fits_as_in_gitignore(pattern: str, path: str, expected: bool) -> None:
+def test_file_patterns_match_as_in_gitignore(pattern: str, path: str, expected: bool) -> None:
     assert matches_path(path, pattern) is expected
 
 
-def test_a_tool_fits_by_its_name_in_any_case() -> None:
+def test_a_tool_matches_by_name_in_any_case() -> None:
     assert fits("tool: webfetch", tool="WebFetch")
     assert fits("tool: mcp__sentry__*", tool="mcp__sentry__get_issue")
     assert not fits("tool: mcp__sentry__*", tool="mcp__sentryish__x")
@@ -127,11 +127,11 @@ def test_a_tool_fits_by_its_name_in_any_case() -> None:
         ("a+b (x", "A+B (x", True),
     ],
 )
-def test_an_error_fits_by_its_words_on_one_line(pattern: str, text: str, expected: bool) -> None:
+def test_an_error_matches_by_words_on_one_line(pattern: str, text: str, expected: bool) -> None:
     assert fits(f"error: {pattern}", error=text) is expected
 
 
-def test_a_later_kind_fits_nothing_and_none_is_slow() -> None:
+def test_an_unknown_kind_matches_nothing_and_matching_is_fast() -> None:
     assert not fits("weekday: Friday", command="git push", tool="Friday")
     began = time.process_time()
     assert not fits(f"error: {'a*' * 90}b", error="a" * 20_000)
@@ -140,7 +140,7 @@ def test_a_later_kind_fits_nothing_and_none_is_slow() -> None:
     assert time.process_time() - began < 1.0
 
 
-def test_an_event_in_words_is_a_command_a_file_a_tool_or_an_error() -> None:
+def test_an_event_is_parsed_as_a_command_a_file_a_tool_or_an_error() -> None:
     for line, moment in (
         ("sudo git push origin", "command: git push"),
         ("infra/main.tf", "file: *.tf"),

@@ -1,7 +1,7 @@
-"""Names in prompts: which words may be one, and how surely entries say so.
+"""Names in prompts: which words may be names, and how sure entries make it.
 
-Mutants that make no difference: a larger number for SURE; two letters for
-the first of a spelling, as a capital behind a small letter makes a name by itself; `None` for `False`.
+Equivalent mutants: a larger number for SURE; two letters for the first of a spelling, as a capital after a lower-case letter
+makes a name by itself; `None` for `False`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import pytest
 from engram.domain.agents import naming
 
 
-def test_words_that_may_be_names_are_folded_and_the_common_ones_left_out() -> None:
+def test_possible_names_are_case_folded_without_common_words() -> None:
     prompt = "Ask Nováková's team on Monday: does redux-saga call set_timeout in the cache of Spring?"
     assert naming.words_of(prompt) == ["ask", "novakova", "redux-saga", "spring"]
 
@@ -50,26 +50,26 @@ def test_words_that_may_be_names_are_folded_and_the_common_ones_left_out() -> No
         ("absent", ["The Falcon service retries."], naming.NO),
     ],
 )
-def test_entries_say_by_their_spelling_whether_a_word_is_a_name(
+def test_the_spelling_in_entries_shows_whether_a_word_is_a_name(
     word: str, texts: list[str], how: int
 ) -> None:
     assert naming.how_surely(word, texts) == how
     assert naming.NO < naming.LIKELY < naming.SURE
 
 
-def test_acronyms_that_everybody_uses_name_nothing_though_they_are_written_in_capitals() -> None:
+def test_common_acronyms_are_no_names() -> None:
     words = naming.words_of("The CI job of SAP fails since the API sends JSON")
     assert "sap" in words
     assert not {"ci", "api", "json"} & set(words)
 
 
-def test_an_entry_is_about_what_its_head_names() -> None:
+def test_an_entry_is_about_the_names_in_its_head() -> None:
     assert naming.is_about("falcon", "Retries of Falcon are spaced by a minute.\nMore.")
     assert not naming.is_about("falcon", "Retries are spaced by a minute.\nFalcon does so, too.")
     assert not naming.is_about("falcon", f"{'Retries are spaced by a minute. ' * 3}Falcon does so, too.")
 
 
-def test_a_part_of_a_compound_names_it_but_not_one_of_an_identifier() -> None:
+def test_a_part_of_a_compound_is_a_name_but_not_a_part_of_an_identifier() -> None:
     assert naming.is_about("saga", "Effects of redux-saga are tested alone.")
     assert not naming.is_about("saga", "Effects of redux_saga are tested alone.")
     assert not naming.is_about("falcon", "Effects of redux-saga are tested alone.")
@@ -80,7 +80,7 @@ def test_the_head_of_an_entry_ends_after_eighty_characters() -> None:
     assert not naming.is_about("falcon", f"{'x' * 79} Falcon")
 
 
-def test_at_most_two_dozen_words_of_three_letters_or_in_capitals_may_be_names() -> None:
+def test_at_most_24_words_of_three_letters_or_in_capitals_may_be_names() -> None:
     assert naming.words_of("zq zqx QF X") == ["zqx", "qf"]
     many = [f"zq{first}{second}" for first in "abcdef" for second in "abcdef"]
     assert naming.words_of(" ".join(many)) == many[:24]
@@ -99,7 +99,7 @@ def test_at_most_two_dozen_words_of_three_letters_or_in_capitals_may_be_names() 
         ("xq", False),
     ],
 )
-def test_a_short_or_everyday_name_tells_nothing_in_lower_case(name: str, tells: bool) -> None:
+def test_a_short_or_everyday_name_is_not_telling(name: str, tells: bool) -> None:
     assert naming.is_telling(name) == tells
 
 
@@ -113,12 +113,10 @@ def test_a_short_or_everyday_name_tells_nothing_in_lower_case(name: str, tells: 
         ("mirror", "falcon-mirror keeps images.", False),
     ],
 )
-def test_a_text_begins_with_a_name_or_with_a_full_name_that_ends_with_it(
-    word: str, text: str, does: bool
-) -> None:
+def test_a_text_begins_with_a_name_also_within_a_full_name(word: str, text: str, does: bool) -> None:
     assert naming.begins(word, text) == does
 
 
-def test_nobody_but_a_library_begins_a_text_in_lower_case() -> None:
+def test_with_in_any_case_off_a_name_must_begin_in_lower_case() -> None:
     assert naming.begins("falcon", "falcon mirrors images.", in_any_case=False)
     assert not naming.begins("falcon", "Falcon mirrors images.", in_any_case=False)

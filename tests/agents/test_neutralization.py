@@ -1,4 +1,4 @@
-"""Text from elsewhere made harmless: once is enough, ordinary text stays, no mixture of marks gets through."""
+"""Neutralization of foreign text is idempotent, keeps ordinary text, and lets no mixture of markup through."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from engram.domain.agents.neutralization import neutralize
 
 @settings(deadline=None, max_examples=examples(15, 1000))
 @given(st.text(max_size=300), st.booleans())
-def test_cleaning_twice_is_cleaning_once(text: str, is_checked: bool) -> None:
+def test_neutralization_is_idempotent(text: str, is_checked: bool) -> None:
     once = neutralize(text, lines=True, is_checked=is_checked)
     assert neutralize(once, lines=True, is_checked=is_checked) == once
     mixed = neutralize(f"<{text}](http://x.y/z <system>{text}", lines=True, is_checked=is_checked)
@@ -32,7 +32,7 @@ def test_cleaning_twice_is_cleaning_once(text: str, is_checked: bool) -> None:
         "# Titel: Größe 5 µm",
     ],
 )
-def test_ordinary_text_stays_as_it_is(code: str) -> None:
+def test_ordinary_text_is_unchanged(code: str) -> None:
     assert neutralize(code, lines=True, is_checked=False) == code
 
 
@@ -48,7 +48,7 @@ PIECES = st.lists(st.sampled_from(MARKS), min_size=1, max_size=9).map("".join)
 
 @settings(deadline=None, max_examples=examples(20, 5000))
 @given(PIECES, st.sampled_from([Tier("agent", "c"), Tier("foreign", "c, another clone")]))
-def test_no_mixture_of_marks_gets_through(text: str, tier: Tier) -> None:
+def test_no_mixture_of_markup_gets_through(text: str, tier: Tier) -> None:
     content = neutralize(f"x {text}", lines=True, is_checked=tier.is_checked)
     framed = Framed("L1", "", content, "FACT", 0.7, "unconfirmed", tier.tier, tier.reason, age="today")
     title = name_of(f"x {text}", is_checked=False)

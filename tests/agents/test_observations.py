@@ -1,4 +1,4 @@
-"""Observations: queued at once, made into pending entries later, within limits."""
+"""Observations are queued at once and made into pending entries later, within limits."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from engram.usecases.agents import observations
 from engram.usecases.store.store import Caller
 
 
-def test_an_observation_outlives_the_process_and_becomes_pending_lore(root: Path, clock: SetClock) -> None:
+def test_an_observation_outlives_the_process_and_becomes_a_pending_entry(root: Path, clock: SetClock) -> None:
     with as_agent(root, "ada", clock) as ada:
         done = ada.observe(f"Root cause: the retry loop never sleeps. Token {SECRET}", files=["src/q.py"])
         assert (done.waiting, done.redacted) == (1, 1)

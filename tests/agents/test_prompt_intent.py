@@ -1,6 +1,6 @@
-"""What a prompt asks of memory: whether it asks at all, and which of its sentences say something.
+"""How a prompt is used for recall: the threshold it needs, and which of its sentences are queried.
 
-Mutants that make no difference: a tenth more of a figure that was fitted.
+Equivalent mutants: a fitted number changed by a tenth.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from engram.domain.agents.prompt_intent import INSTRUCTION, LONG_INSTRUCTION, as
         "the worker is slow, do you know why?",
     ],
 )
-def test_a_question_needs_all_of_a_strong_answer(prompt: str) -> None:
+def test_a_question_needs_the_full_threshold(prompt: str) -> None:
     assert bar_of(prompt) == 1.0
 
 
@@ -39,11 +39,11 @@ def test_a_question_needs_all_of_a_strong_answer(prompt: str) -> None:
         "do the migration of the events table tonight, before the release",
     ],
 )
-def test_who_says_what_to_do_or_what_happens_needs_less(prompt: str) -> None:
+def test_an_instruction_or_a_report_needs_a_lower_threshold(prompt: str) -> None:
     assert bar_of(prompt) == INSTRUCTION
 
 
-def test_the_longer_a_prompt_the_less_of_it_is_enough_unless_text_was_pasted() -> None:
+def test_the_threshold_falls_with_length_up_to_that_of_pasted_text() -> None:
     words = "add a retry to the upload of large photos and keep the difference small because " * 5
     bars = [bar_of(" ".join(words.split()[:length])) for length in (20, 25, 30, 60, 61)]
     assert bars == pytest.approx(
@@ -51,27 +51,27 @@ def test_the_longer_a_prompt_the_less_of_it_is_enough_unless_text_was_pasted() -
     )
 
 
-def test_a_few_telling_words_need_all_of_it_however_many_small_ones_there_are() -> None:
+def test_a_prompt_with_few_telling_words_needs_the_full_threshold() -> None:
     assert bar_of("upload retry proxy timeout") == bar_of("make it a little shorter please") == 1.0
     assert bar_of("upload retry proxy timeout photos") == INSTRUCTION
 
 
-def test_of_several_sentences_the_first_five_that_say_something_are_asked() -> None:
-    said = [f"Sentence number {number} says something." for number in range(7)]
-    assert sentences_of(" ".join([said[0], "Thanks a lot!", *said[1:]])) == []
-    longer = [one.replace("something", "something else") for one in said]
+def test_the_first_five_meaningful_sentences_are_queried() -> None:
+    sentences = [f"Sentence number {number} says something." for number in range(7)]
+    assert sentences_of(" ".join([sentences[0], "Thanks a lot!", *sentences[1:]])) == []
+    longer = [one.replace("something", "something else") for one in sentences]
     assert sentences_of("\n".join(["Hi there.", *longer])) == longer[:5]
 
 
-def test_a_single_sentence_is_asked_as_the_whole_prompt_alone() -> None:
+def test_a_single_sentence_is_queried_only_as_the_whole_prompt() -> None:
     assert sentences_of("Add a retry to the upload of photos, version 1.2, please.\n") == []
 
 
-def test_one_of_two_sentences_that_says_something_is_asked() -> None:
+def test_the_meaningful_one_of_two_sentences_is_queried() -> None:
     assert sentences_of("Add a retry to the upload. Thanks!") == ["Add a retry to the upload."]
 
 
-def test_what_prompts_asked_is_said_by_the_last_two_that_say_what_the_work_is_about() -> None:
+def test_the_subject_of_a_session_comes_from_its_last_two_meaningful_prompts() -> None:
     first, second, third = (
         f"{name} of the orders are sent twice\n since Monday" for name in ("Bills", "Mails", "Parcels")
     )

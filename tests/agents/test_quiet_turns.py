@@ -1,6 +1,6 @@
-"""Prompts that ask for nothing: thanks, agreement, going on, remarks that all is well; and those that do ask.
+"""Prompts that ask for nothing (thanks, agreement, remarks that all is well), and prompts that do.
 
-Mutants that make no difference: how many words a quiet turn has, give or take one.
+Equivalent mutants: the most words of a quiet turn changed by one.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from engram.domain.agents import quiet_turns
         "no worries, that one is fine",
     ],
 )
-def test_a_prompt_that_only_thanks_agrees_or_goes_on_asks_for_nothing(prompt: str) -> None:
+def test_thanks_agreement_and_go_on_ask_for_nothing(prompt: str) -> None:
     assert quiet_turns.asks_for_nothing(prompt)
 
 
@@ -92,7 +92,7 @@ def test_a_remark_that_all_is_well_asks_for_nothing_whatever_it_names(prompt: st
         "thanks, that works. Please have a look at the second thing as well: the invoices of March that we have sent to Falcon",
     ],
 )
-def test_a_prompt_that_asks_or_tells_to_do_something_new_does_ask(prompt: str) -> None:
+def test_a_question_or_a_new_instruction_asks_for_something(prompt: str) -> None:
     assert not quiet_turns.asks_for_nothing(prompt)
 
 
@@ -122,7 +122,7 @@ def test_a_prompt_that_asks_or_tells_to_do_something_new_does_ask(prompt: str) -
         "the falcon warnings are gone but the errors are not",
     ],
 )
-def test_thanks_and_agreement_do_not_hide_a_request_a_trouble_or_the_name_that_was_asked_for(
+def test_thanks_do_not_hide_a_request_a_problem_or_a_requested_name(
     prompt: str,
 ) -> None:
     assert not quiet_turns.asks_for_nothing(prompt)

@@ -1,4 +1,4 @@
-"""A user's own MCP server named `engram` is neither overwritten nor deleted: Engram's takes another name."""
+"""A user's own MCP server named `engram` is neither overwritten nor deleted: Engram's server gets another name."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def config(agent: str) -> Path:
 
 
 def servers(agent: str) -> dict[str, Any]:
-    """The agent's MCP servers by name, read from its file."""
+    """Read the agent's MCP servers, by name, from its file."""
     part = server_part(AGENTS[agent], Wish(own_command()))
     assert part is not None
     return dict(siblings(config(agent).read_text("utf-8"), part.edit))
 
 
 def add_server(agent: str, name: str, value: dict[str, Any]) -> None:
-    """Put a server into the agent's file, as a user would."""
+    """Add a server to the agent's file, as a user would."""
     part = server_part(AGENTS[agent], Wish(own_command(), server=name))
     assert part is not None
     edit = part.edit
@@ -67,7 +67,7 @@ def test_all_agents_with_an_mcp_server_are_tested() -> None:
 
 
 @EACH_AGENT
-def test_an_own_server_named_engram_survives_connect_twice_and_disconnect(
+def test_a_foreign_server_named_engram_survives_connecting_twice_and_disconnecting(
     agent: str, home: Path, project: Path
 ) -> None:
     furnish(home, agent)
@@ -91,15 +91,15 @@ def test_an_own_server_named_engram_survives_connect_twice_and_disconnect(
 
 
 @EACH_AGENT
-@pytest.mark.parametrize("remembered", [True, False], ids=["record", "no-record"])
-def test_disconnect_takes_only_its_own_entry_from_a_file_that_was_edited_since(
-    agent: str, remembered: bool, home: Path, project: Path
+@pytest.mark.parametrize("recorded", [True, False], ids=["record", "no-record"])
+def test_disconnecting_removes_only_its_entry_from_a_file_edited_since(
+    agent: str, recorded: bool, home: Path, project: Path
 ) -> None:
     furnish(home, agent)
     add_server(agent, "engram", OWN)
     run("connect", agent)
     add_server(agent, "added-later", {"command": "later"})
-    if not remembered:
+    if not recorded:
         Path(places.connections_file()).unlink()
     expected = servers(agent)
     assert expected.pop("engram-lore")
@@ -109,7 +109,9 @@ def test_disconnect_takes_only_its_own_entry_from_a_file_that_was_edited_since(
 
 
 @EACH_AGENT
-def test_disconnect_without_connect_leaves_an_own_server(agent: str, home: Path, project: Path) -> None:
+def test_disconnecting_without_connecting_keeps_a_foreign_server(
+    agent: str, home: Path, project: Path
+) -> None:
     add_server(agent, "engram", OWN)
     before = files(home)
     done = run("disconnect", agent)
@@ -118,9 +120,7 @@ def test_disconnect_without_connect_leaves_an_own_server(agent: str, home: Path,
 
 
 @EACH_AGENT
-def test_an_own_server_put_in_the_place_of_the_written_one_is_kept(
-    agent: str, home: Path, project: Path
-) -> None:
+def test_a_foreign_server_that_replaced_engrams_is_kept(agent: str, home: Path, project: Path) -> None:
     run("connect", agent)
     assert "engram" in servers(agent)
     config(agent).unlink()
@@ -141,7 +141,7 @@ def test_further_names_are_taken_in_turn(agent: str, home: Path, project: Path) 
     assert list(servers(agent)) == ["engram", "engram-lore", "engram-lore-2"]
 
 
-def test_the_name_stays_when_the_own_server_is_gone(home: Path, project: Path) -> None:
+def test_the_name_stays_when_the_foreign_server_is_gone(home: Path, project: Path) -> None:
     add_server("cursor", "engram", OWN)
     run("connect", "cursor")
     found = json.loads(config("cursor").read_text())
@@ -155,22 +155,22 @@ def test_the_name_stays_when_the_own_server_is_gone(home: Path, project: Path) -
 
 
 @EACH_AGENT
-def test_an_entry_written_by_another_version_or_edited_by_hand_is_renewed_in_its_place(
+def test_an_entry_of_another_version_or_edited_by_hand_is_updated_in_place(
     agent: str, home: Path, project: Path
 ) -> None:
     run("connect", agent)
     written = servers(agent)["engram"]
     Path(places.connections_file()).unlink()
     old = json.loads(json.dumps(written).replace(sys.executable, "/old/python"))
-    where = "args" if "args" in old else "command"
-    add_server(agent, "engram", {**old, where: [*old[where], "--tools", "all"]})
+    key = "args" if "args" in old else "command"
+    add_server(agent, "engram", {**old, key: [*old[key], "--tools", "all"]})
     run("connect", agent)
     assert servers(agent) == {"engram": written}
     run("disconnect", agent)
     assert not config(agent).exists() or "engram" not in servers(agent)
 
 
-def test_a_recorded_entry_that_runs_something_else_now_is_still_taken_away(home: Path, project: Path) -> None:
+def test_a_recorded_entry_that_now_runs_something_else_is_still_removed(home: Path, project: Path) -> None:
     run("connect", "codex")
     wrapped = {**servers("codex")["engram"], "command": "/usr/local/bin/wrapper", "args": ["engram"]}
     add_server("codex", "engram", wrapped)
@@ -178,7 +178,7 @@ def test_a_recorded_entry_that_runs_something_else_now_is_still_taken_away(home:
     assert not config("codex").exists() or servers("codex") == {}
 
 
-def test_permissions_and_texts_go_by_the_name_that_was_taken(home: Path, project: Path) -> None:
+def test_permissions_and_texts_use_the_chosen_name(home: Path, project: Path) -> None:
     add_server("claude-code", "engram", OWN)
     run("connect", "claude-code", "--allow-tools")
     allowed = json.loads((home / ".claude/settings.json").read_text())["permissions"]["allow"]
@@ -199,7 +199,7 @@ def test_permissions_and_texts_go_by_the_name_that_was_taken(home: Path, project
     assert "tools" not in servers("codex")["engram"]
 
 
-def test_a_preview_printing_and_json_name_the_other_server(home: Path, project: Path) -> None:
+def test_preview_print_and_json_show_the_chosen_name(home: Path, project: Path) -> None:
     add_server("codex", "engram", OWN)
     before = files(home)
     done = ok("connect", "codex", "--dry-run")
@@ -230,5 +230,5 @@ def test_a_preview_printing_and_json_name_the_other_server(home: Path, project: 
         ([], False),
     ],
 )
-def test_only_what_connect_writes_is_taken_for_its_own(server: object, ours: bool) -> None:
+def test_only_entries_that_connect_writes_are_recognized_as_engrams(server: object, ours: bool) -> None:
     assert is_ours(server) is ours

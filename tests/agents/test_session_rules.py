@@ -1,4 +1,4 @@
-"""Cursor's file of rules with the brief: made by connecting, filled when a session starts, unseen by git, taken away whole."""
+"""Cursor's rules file with the brief: made by connecting, filled at session start, ignored by git, removed completely."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def project(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return make_store(make_project(home, monkeypatch))
 
 
-def test_the_brief_comes_into_the_file_each_time_and_all_of_it_goes(home: Path, project: Path) -> None:
-    before, seen = files(home), git(project, "status", "--porcelain")
+def test_the_brief_is_written_at_each_start_and_removed_by_disconnecting(home: Path, project: Path) -> None:
+    before, status_before = files(home), git(project, "status", "--porcelain")
     run("connect", "cursor")
     written = project / FILE
     assert "alwaysApply: true\n---\n" in written.read_text()
-    changed = set(git(project, "status", "--porcelain").splitlines()) - set(seen.splitlines())
+    changed = set(git(project, "status", "--porcelain").splitlines()) - set(status_before.splitlines())
     assert changed == {"?? AGENTS.md"}
     assert text_of(answer("cursor", "session-start", project)) == RULES
     assert LESSON in written.read_text()
@@ -44,9 +44,7 @@ def test_the_brief_comes_into_the_file_each_time_and_all_of_it_goes(home: Path, 
     assert not written.parent.exists()
 
 
-def test_a_file_that_connecting_did_not_make_or_that_leads_elsewhere_is_never_written(
-    home: Path, project: Path
-) -> None:
+def test_a_foreign_file_or_a_symbolic_link_is_never_written(home: Path, project: Path) -> None:
     foreign = project / FILE
     foreign.parent.mkdir(parents=True)
     foreign.write_text("<!-- engram connect -->\n")
@@ -60,7 +58,7 @@ def test_a_file_that_connecting_did_not_make_or_that_leads_elsewhere_is_never_wr
     assert (home / "mine.md").read_text() == "<!-- engram connect -->\n"
 
 
-def test_it_is_taken_away_from_another_folder_too(
+def test_it_is_removed_from_another_working_folder_too(
     home: Path, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run("connect", "cursor")

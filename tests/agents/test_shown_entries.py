@@ -1,4 +1,4 @@
-"""What a session has before it: entries shown whole, whoever showed them; passages by themselves; titles not at all."""
+"""Entries noted as shown in a session: whole entries from any source, single passages, and no titles."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ VACUUM = "Autovacuum of the ledger table has to run with a scale factor of one p
 FILLER = "The palette of the settings page was chosen for contrast. Buttons are at least forty pixels high. "
 
 
-def titled(number: int, length: int) -> str:
+def make_note(number: int, length: int) -> str:
     return f"Lesson {number} about the queue.\n\n" + ("It says something. " * 100)[:length].strip()
 
 
-def test_what_a_prompt_asks_for_again_is_named_by_its_ref_and_not_repeated(root: Path) -> None:
+def test_an_entry_needed_again_is_named_by_its_ref_and_not_repeated(root: Path) -> None:
     with opened(root, clock=SetClock()) as engram:
         engram.record(QUEUE, category="fact")
         first = by_text(engram.store, ASKED, above=True)
@@ -38,7 +38,7 @@ def test_what_a_prompt_asks_for_again_is_named_by_its_ref_and_not_repeated(root:
     assert tool == "", "a command that comes again is no question"
 
 
-def test_a_brief_counts_as_shown_and_a_prompt_after_it_gets_the_ref(root: Path) -> None:
+def test_entries_of_a_brief_count_as_shown(root: Path) -> None:
     with opened(root, clock=SetClock()) as engram:
         engram.record(QUEUE, category="fact")
         assert "Brokers deliver twice" in brief(engram.store, str(root))
@@ -46,7 +46,7 @@ def test_a_brief_counts_as_shown_and_a_prompt_after_it_gets_the_ref(root: Path) 
         assert brief(engram.store, str(root)) == ""
 
 
-async def test_what_a_tool_showed_whole_is_not_shown_again_by_a_hook(
+async def test_an_entry_shown_whole_by_a_tool_is_not_repeated_by_a_hook(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "s1")
@@ -60,7 +60,7 @@ async def test_what_a_tool_showed_whole_is_not_shown_again_by_a_hook(
         assert "Brokers" not in by_text(engram.store, ASKED)
 
 
-def test_one_passage_of_a_long_entry_withholds_no_other(root: Path) -> None:
+def test_showing_a_passage_of_a_long_entry_does_not_withhold_another(root: Path) -> None:
     long = f"# Databases\n\n{FILLER * 8}\n\n{POOL}\n\n{FILLER * 9}\n\n{VACUUM}\n\n{FILLER * 8}"
     with opened(
         root, clock=SetClock(), settings='[store]\nfolder = "lore"\n[hooks]\nrecall_budget = 120\n'
@@ -79,9 +79,9 @@ def test_one_passage_of_a_long_entry_withholds_no_other(root: Path) -> None:
         assert "[L1] above answers this:" in put("autovacuum scale factor of the ledger table")
 
 
-def test_what_did_not_fit_is_named_by_its_title_and_may_still_be_shown(root: Path) -> None:
+def test_an_entry_without_room_is_named_by_title_and_may_be_shown_later(root: Path) -> None:
     with opened(root, clock=SetClock()) as engram:
-        found = [engram.record(titled(number, 700), category="fact").lore for number in range(2)]
+        found = [engram.record(make_note(number, 700), category="fact").lore for number in range(2)]
         put = frame_unseen(engram.store, found, 250)
         assert put.shown == (found[0].id,)
         assert [(one.why, one.ids) for one in put.withheld] == [(NO_ROOM, (found[1].id,))]
@@ -91,10 +91,11 @@ def test_what_did_not_fit_is_named_by_its_title_and_may_still_be_shown(root: Pat
         assert frame_unseen(engram.store, found, 250).shown == (found[1].id,)
 
 
-def test_only_what_recall_showed_is_asked_about_later(root: Path) -> None:
+def test_only_entries_shown_by_recall_are_asked_about_later(root: Path) -> None:
     with opened(root, clock=SetClock()) as engram:
         found = [
-            engram.record(titled(number, 1100), category="fact", files=["a.py"]).lore for number in range(2)
+            engram.record(make_note(number, 1100), category="fact", files=["a.py"]).lore
+            for number in range(2)
         ]
         said = by_files(engram.store, ["a.py"])
         (shown,) = HookMemory(engram.store.state).marked(RECALLED, engram.store.caller.session)
@@ -102,18 +103,18 @@ def test_only_what_recall_showed_is_asked_about_later(root: Path) -> None:
     assert said.count("It says something.") < 70
 
 
-def test_of_what_is_about_a_file_the_best_three_come_at_once_and_the_others_later(root: Path) -> None:
+def test_the_best_three_entries_about_a_file_are_shown_first_the_others_later(root: Path) -> None:
     with opened(root, clock=SetClock()) as engram:
         for number in range(5):
-            engram.record(titled(number, 60), category="fact", files=["a.py"])
+            engram.record(make_note(number, 60), category="fact", files=["a.py"])
         said = [by_files(engram.store, ["a.py"]) for _ in range(3)]
     assert [text.count("It says something.") > 0 for text in said] == [True, True, False]
     assert [len(re.findall(r"^    Lesson \d", text, re.MULTILINE)) for text in said] == [3, 2, 0]
 
 
-def test_every_entry_in_a_brief_is_whole_and_there_are_five_at_most(root: Path) -> None:
+def test_a_brief_has_at_most_five_entries_all_whole(root: Path) -> None:
     with opened(root, clock=SetClock()) as engram:
-        notes = [titled(number, 200 + 40 * number) for number in range(9)]
+        notes = [make_note(number, 200 + 40 * number) for number in range(9)]
         for note in notes:
             engram.record(note, category="fact")
         said = brief(engram.store, str(root))

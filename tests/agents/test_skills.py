@@ -1,4 +1,4 @@
-"""Skills: procedures found by task, queries in them run read-only, and what became of that counting next time."""
+"""Skills: found by task, with read-only queries, ranked by the outcomes of earlier runs."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_the_query_of_a_skill_is_its_first_block_of_sql() -> None:
     assert query_of("```sh\nls\n```\n\nSELECT 1") == query_of(RECIPE) == query_of("```sql\nSELECT 1") == ""
 
 
-def test_a_record_speaks_for_a_skill_the_more_runs_there_were() -> None:
+def test_a_record_counts_the_more_the_more_runs_it_has() -> None:
     assert NEVER.factor == 1
     assert 1 < Record(1, 1).factor < Record(9, 9).factor < 1.25
     assert 0.75 < Record(9, 0).factor < Record(1, 0).factor < 1
@@ -69,7 +69,7 @@ def test_a_skill_is_recalled_and_run(engram: Engram) -> None:
     assert (entry.action, entry.ids, entry.details) == ("skill", (lore_id,), {"runs": 1, "successes": 1})
 
 
-def test_what_only_looks_like_a_skill_is_none(engram: Engram) -> None:
+def test_an_entry_without_the_tag_or_category_is_no_skill(engram: Engram) -> None:
     engram.record("# Find lore with a tag, as a fact", category="fact", tags=["skill"])
     engram.record("# Find lore with a tag, without the tag", category="skill")
     pending = skill(engram, TAGGED, status="pending")
@@ -82,7 +82,7 @@ def test_what_only_looks_like_a_skill_is_none(engram: Engram) -> None:
     assert engram.run_skill(pending, {"tag": "queue"}).result.rows  # a person names it
 
 
-def test_how_runs_ended_decides_between_skills_for_the_same_task(engram: Engram) -> None:
+def test_outcomes_of_runs_decide_between_skills_for_the_same_task(engram: Engram) -> None:
     bad, good = skill(engram, AGAIN), skill(engram, TAGGED)
     before = engram.recall_skill("find all lore with a tag").lore.id
     assert before == bad
@@ -96,7 +96,7 @@ def test_how_runs_ended_decides_between_skills_for_the_same_task(engram: Engram)
     ]
 
 
-def test_a_value_that_is_missing_is_no_failure_of_the_skill(engram: Engram) -> None:
+def test_a_missing_value_does_not_count_as_a_failure_of_the_skill(engram: Engram) -> None:
     skill(engram, TAGGED)
     found = engram.recall_skill("find lore with a tag", execute=True)
     assert (found.error, found.record) == ("It needs a value for tag.", NEVER)
@@ -108,7 +108,7 @@ def test_a_skill_that_would_write_fails_and_writes_nothing(engram: Engram) -> No
     assert engram.list().total == 2
 
 
-def test_the_command_line_lists_and_runs(root: Path, engram: Engram) -> None:
+def test_the_command_lists_and_runs_skills(root: Path, engram: Engram) -> None:
     assert ok("skill", cwd=root).out.startswith("No skills yet.")
     tagged, recipe = skill(engram, TAGGED), skill(engram, RECIPE)
     done = ok("skill", "run", "find lore with a tag", "--param", "tag=queue", cwd=root)
@@ -125,7 +125,7 @@ def test_the_command_line_lists_and_runs(root: Path, engram: Engram) -> None:
         assert cli("skill", *line, cwd=root).code == code, line
 
 
-async def test_an_agent_recalls_and_runs_by_the_official_client(root: Path, engram: Engram) -> None:
+async def test_an_agent_recalls_and_runs_skills_over_mcp(root: Path, engram: Engram) -> None:
     skill(engram, TAGGED)
     async with inside(root, sets=("skills",)) as client:
         found = await answered(client, "recall_skill", task="find lore with a tag")

@@ -1,4 +1,4 @@
-"""Several agents in one memory: what guards them, and all of it as agents and people use it."""
+"""Several agents in one memory: their permissions, the MCP tools and the commands."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from engram.domain.errors import NotAllowedError, NotFoundError
 # --- conversations
 
 
-def test_handoffs_and_summaries_are_no_doubles_of_one_another(root: Path, clock: SetClock) -> None:
+def test_equal_handoffs_and_summaries_are_no_duplicates(root: Path, clock: SetClock) -> None:
     with as_agent(root, "ada", clock) as ada:
         for name in ("bob", "carl", "dora"):
             ada.handoff("The consumer is done and tested. Left: retries with jitter.", to=name)
@@ -27,7 +27,7 @@ def test_handoffs_and_summaries_are_no_doubles_of_one_another(root: Path, clock:
         assert ada.consolidate().steps == ()
 
 
-# --- guard rails
+# --- permissions
 
 GUARDED = """
 [store]
@@ -41,20 +41,20 @@ decision = ["ada"]
 """
 
 
-def test_the_store_says_who_may_do_what(tmp_path: Path, clock: SetClock) -> None:
+def test_the_store_settings_limit_what_each_agent_may_do(tmp_path: Path, clock: SetClock) -> None:
     root = plain(tmp_path / "store", GUARDED)
     with as_agent(root, "ada", clock) as ada:
         decided = ada.record("We use one queue for all.", category="decision").lore.id
         fact = ada.record(TIDES, category="fact").lore.id
     with as_agent(root, "bob", clock) as bob:
         bob.record(QUEUE, category="fact")
-        for forbidden in (
+        for forbidden_call in (
             lambda: bob.feedback(helpful=fact), lambda: bob.forget(fact), lambda: bob.edit(decided, changed(add_tags=("x",))),
             lambda: bob.record("Two queues, then.", category="decision"),
             lambda: bob.edit(fact, changed(category="decision")),
         ):  # fmt: skip
             with pytest.raises(NotAllowedError) as caught:
-                forbidden()
+                forbidden_call()
             assert caught.value.exit_code == 4
         assert "leaves ARCHITECTURAL_DECISION to ada" in str(caught.value)
     before = [file.read_bytes() for file in lore_files(root)]
@@ -62,13 +62,13 @@ def test_the_store_says_who_may_do_what(tmp_path: Path, clock: SetClock) -> None
     assert (result.code, result.json["error"]["code"]) == (4, "not-allowed")
     assert ok("feedback", "--helpful", fact, cwd=root).code == 0
     with as_agent(root, "eve", clock) as eve:
-        for no_word in (
+        for forbidden_call in (
             lambda: eve.observe("Something was seen here."), lambda: eve.register_agent("eve"), lambda: eve.link_entity("Queue"),
             lambda: eve.handoff("Left: retries."), lambda: eve.summarize("Looked."), lambda: eve.patch(fact, {"tags": "x"}),
             lambda: eve.put(fact, QUEUE, category="fact"), lambda: eve.evolve(apply=True),
         ):  # fmt: skip
             with pytest.raises(NotAllowedError, match=r"team.members"):
-                no_word()
+                forbidden_call()
         assert not (root / "lore/agents").exists()
         assert eve.query("tides").lore[0].lore.id == fact
     assert len(before) == len(lore_files(root))
@@ -81,10 +81,10 @@ def test_the_store_says_who_may_do_what(tmp_path: Path, clock: SetClock) -> None
         assert "team." in cli("config", cwd=root).err
 
 
-# --- as agents and people use it
+# --- tools and commands
 
 
-async def test_agents_use_the_set(tmp_path: Path) -> None:
+async def test_agents_use_the_tool_set(tmp_path: Path) -> None:
     root = plain(tmp_path / "store")
     async with inside(root, sets=("core", "team")) as client:
         await answered(client, "recall_record", content=QUEUE, category="fact")

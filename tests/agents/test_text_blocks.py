@@ -1,4 +1,4 @@
-"""Tables in TOML, entries in YAML and blocks in markdown: added as text, checked by a parser, taken away again."""
+"""Tables in TOML, entries in YAML and blocks in markdown: added as text, checked by a parser, removed again."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ yaml_lines = st.sampled_from(
 
 @pytest.mark.parametrize(("name", "edit"), FILES, ids=[name for name, _ in FILES])
 @pytest.mark.parametrize("ending", ["\n", "\r\n"], ids=["lf", "crlf"])
-def test_real_files_come_back_byte_for_byte(name: str, edit: TomlTable, ending: str) -> None:
+def test_real_files_are_restored_byte_for_byte(name: str, edit: TomlTable, ending: str) -> None:
     text = (CONFIGS / name).read_text("utf-8").replace("\n", ending)
     after = apply_edit(text, edit)
     assert apply_edit(after, edit) == after
@@ -53,9 +53,9 @@ def test_any_toml_keeps_its_data_or_is_refused(text: str) -> None:
     if "mcp_servers" not in before:
         del now["mcp_servers"]
     assert now == before
-    gone = remove_edit(after, TABLE)
-    assert tomllib.loads(gone) == before
-    assert gone.rstrip("\n") == text.rstrip("\n")
+    removed = remove_edit(after, TABLE)
+    assert tomllib.loads(removed) == before
+    assert removed.rstrip("\n") == text.rstrip("\n")
 
 
 @given(st.lists(yaml_lines, max_size=8).map("\n".join))
@@ -68,14 +68,14 @@ def test_any_yaml_keeps_its_data_or_is_refused(text: str) -> None:
     before, now = yaml.safe_load(text) or {}, yaml.safe_load(after)
     assert now["extensions"]["engram"] == ENTRY.values
     try:
-        gone = remove_edit(after, ENTRY)
+        removed = remove_edit(after, ENTRY)
     except CannotEditError:
         return
-    left = yaml.safe_load(gone) or {}
+    left = yaml.safe_load(removed) or {}
     assert {key: value for key, value in left.items() if value} == {
         key: value for key, value in before.items() if value
     }
-    rest = iter(gone.split("\n"))
+    rest = iter(removed.split("\n"))
     assert all(line in rest for line in text.split("\n") if line.strip() and "engram" not in line)
 
 
@@ -95,7 +95,7 @@ def test_any_text_keeps_its_lines_or_is_refused(text: str) -> None:
         assert remove_edit(after, BLOCK).rstrip("\n") == text.rstrip("\n")
 
 
-def test_values_that_a_person_added_to_our_table_stay() -> None:
+def test_values_that_a_user_added_to_our_table_stay() -> None:
     old = '[mcp_servers.engram]\ncommand = "/old"\ntool_timeout_sec = 90 # mine\n\n[z]\na = 1\n'
     after = apply_edit(old, TABLE)
     assert tomllib.loads(after)["mcp_servers"]["engram"] == {"tool_timeout_sec": 90, **TABLE.values}
@@ -103,7 +103,7 @@ def test_values_that_a_person_added_to_our_table_stay() -> None:
     assert remove_edit(after, TABLE).lstrip("\n") == "[z]\na = 1\n"
 
 
-def test_tables_below_ours_go_with_it_and_others_stay() -> None:
+def test_subtables_of_ours_are_removed_and_others_stay() -> None:
     text = '[a]\nx = 1\n\n[mcp_servers.engram]\ncommand = "x"\n[mcp_servers.engram.env]\nA = "b"\n\n# about b\n[b]\n'
     assert remove_edit(text, TABLE) == "[a]\nx = 1\n\n# about b\n[b]\n"
 
@@ -124,11 +124,11 @@ def test_tables_below_ours_go_with_it_and_others_stay() -> None:
         ("<!-- engram:begin -->\n<!-- engram:end -->\n" * 2, BLOCK),
     ],
 )
-def test_what_is_not_simple_is_refused(text: str, edit: TomlTable) -> None:
+def test_text_that_cannot_be_edited_safely_is_refused(text: str, edit: TomlTable) -> None:
     with pytest.raises(CannotEditError):
         apply_edit(text, edit)
 
 
-def test_an_inline_table_of_ours_is_refused_to_be_taken_out() -> None:
+def test_removing_our_inline_table_is_refused() -> None:
     with pytest.raises(CannotEditError):
         remove_edit('mcp_servers = { engram = { command = "x" }, b = { command = "y" } }\n', TABLE)

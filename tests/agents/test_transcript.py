@@ -1,4 +1,4 @@
-"""Transcripts: of any bytes, as agents wrote them, and only the end of a long one."""
+"""Transcripts: read from any bytes, in the formats of agents, and only the end of a long one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SESSIONS = Path(__file__).parents[1] / "data/agents/sessions"
 CAUSE = SAID.split("\n", maxsplit=1)[0]
 
 
-def test_a_transcript_of_any_bytes_is_read_as_far_as_it_can_be(tmp_path: Path) -> None:
+def test_a_transcript_of_any_bytes_is_read_as_far_as_possible(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     assert transcript.read(str(path)) == transcript.Transcript()
     assert transcript.read(str(tmp_path)) == transcript.Transcript()
@@ -27,14 +27,14 @@ def test_a_transcript_of_any_bytes_is_read_as_far_as_it_can_be(tmp_path: Path) -
 
 @pytest.mark.parametrize("agent", ["codex", "copilot-cli", "gemini-cli"])
 def test_transcripts_that_agents_wrote_are_understood(agent: str) -> None:
-    """Of sessions of Codex 0.169, Copilot CLI 1.0.102 and Gemini CLI 0.61, shortened; an edit was put into each."""
+    """Read shortened sessions of Codex 0.169, Copilot CLI 1.0.102 and Gemini CLI 0.61, each with an edit added."""
     found = transcript.read(str(SESSIONS / f"{agent}.jsonl"))
     assert found.prompts == (PROMPT,)
     assert found.said == (CAUSE,)
     assert found.files == ("src/queue.py",)
 
 
-def test_turns_come_in_order_without_what_the_program_says_in_the_users_name(tmp_path: Path) -> None:
+def test_turns_are_in_order_without_text_that_the_program_inserts_as_the_user(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     rows: list[dict[str, object]] = [
         {"role": "user", "content": "This session continues another one.", "isCompactSummary": True},

@@ -1,4 +1,4 @@
-"""What happened in a session, in order: commands with their ends, files changed, what was asked and what the agent said."""
+"""The steps of a session in order: commands with their results, changed files, prompts and answers."""
 
 from __future__ import annotations
 
@@ -20,25 +20,34 @@ def message(role: str, *blocks: Any, **more: Any) -> dict[str, Any]:
     return {"type": role, "message": {"role": role, "content": list(blocks)}, **more}
 
 
-def ran(call: str, command: str, tool: str = "Bash") -> dict[str, Any]:
+def tool_use(call: str, command: str, tool: str = "Bash") -> dict[str, Any]:
     return {"type": "tool_use", "id": call, "name": tool, "input": {"command": command}}
 
 
-def ended(call: str, content: Any, **more: Any) -> dict[str, Any]:
+def tool_result(call: str, content: Any, **more: Any) -> dict[str, Any]:
     return {"type": "tool_result", "tool_use_id": call, "content": content, **more}
 
 
-def test_commands_changes_and_words_of_both_come_in_order(tmp_path: Path) -> None:
+def test_commands_changes_prompts_and_answers_are_in_order(tmp_path: Path) -> None:
     edit = {"type": "tool_use", "id": "e", "name": "Edit", "input": {"file_path": "/w/a.py"}}
     found = steps(
         tmp_path,
         message("user", {"type": "text", "text": "Caveat: what follows is the program's."}, isMeta=True),
         message("user", {"type": "text", "text": "<command-name>/clear</command-name>"}),
         message("user", {"type": "text", "text": "Mend it."}),
-        message("assistant", {"type": "text", "text": "I look."}, ran("1", "make"), ran("2", "make test")),
-        message("user", ended("2", [{"type": "text", "text": "boom"}], is_error=True), ended("1", "ok")),
-        message("assistant", edit, ran("3", "make test")),
-        message("user", ended("3", "Exit code 2\nboom again"), ended("3", "twice")),
+        message(
+            "assistant",
+            {"type": "text", "text": "I look."},
+            tool_use("1", "make"),
+            tool_use("2", "make test"),
+        ),
+        message(
+            "user",
+            tool_result("2", [{"type": "text", "text": "boom"}], is_error=True),
+            tool_result("1", "ok"),
+        ),
+        message("assistant", edit, tool_use("3", "make test")),
+        message("user", tool_result("3", "Exit code 2\nboom again"), tool_result("3", "twice")),
     )
     assert found == [
         Step(ASKED, "Mend it."),
@@ -50,15 +59,15 @@ def test_commands_changes_and_words_of_both_come_in_order(tmp_path: Path) -> Non
     ]
 
 
-def test_what_is_not_understood_and_what_a_subagent_did_is_passed_over(tmp_path: Path) -> None:
+def test_unknown_rows_and_those_of_subagents_are_skipped(tmp_path: Path) -> None:
     found = steps(
         tmp_path,
         message("assistant", {"type": "text", "text": "Aside."}, isSidechain=True),
-        message("assistant", ran("1", "ls", "Grep"), "no block", {"type": "image"}),
-        message("user", ended("1", "x"), ended("unknown", "x")),
+        message("assistant", tool_use("1", "ls", "Grep"), "no block", {"type": "image"}),
+        message("user", tool_result("1", "x"), tool_result("unknown", "x")),
         {"message": "text"},
-        message("assistant", ran("2", "true")),
-        message("user", ended("2", "Exit code: 0\nfine")),
+        message("assistant", tool_use("2", "true")),
+        message("user", tool_result("2", "Exit code: 0\nfine")),
         {"message": {"role": "assistant", "content": "Done."}},
     )
     assert found == [Step(PASSED, "true"), Step(SAID, "Done.")]
