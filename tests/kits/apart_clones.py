@@ -1,4 +1,4 @@
-"""Two clones that had four entries in common and went on, each on its own."""
+"""Two clones that diverged from four common entries."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NEW_HERE, NEW_THERE = "The linter runs first.", "Cursors need a unique last key.
 
 
 def apart(folder: Path) -> Left:
-    """Two clones that had four entries in common and went on, each on its own; the second has sent what it did."""
+    """Make two clones that diverged from four common entries; the second one has pushed its changes."""
     made = Clones(folder)
     ids = [made.record("a", text).id for text in (JITTER, MONEY, SESSIONS, GONE)]
     made.settle()
@@ -41,5 +41,5 @@ def apart(folder: Path) -> Left:
 
 
 def copy(folder: Path) -> Clones:
-    """A copy of them, opened; `leave` it."""
+    """Open a copy of the clones; call `leave` at the end."""
     return Clones.again(folder, prepared.copy("clones that went on", folder, apart))

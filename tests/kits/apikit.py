@@ -1,4 +1,4 @@
-"""What a user or a program sees: stores to call through the Python API, the command line with its transcripts, the designs."""
+"""Helpers for tests of the whole product: stores by the Python API, the command line with transcripts, the designs page."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _DAY = re.compile(r"\b\d{4}/\d\d/\d\d\b")
 
 
 class SetClock(Clock):
-    """A clock that shows what it was set to, and gives ids that are unique and grow."""
+    """A clock that stands still until it is set, and gives unique, ascending ids."""
 
     def __init__(self, moment: datetime = START) -> None:
         self.moment = moment
@@ -64,7 +64,7 @@ class SetClock(Clock):
 
 
 def plain(root: Path, settings: str = "") -> Path:
-    """A store in a folder without git: the quickest kind to test with."""
+    """Make a store in a folder without git, which is the fastest kind."""
     root.mkdir(parents=True, exist_ok=True)
     (root / ".engram.toml").write_text(settings or '[store]\nfolder = "lore"\n', "utf-8")
     return root
@@ -73,19 +73,19 @@ def plain(root: Path, settings: str = "") -> Path:
 def opened(
     root: Path, *, session: str = "s1", agent: str = "tester", clock: Clock | None = None, settings: str = ""
 ) -> Engram:
-    """The store at `root` through the Python API; a plain one is made where there is none."""
+    """Open the store at `root` with the Python API; make a plain one if there is none."""
     if settings or not (root / ".engram.toml").exists():
         plain(root, settings)
     return Engram(open_store(str(root), Caller(session, agent), clock=clock or SetClock()), background=False)
 
 
 def record_apart(store: Engram, content: str, category: str = "FACT", **more: Any) -> Lore:
-    """Record an entry of its own even where one says it already, as two clones do before they sync; return it."""
+    """Record an entry even if an equal one exists, as two clones do before they sync, and return it."""
     return record(store.store, Draft(content, category, **more), again=True).lore
 
 
 class Result(NamedTuple):
-    """What a command line left behind."""
+    """The result of a command line."""
 
     code: int
     out: str
@@ -93,7 +93,7 @@ class Result(NamedTuple):
 
     @property
     def json(self) -> Any:
-        """Standard output as the one JSON document that it must be."""
+        """Standard output, parsed as a single JSON document."""
         return json.loads(self.out)
 
 
@@ -124,7 +124,7 @@ def ok(*arguments: str, **options: Any) -> Result:
 
 
 def variables(**more: str) -> dict[str, str]:
-    """The environment of a process that runs the project under test."""
+    """Return the environment of a process that runs the project under test."""
     paths = [
         str(PROJECT),
         str(PROJECT / "tui"),
@@ -149,19 +149,19 @@ def process(*arguments: str | bytes, cwd: Path | None = None, stdin: bytes = b""
 
 
 def git(root: Path, *arguments: str, check: bool = True) -> str:
-    """Run git as a person would; what it printed (without `check`, errors too)."""
+    """Run git as a user would; return its output (without `check`, also its errors)."""
     done = subprocess.run(["git", *arguments], cwd=root, capture_output=True, check=False)
     assert done.returncode == 0 or not check, (arguments, done.stderr.decode())
     return os.fsdecode(done.stdout if check else done.stdout + done.stderr).rstrip("\n")
 
 
 def repository(root: Path) -> Path:
-    """Somebody's code repository with one commit."""
+    """Make a code repository with one commit."""
     root.mkdir(parents=True, exist_ok=True)
     prepared.copy("code", root, _make_repository)
     git(
         root, "update-index", "--refresh"
-    )  # or whoever looks first writes into the index that these are other files
+    )  # otherwise the first git command would refresh the stat data in the index
     return root
 
 
@@ -174,12 +174,12 @@ def _make_repository(root: Path) -> None:
 
 
 def named(tables: Sequence[Table], name: str) -> Table:
-    """The table of that name, which is there."""
+    """Return the existing table of that name."""
     return next(table for table in tables if table.name == name)
 
 
 def imported(store: Engram, path: Path, **options: Any) -> Imported:
-    """Import what is at a path."""
+    """Import the file or folder at a path."""
     return import_lore(store.store, str(path), Options(**options))
 
 
@@ -189,12 +189,12 @@ def lore_of(store: Engram) -> dict[str, Lore]:
 
 
 def lore_files(root: Path) -> list[Path]:
-    """Every entry's file of the store at `root`, oldest first."""
+    """Return the files of all entries of the store at `root`, oldest first."""
     return sorted((root / "lore").rglob("*.md"), key=lambda path: path.name[-29:])
 
 
 def everything_on_disk(root: Path) -> bytes:
-    """The bytes of all files below `root`, and all objects of its git."""
+    """Return the bytes of all files below `root`, and of all objects in its git repository."""
     found = [path.read_bytes() for path in root.rglob("*") if path.is_file()]
     if (root / ".git").exists():
         command = ["git", "cat-file", "--batch", "--batch-all-objects", "--buffer"]
@@ -203,7 +203,7 @@ def everything_on_disk(root: Path) -> bytes:
 
 
 def deviates(design: str, term: str) -> str:
-    """The reason, in docs/designs.md, for which a term of a design (`B`) is not taken as it stands: one row begins with it."""
+    """Return the reason in docs/designs.md why a term of a design (`B`) differs, from the row that begins with the term."""
     (row,) = [row for row in rows_of_design(design) if row[0].startswith(term)]
     assert len(row) == 3, row
     assert all(row), row
@@ -211,19 +211,19 @@ def deviates(design: str, term: str) -> str:
 
 
 def rows_of_design(design: str) -> list[list[str]]:
-    """What docs/designs.md says of a design: the term, what is here, and why, in each row."""
+    """Return the rows of docs/designs.md about a design: the term, Engram's version, and the reason."""
     section = DESIGNS.read_text("utf-8").partition(f"\n## {design}: ")[2].partition("\n## ")[0]
     lines = [line.strip("|") for line in section.splitlines() if line.startswith("| ")]
     return [[cell.strip() for cell in line.split(" | ")] for line in lines][1:]
 
 
 def designs() -> list[str]:
-    """The designs that the page tells about."""
+    """Return the designs on the page."""
     return re.findall(r"^## (\w): ", DESIGNS.read_text("utf-8"), re.MULTILINE)
 
 
 def masked(text: str, root: Path | None = None) -> str:
-    """A transcript without what differs from run to run: ids, times, days, the store's place, durations, commits."""
+    """Mask what differs from run to run in a transcript: ids, times, dates, the store's path, durations, commits."""
     names: dict[str, str] = {}
     if root is not None:
         text = text.replace(str(root), "ROOT")
@@ -237,7 +237,7 @@ def masked(text: str, root: Path | None = None) -> str:
 
 @contextmanager
 def _variables_set(chosen: dict[str, str]) -> Iterator[None]:
-    """As `mock.patch.dict` does, without setting every variable anew: that took a fiftieth of the tests' time."""
+    """Set variables like `mock.patch.dict`, but without setting all of them again, which took 2 % of the tests' time."""
     before = dict(os.environ)
     os.environ.update(chosen)
     try:

@@ -1,4 +1,4 @@
-"""A real browser without a window, told what to do over its debugging socket; and where to find one."""
+"""A real headless browser, controlled over its debugging socket."""
 
 from __future__ import annotations
 
@@ -18,49 +18,47 @@ if TYPE_CHECKING:
     from aiohttp import ClientWebSocketResponse
 
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "chrome")
-LIMIT = 60.0  # seconds; reached only where something is broken
+LIMIT = 60.0  # seconds; reached only on failure
 
 
 def browser() -> str | None:
-    """The browser of this machine, if it has one that these tests can drive."""
+    """Return a browser on this machine that these tests can drive, if any."""
     return next((path for path in map(shutil.which, NAMES) if path), None)
 
 
 class Page:
-    """One page of the browser."""
+    """A page of the browser."""
 
     def __init__(self, socket: ClientWebSocketResponse, session: str) -> None:
         self._socket, self._session = socket, session
         self._numbers = itertools.count(100)
-        self.received = b""  # what websockets brought to the page, since `Network.enable`
+        self.received = b""  # by the page over websockets, since `Network.enable`
 
-    async def tell(self, method: str, **given: Any) -> Any:
-        """Have the page do something; what it answers."""
-        answer = await self._answered(method, given)
+    async def tell(self, method: str, **params: Any) -> Any:
+        """Send a command to the page and return its result."""
+        answer = await self._request(method, params)
         assert "error" not in answer, answer
         return answer["result"]
 
     async def value(self, script: str) -> Any:
-        """What a script says in the page."""
+        """Run a script in the page and return its value."""
         answer = await self.tell("Runtime.evaluate", expression=script, returnByValue=True)
         return answer["result"].get("value")
 
     async def until(self, script: str) -> None:
-        """Wait until a script says so; the page itself looks, 20 ms apart."""
+        """Wait until a script returns true; the page itself polls it every 20 ms."""
         looked = f"new Promise(done => setTimeout(() => done(Boolean({script})), 20))"
         async with asyncio.timeout(LIMIT):
             while not await self._looked(looked):
                 pass
 
     async def _looked(self, script: str) -> bool:
-        given = {"expression": script, "returnByValue": True, "awaitPromise": True}
-        answer = await self._answered("Runtime.evaluate", given)
-        return bool(
-            answer.get("result", {}).get("result", {}).get("value")
-        )  # none: the page is just changing
+        params = {"expression": script, "returnByValue": True, "awaitPromise": True}
+        answer = await self._request("Runtime.evaluate", params)
+        return bool(answer.get("result", {}).get("result", {}).get("value"))  # no value: the page is loading
 
-    async def _answered(self, method: str, given: Any) -> Any:
-        return await answered(self._socket, next(self._numbers), method, given, self._session, self._heard)
+    async def _request(self, method: str, params: Any) -> Any:
+        return await answered(self._socket, next(self._numbers), method, params, self._session, self._heard)
 
     def _heard(self, event: Any) -> None:
         if event.get("method") == "Network.webSocketFrameReceived":
@@ -69,14 +67,14 @@ class Page:
                 self.received += base64.b64decode(frame["payloadData"])
 
     async def press(self, text: str) -> None:
-        """Type, as a person does."""
+        """Type text key by key."""
         for letter in text:
             for kind in ("keyDown", "keyUp"):
                 more = {"text": letter} if kind == "keyDown" else {}
                 await self.tell("Input.dispatchKeyEvent", type=kind, key=letter, **more)
 
     async def picture(self, path: Path) -> None:
-        """Keep what the page looks like as a PNG."""
+        """Save a screenshot of the page as PNG."""
         answer = await self.tell("Page.captureScreenshot", format="png")
         await asyncio.to_thread(path.write_bytes, base64.b64decode(answer["data"]))
 
@@ -85,13 +83,13 @@ async def answered(
     socket: ClientWebSocketResponse,
     number: int,
     method: str,
-    given: Any,
+    params: Any,
     session: str = "",
     heard: Callable[[Any], None] = lambda _event: None,
 ) -> Any:
-    """Send one command to the browser and wait for its answer; what happens meanwhile is `heard`."""
+    """Send a command to the browser and wait for its answer; events in between go to `heard`."""
     await socket.send_json(
-        {"id": number, "method": method, "params": given, **({"sessionId": session} if session else {})}
+        {"id": number, "method": method, "params": params, **({"sessionId": session} if session else {})}
     )
     async with asyncio.timeout(LIMIT):
         while True:
@@ -103,7 +101,7 @@ async def answered(
 
 @asynccontextmanager
 async def page(program: str, folder: Path) -> AsyncIterator[Page]:
-    """An empty page in a browser of its own, whose profile is in `folder`."""
+    """Open an empty page in a new browser, with its profile in `folder`."""
     import aiohttp
 
     command = (program, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-extensions",
@@ -122,12 +120,12 @@ async def page(program: str, folder: Path) -> AsyncIterator[Page]:
             attached = await answered(socket, 2, "Target.attachToTarget", which)
             yield Page(socket, attached["result"]["sessionId"])
     finally:
-        os.killpg(process.pid, signal.SIGKILL)  # with all the processes that it has for its pages
+        os.killpg(process.pid, signal.SIGKILL)  # with the processes of its pages
         await process.wait()
 
 
 async def _place(errors: asyncio.StreamReader) -> str:
-    """The address that the browser says it listens at."""
+    """Return the address at which the browser listens, from its output."""
     said: list[bytes] = []
     async for line in errors:
         said.append(line)

@@ -1,4 +1,4 @@
-"""What the tests of the codec share: categories, fixed ids and times, reading and editing in one call."""
+"""Helpers for tests of the codec: categories, fixed ids and times, reading and editing in one call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lore, files and frontmatter for the property tests of the codec: nasty strings on purpose."""
+"""Hypothesis strategies for the codec: entries, files and frontmatter, with nasty strings."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ texts = st.one_of(
 )
 _chance = st.integers(0, (1 << 80) - 1)
 all_ids = st.builds(ulid.encode, st.integers(0, 253_402_300_799_999), _chance)
-# Of 2024 to 2027: these hold a letter, so that they need no quotes.
+# From 2024 to 2027; these contain a letter, so that they need no quotes.
 _usual_ids = st.builds(ulid.encode, st.integers(1_720_000_000_000, 1_800_000_000_000), _chance)
 times = st.integers(0, 4_000_000_000_000).map(
     lambda milliseconds: datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=milliseconds)
@@ -83,7 +83,7 @@ _moments = st.lists(st.tuples(_kinds, texts), max_size=4).map(_moments_of)
 
 
 def _fields(usual: bool) -> dict[str, st.SearchStrategy[object]]:
-    """What each field of an entry may be."""
+    """Return a strategy for each field of an entry."""
     said = _usual_words.map(tuple) if usual else words
     ids = _usual_ids if usual else all_ids
     related = st.builds(Relation, st.sampled_from(RELATION_KINDS), ids)
@@ -118,13 +118,13 @@ def _fields(usual: bool) -> dict[str, st.SearchStrategy[object]]:
     }
 
 
-# A strategy that is made anew for each draw costs ten times what the draw does.
+# Creating a strategy costs ten times as much as a draw, so each is created once.
 FIELDS = {usual: _fields(usual) for usual in (False, True)}
 
 
 @st.composite
 def lore(draw: st.DrawFn, usual: bool = False) -> Lore:
-    """Any lore that a file can say, in canonical form; `usual`: as most are, with nothing to escape."""
+    """Generate any entry that a file can express, in canonical form; `usual`: a typical one with nothing to escape."""
     found = {name: draw(strategy) for name, strategy in FIELDS[usual].items()}
     if found["sources"] == (found["source_id"],):
         found["sources"] = ()
@@ -132,14 +132,14 @@ def lore(draw: st.DrawFn, usual: bool = False) -> Lore:
 
 
 def as_stored(found: Lore) -> Lore:
-    """An entry as a file can say it: without votes, which format 1 has, there is no more than a stated confidence."""
+    """Return an entry as a file can express it: without the votes of format 1, there is only a stated confidence."""
     return found if found.votes else found._replace(prior=clamp(found.prior), last_validated=None)
 
 
 _ID = "01JD6TQ8XW9YV3N5K7P2M4R6ST"
 
 
-# Pieces of files as people write them; each is valid on its own, so that most combinations can be read.
+# Pieces of files as people write them; each is valid by itself, so that most combinations are readable.
 _PIECES = {
     "id": [f"id: {_ID}\n", f"id: '{_ID}' # do not touch\n", ""],
     "category": [
@@ -221,7 +221,7 @@ _MARK = st.sampled_from(["", "", "\ufeff"])
 
 @st.composite
 def files(draw: st.DrawFn) -> bytes:
-    """A file as a person may have left it: any order, comments, blank lines, CRLF, BOM, no last newline."""
+    """Generate a file as people edit it: any order, comments, blank lines, CRLF, BOM, no final newline."""
     names, margin = draw(_ORDER), draw(_MARGIN)
     block = draw(_BETWEEN) + "".join([draw(_PIECE[name]) + draw(_BETWEEN) for name in names])
     block = "".join([margin + line for line in block.splitlines(keepends=True)])
@@ -232,7 +232,7 @@ def files(draw: st.DrawFn) -> bytes:
     return (draw(_MARK) + text).encode()
 
 
-# What the short way of the codec reads, and what comes near to it, for each key.
+# For each key, values that the fast path of the codec reads, and values that nearly fit it.
 _VALUES = {
     "id": [_ID, _ID.lower(), "8" + _ID[1:], f'"{_ID}"', "0" * 26, f"{_ID} "],
     "category": ["FACT", "fact", "DECISION", "HOUSE_RULE", "house-rule", "NONE", "'FACT'", "FACT # c"],
@@ -339,7 +339,7 @@ _TIMES = (
 
 
 def _lines_of(name: str) -> st.SearchStrategy[str]:
-    """Values of a key; the first are read the short way, so that one doubtful value among good ones is not lost."""
+    """Return values of a key; the first ones take the fast path, so that a doubtful value often stands among good ones."""
     known = [*_VALUES[name], *(_TIMES if name.endswith(("_at", "validated")) else ())]
     few, all_, nasty = (st.sampled_from(found) for found in (known[:2], known, NASTY))
     return st.one_of(few, few, all_, all_, nasty).map(lambda value: f"{name}: {value}")
@@ -355,7 +355,7 @@ _SLIP = st.sampled_from([*" \n:#-,|\"'[]{}\t\\a\r\x85é", "---\n", "", "\x00"])
 
 @st.composite
 def nearly_canonical(draw: st.DrawFn) -> bytes:
-    """A file of single lines, each as Engram writes it or close to that, with a slip or two put in."""
+    """Generate a file of single lines, each as Engram writes it or nearly so, with one or two errors."""
     found = ["id: " + draw(_IDS), *[draw(_LINES[name]) for name in draw(_NAMES)]]
     text = "---\n" + "\n".join(found) + "\n---\n"
     text += draw(_LEAD) + draw(contents) + draw(_END)
@@ -403,7 +403,7 @@ _WORDS = st.one_of(
 
 @st.composite
 def _likely_blocks(draw: st.DrawFn) -> str:
-    """Frontmatter in usual shapes, with at most two characters put in, or taken out, somewhere."""
+    """Generate frontmatter in usual forms, with at most two characters inserted or removed."""
     lines = []
     for key in draw(st.lists(st.sampled_from(["alpha", "beta", "c-d", "_e", "F1"]), unique=True, max_size=4)):
         shape = draw(st.sampled_from(_SHAPES))

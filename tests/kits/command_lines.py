@@ -1,4 +1,4 @@
-"""For each command lines that succeed and lines that fail, as its transcripts try them."""
+"""For each command, command lines that succeed and command lines that fail, for its transcripts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Configuration files of agents in a home folder of their own, and the command line called there."""
+"""Configuration files of agents in a temporary home folder, and the command line run there."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 CONFIGS = Path(__file__).parents[1] / "data/agents/configs"
 
-# Where a real file of each agent lies in the home folder.
+# The place of a real file of each agent in the home folder.
 PLACES = {
     "claude-code": {".claude.json": "claude.json", ".claude/settings.json": "claude-settings.json"},
     "claude-desktop": {".config/Claude/claude_desktop_config.json": "one-line.json"},
@@ -34,12 +34,12 @@ PLACES = {
 
 
 def formats_first(agents: Iterable[str]) -> list[str]:
-    """Agents in an order in which the first three have each format of settings: JSON, TOML, YAML."""
+    """Order agents so that the first three cover all formats of settings: JSON, TOML, YAML."""
     return sorted(agents, key=lambda agent: agent not in ("claude-code", "codex", "goose"))
 
 
 def make_project(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A repository in the home folder, in which the command is called."""
+    """Make a repository in the home folder as the working folder."""
     folder = home / "project"
     folder.mkdir()
     git(folder, "init", "-q")
@@ -48,7 +48,7 @@ def make_project(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def furnish(home: Path, agent: str, change: Any = None) -> None:
-    """Real configuration files of an agent."""
+    """Copy real configuration files of an agent into the home folder."""
     for place, sample in PLACES[agent].items():
         path = home / place
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -57,7 +57,7 @@ def furnish(home: Path, agent: str, change: Any = None) -> None:
 
 
 def files(home: Path) -> dict[str, bytes]:
-    """All files of the home folder but backups, git's and Engram's own."""
+    """Return all files of the home folder except backups, git's and Engram's own."""
     found = {}
     for path in home.rglob("*"):
         name = path.relative_to(home).as_posix()

@@ -1,6 +1,6 @@
-"""How much a test does: a little every day, and all of it with `./test --thorough`.
+"""The effort of a test: a sample every day, and everything with `./test --thorough`.
 
-Tests marked slow, among them further cases of what a quicker one shows, run with `./test --slow` and on the CI server.
+Tests marked slow, among them further cases of sampled tests, run with `./test --slow` and on the CI server.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ THOROUGH = "thorough"
 
 
 def is_thorough() -> bool:
-    """Whether this run was asked for with `--thorough`."""
-    hypothesis = sys.modules.get("hypothesis")  # which a process that a test starts does without
+    """Return whether this run has `--thorough`."""
+    hypothesis = sys.modules.get("hypothesis")  # not loaded in processes started by tests
     return hypothesis is not None and hypothesis.settings.get_current_profile_name() == THOROUGH
 
 
 def examples(everyday: int, thorough: int) -> int:
-    """A number of examples, repetitions or steps."""
+    """Choose a number of examples, repetitions or steps."""
     return thorough if is_thorough() else everyday
 
 
@@ -32,7 +32,7 @@ def sampled(
     everyday: int = 1,
     ids: Sequence[str] | Callable[[Any], str] | None = None,
 ) -> pytest.MarkDecorator:
-    """`pytest.mark.parametrize`, with all but the first few values marked slow."""
+    """Return a `pytest.mark.parametrize` with all but the first few values marked slow."""
     import pytest
 
     rows = [value if isinstance(names, tuple) else (value,) for value in values]

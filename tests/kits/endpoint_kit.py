@@ -1,4 +1,4 @@
-"""A real OpenAI-compatible endpoint on the loopback, whose vectors come from the words of `onnx_kit`."""
+"""A real OpenAI-compatible endpoint on the loopback, with vectors from the words of `onnx_kit`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ROWS = dict(zip(WORDS, table(), strict=True))
 
 
 class Asked(NamedTuple):
-    """One request: its path, key and document."""
+    """A request: its path, key and document."""
 
     path: str
     key: str
@@ -30,7 +30,7 @@ class Asked(NamedTuple):
 
 
 class LoopbackEndpoint:
-    """Answers with vectors, unless `answers` holds what to answer instead: (status, headers, body) each once."""
+    """Answers with vectors, or with the responses in `answers`, (status, headers, body), each once."""
 
     def __init__(self) -> None:
         self.asked: list[Asked] = []
@@ -71,7 +71,7 @@ class LoopbackEndpoint:
         if self.answers:
             return self.answers.pop(0)
         data = [{"index": i, "embedding": self.vector(text)} for i, text in enumerate(body["input"])]
-        data.reverse()  # an answer's order is that of "index"
+        data.reverse()  # clients must order the data by "index"
         return 200, {}, json.dumps({"object": "list", "data": data, "model": body["model"]}).encode()
 
     def vector(self, text: str) -> list[float]:
@@ -104,7 +104,7 @@ KEY = "sk-not-a-real-key"
 
 
 class Clock:
-    """A clock that stands, and notes each pause instead of making it."""
+    """A clock that stands still, and records each pause instead of sleeping."""
 
     def __init__(self) -> None:
         self.now = 1_000_000_000_000
@@ -118,7 +118,7 @@ class Clock:
 
 
 def embedder(loopback: LoopbackEndpoint, state: Path, clock: Clock, **more: object) -> EncodedEmbedder:
-    """An embedder that asks the endpoint and keeps vectors in `state`."""
+    """Return an embedder that calls the endpoint and caches vectors in `state`."""
     endpoint = check_endpoint(Endpoint(loopback.url, "words", KEY)._replace(**more))  # type: ignore[arg-type]
     cache = VectorCache(str(state / "vectors.db"), endpoint.identity)
     return EncodedEmbedder(

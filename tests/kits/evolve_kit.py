@@ -1,4 +1,4 @@
-"""The development set of recall as a store: its lore recorded, its questions."""
+"""The development set of recall as a store: its entries and questions."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _FIELDS = ("category", "context", "tags", "files", "confidence")
 
 
 def lines(name: str) -> list[dict[str, Any]]:
-    """The objects of one of the set's files."""
+    """Read the objects of a file of the set."""
     return [json.loads(line) for line in (SET / name).read_text("utf-8").splitlines()]
 
 
 def filled(engram: Engram, wanted: Callable[[str], bool] = lambda _: True) -> dict[str, str]:
-    """Record the set's lore, or those whose key is wanted; their ids by key."""
+    """Record the set's entries, or those with wanted keys; return their ids by key."""
     return {
         one["key"]: engram.record(
             f"{one['title']}\n\n{one['content']}", **{name: one[name] for name in _FIELDS}

@@ -1,6 +1,6 @@
-"""The command line in forks of one process that has imported it: of its own, at a third of what a start costs.
+"""Run the command line in forks of a process that has imported it, which takes a third of the time of a start.
 
-What starting itself is about (locales, missing streams, what is imported) is tried with `apikit.process`.
+Tests of the start itself (locales, missing streams, imports) use `apikit.process`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SERVER = """
 
     def work(task):
         os.chdir(task["folder"])
-        signal.alarm(task["seconds"])  # or whoever reads its output would wait for ever
+        signal.alarm(task["seconds"])  # otherwise readers of its output could wait for ever
         os.environ.clear()
         os.environ.update(task["variables"])
         if task["most_bytes"] is not None:
@@ -45,7 +45,7 @@ SERVER = """
         run()
 
     def forbid(name):
-        # A filter of the kernel's, for this process and those it starts: the call fails as on a file system or kernel without it.
+        # A seccomp filter for this process and its children: the call fails as on a system without it.
         import ctypes, errno, platform, struct
         numbers = {"x86_64": {"flock": 73, "inotify_init1": 294}, "aarch64": {"flock": 32, "inotify_init1": 26}}
         number = numbers[platform.machine()][name]
@@ -57,7 +57,7 @@ SERVER = """
         assert library.prctl(22, 2, program, 0, 0) == 0
 
     def obey_modes():
-        # Linux lets root read and write whatever a file's mode says, by these two capabilities; programs that it starts, too.
+        # These two capabilities let root, and programs it starts, read and write files regardless of their modes.
         import ctypes
         library = ctypes.CDLL(None, use_errno=True)
         for capability in (1, 2):
@@ -69,7 +69,7 @@ SERVER = """
         library.capset(header, sets)
 
     def import_commands():
-        # Most of a command's time are its imports, and each fork would do them anew.
+        # Imports are most of a command's time, and each fork would repeat them.
         import importlib, pkgutil
         import engram, usearch.index
         for room in ("adapters", "cli", "domain", "hooks", "operations", "usecases"):
@@ -109,9 +109,9 @@ def forked(
     without: str = "",
     **more: str,
 ) -> Result:
-    """Run the command line in a process of its own; with `most_bytes` no file that it writes grows beyond.
+    """Run the command line in a process of its own; `most_bytes` limits the size of files that it writes.
 
-    `without` is a system call that it cannot use: `flock` or `inotify_init1`. Files have their modes even for root.
+    `without` is a system call that fails: `flock` or `inotify_init1`. File modes apply even to root.
     """
     task = {
         "arguments": [os.fsdecode(one) for one in arguments],
@@ -128,30 +128,30 @@ def forked(
             file.write(content)
             file.seek(0)
         handles = [*(file.fileno() for file in files), *(writing for _, writing in pipes)]
-        said, code = _told(_server(), handles, pipes)
+        output, code = _result(_server(), handles, pipes)
     finally:
         for file in files:
             file.close()
-    return Result(code, *(text.decode() for text in said))
+    return Result(code, *(text.decode() for text in output))
 
 
-def _told(
+def _result(
     line: socket.socket, handles: Iterable[int], pipes: list[tuple[int, int]]
 ) -> tuple[list[bytes], int]:
-    """What the fork wrote to its two streams, and its exit code."""
+    """Return the output and errors of the fork, and its exit code."""
     from concurrent.futures import ThreadPoolExecutor
 
     socket.send_fds(line, [b"x"], list(handles))
     for _, writing in pipes:
         os.close(writing)
-    with ThreadPoolExecutor(2) as readers:  # a full pipe would make it wait
-        said = list(readers.map(_read, [reading for reading, _ in pipes]))
+    with ThreadPoolExecutor(2) as readers:  # a full pipe would block the fork
+        output = list(readers.map(_read, [reading for reading, _ in pipes]))
     answer = b""
     while not answer.endswith(b"\n"):
         part = line.recv(16)
         assert part, "the process that forks has ended"
         answer += part
-    return said, int(answer)
+    return output, int(answer)
 
 
 def _read(handle: int) -> bytes:
@@ -161,7 +161,7 @@ def _read(handle: int) -> bytes:
 
 @functools.cache
 def _server() -> socket.socket:
-    """The line to the process that forks; it ends when this one does."""
+    """Return the connection to the forking process, which ends with this one."""
     mine, its = socket.socketpair()
     mine.settimeout(2 * SECONDS)
     process = start(

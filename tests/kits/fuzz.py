@@ -1,7 +1,7 @@
-"""Throws mutations of the corpora at what reads foreign input: `python tests/kits/fuzz.py --seconds 20 [--seed N]`.
+"""Fuzz the readers of foreign input with mutations of the corpora: `python tests/kits/fuzz.py --seconds 20 [--seed N]`.
 
-A reader may refuse with its own error; anything else, or taking longer than it may, is a find: it is printed
-with the input, which belongs into tests/data/corpus/hostile once the bug is mended.
+A reader may refuse input with its own error; any other error, or exceeding the time limit, is a finding, printed with the
+input, which belongs in tests/data/corpus/hostile once the bug is fixed.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ PIECES = [
 
 
 class Find(NamedTuple):
-    """What went wrong: which reader, with what input, how."""
+    """A failure: the reader, the input, and what happened."""
 
     reader: str
     raw: bytes
@@ -66,7 +66,7 @@ class Find(NamedTuple):
 
 
 def read_codec(raw: bytes) -> None:
-    """An entry's file is read or refused; what was read is written so that it reads the same."""
+    """Read or refuse an entry's file; writing and reading the result must give the same."""
     try:
         file = codec.read(raw, "lore/x.md", CATEGORIES, MODIFIED)
     except LoreFileError:
@@ -81,14 +81,14 @@ def read_codec(raw: bytes) -> None:
 
 
 def read_secrets(raw: bytes) -> None:
-    """Finds lie inside the text, and are gone when it is redacted."""
+    """Find secrets; each must lie inside the text and be gone after redaction."""
     text = raw.decode("utf-8", "surrogateescape")
     findings = find_secrets(text)
     assert isinstance(redact(text, findings), str)
 
 
 def read_documents(raw: bytes) -> None:
-    """Every part fits an entry and has a title."""
+    """Cut a document; every part must fit an entry and have a title."""
     text = raw.decode("utf-8", "replace")
     for part in split_document(text, "Fuzz"):
         assert part.content.strip()
@@ -97,7 +97,7 @@ def read_documents(raw: bytes) -> None:
 
 
 def read_rows(raw: bytes) -> None:
-    """Rows and problems, whatever the bytes."""
+    """Read rows and problems from any bytes."""
     for name in ("fuzz.json", "fuzz.jsonl"):
         _, rows, problems = interchange.read_rows(raw, name)
         assert rows or problems
@@ -105,7 +105,7 @@ def read_rows(raw: bytes) -> None:
 
 
 def read_texts(raw: bytes) -> None:
-    """What shows text and names makes it harmless, also the second time."""
+    """Sanitize text and names; the result must be harmless, and unchanged by a second time."""
     text = raw.decode("utf-8", "surrogateescape")
     once = safe_text(text, lines=True)
     assert safe_text(once, lines=True) == once
@@ -116,7 +116,7 @@ def read_texts(raw: bytes) -> None:
 
 
 class Fuzzer:
-    """The readers, the mutations, and what was found."""
+    """The readers, the mutations, and the findings."""
 
     def __init__(self, folder: Path, seed: int) -> None:
         self.random = random.Random(seed)
@@ -145,12 +145,12 @@ class Fuzzer:
         }
 
     def run(self, seconds: float, most: int = sys.maxsize) -> None:
-        """Go on for so many seconds, or so many inputs."""
+        """Run for a number of seconds, or of inputs."""
         ends, names = time.monotonic() + seconds, list(self.readers)
         for number, raw in enumerate(self._inputs()):
             if time.monotonic() > ends or number >= most:
                 return
-            # The command line is slow and the others find more: it gets one input in 64.
+            # The command line is slow and finds less, so it gets one input in 64.
             name = names[-1] if number % 64 == 63 else names[number % (len(names) - 1)]
             self._try(name, raw)
 
@@ -159,9 +159,9 @@ class Fuzzer:
             for _ in self.readers:
                 yield seed
         while True:
-            yield self._mutated()
+            yield self._mutate()
 
-    def _mutated(self) -> bytes:
+    def _mutate(self) -> bytes:
         pick = self.random
         raw = bytearray(pick.choice(self.seeds)[:20_000])
         for _ in range(pick.randint(1, 8)):
@@ -262,7 +262,7 @@ class Fuzzer:
 
 
 def main() -> int:
-    """Fuzz for a while and print what was found; exit 1 if anything was."""
+    """Fuzz for a while and print the findings; return 1 if there are any."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=20)
     parser.add_argument("--seed", type=int, default=int(time.time()))

@@ -1,4 +1,4 @@
-"""Real git repositories for tests: in tmp_path, with a configuration of their own and no home folder."""
+"""Real git repositories for tests, in tmp_path, with a configuration of their own and no home folder."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ AUTHOR = "Ada Author <ada@example.org>"
 
 
 def isolate(monkeypatch: pytest.MonkeyPatch, folder: Path, config: str = "") -> Path:
-    """Make every git of this test, the adapter's included, read only a global configuration made here."""
+    """Have every git of this test, also the adapter's, read only the global configuration made here."""
     for name in [name for name in os.environ if name.startswith("GIT_")]:
         monkeypatch.delenv(name)
     file = folder / "gitconfig"
@@ -33,7 +33,7 @@ def isolate(monkeypatch: pytest.MonkeyPatch, folder: Path, config: str = "") -> 
 
 
 def git(where: Path | str | Repository, *args: str, check: bool = True, stdin: bytes | None = None) -> str:
-    """Run git as a person would, not through the adapter; its output without the last line end."""
+    """Run git as a user would, not through the adapter; return its output without the last newline."""
     folder = where.worktree if isinstance(where, Repository) else str(where)
     done = subprocess.run(["git", *args], cwd=folder, input=stdin, capture_output=True, check=False)
     if check and done.returncode:
@@ -42,28 +42,28 @@ def git(where: Path | str | Repository, *args: str, check: bool = True, stdin: b
 
 
 def make_repository(folder: Path, *options: str) -> Repository:
-    """A repository with a branch `main` that has no commits."""
+    """Make a repository with a branch `main` without commits."""
     folder.mkdir(parents=True, exist_ok=True)
     git(folder, "-c", "init.defaultBranch=main", "init", "-q", *options)
     return opened(folder)
 
 
 def opened(folder: Path) -> Repository:
-    """The repository at `folder`, which must be one."""
+    """Open the repository at `folder`, which must be one."""
     repo = find_repository(str(folder))
     assert repo is not None
     return repo
 
 
 def write(repo: Repository, path: str, content: bytes | str) -> None:
-    """Write a work tree file, making its folders."""
+    """Write a file in the work tree, and make its folders."""
     file = Path(repo.worktree, path)
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_bytes(content.encode() if isinstance(content, str) else content)
 
 
 def person_commits(repo: Repository, files: dict[str, str], message: str = "by hand") -> str:
-    """Write, add and commit files the way a person does; the new commit's id."""
+    """Write, add and commit files as a user does; return the new commit's id."""
     for path, content in files.items():
         write(repo, path, content)
     git(repo, "add", "--", *files)
@@ -72,25 +72,25 @@ def person_commits(repo: Repository, files: dict[str, str], message: str = "by h
 
 
 def repository_of(folder: Path, files: dict[str, str]) -> Repository:
-    """A repository in which a person committed these files."""
+    """Make a repository in which a user committed these files."""
     made = make_repository(folder)
     person_commits(made, files)
     return made
 
 
 def change(message: str, *changes: tuple[str, bytes | None], author: str | None = AUTHOR) -> Commit:
-    """A commit of these (path, content) pairs at a fixed moment."""
+    """Commit these (path, content) pairs at a fixed time."""
     return Commit(message, tuple(FileChange(*pair) for pair in changes), author, MOMENT)
 
 
 LORE = "lore/new.md"
-# One entry is new, one changed, one deleted; where there are these files.
+# A new entry, a changed one and a deleted one, if these files exist.
 CODE_AND_LORE = {"code.py": "1\n", "other.py": "1\n", "lore/old.md": "old\n", "lore/gone.md": "x\n"}
 WORK = change("work", (LORE, b"new\n"), ("lore/old.md", b"changed\n"), ("lore/gone.md", None))
 
 
 def apply(repo: Repository, *commits: Commit) -> None:
-    """Do to the work tree's files what the commits say, as Engram has done before it commits."""
+    """Apply the changes of commits to the work tree, as Engram does before it commits."""
     for commit in commits:
         for path, content, _ in commit.changes:
             if content is None:
@@ -100,15 +100,15 @@ def apply(repo: Repository, *commits: Commit) -> None:
 
 
 def state_folder(repo: Repository) -> str:
-    """Where the tests keep the adapter's private state."""
+    """Return the folder of the adapter's private state."""
     return os.path.join(repo.common_dir, "engram")
 
 
 def status(repo: Repository) -> str:
-    """`git status` in short form; "" when everything is committed and in step."""
+    """Return `git status` in short form; "" if everything is committed."""
     return git(repo, "status", "--porcelain", "-uall")
 
 
 def assert_sound(repo: Repository) -> None:
-    """Nothing is wrong with the objects and refs."""
+    """Check that git finds no errors in objects and refs."""
     assert git(repo, "fsck", "--strict", "--no-dangling", "--no-progress") == ""

@@ -1,4 +1,4 @@
-"""A small store with a graph: entities with files, names without, and lore about them."""
+"""A small store with a graph: entities with files, names without files, and entries about them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def entity(root: Path, slug: str, fields: str) -> None:
 
 
 def fill(root: Path) -> Path:
-    """Ada owns Billing, which uses the queue, which runs on ZooKeeper; and lore about them."""
+    """Make a store in which Ada owns Billing, which uses the queue, which runs on ZooKeeper, with entries about them."""
     plain(root)
     for slug, fields in ENTITIES.items():
         entity(root, slug, fields)
@@ -47,7 +47,7 @@ def fill(root: Path) -> Path:
 
 
 def write_entity(root: Path, name: str, content: str) -> None:
-    """Write a file of an entity, whatever it says."""
+    """Write the file of an entity."""
     file = root / "lore/entities" / name
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(content, "utf-8")

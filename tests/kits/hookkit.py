@@ -1,4 +1,4 @@
-"""Hooks as an agent calls them: a store to work in, recorded payloads, and one call with its answer."""
+"""Hooks as an agent calls them: a store, recorded payloads, and calls with their answers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ERROR = "ld: error: undefined symbol: tls_get_addr"
 SAID = "Root cause: the upload client retries without the multipart header, so the proxy drops the body.\n\nDone."
 UNRELATED = "The palette of the settings page was chosen for contrast, not for beauty."
 
-# A session whose test fails and is mended.
+# A session in which a test fails and is fixed.
 COMMAND = "uv run pytest tests/test_upload.py -q"
 TEST_ERROR = (
     "Exit code 1\n____ test_upload ____\n\n"
@@ -40,7 +40,7 @@ CAUSE = "Root cause: boto3 1.36 sends CRC32 checksums by default, which MinIO be
 
 
 def make_store(root: Path) -> Path:
-    """A plain store with one entry for each kind of recall, indexed."""
+    """Make an indexed plain store with an entry for each kind of recall."""
     prepared.copy("an entry for each kind of recall", root, _make_store)
     return root
 
@@ -55,7 +55,7 @@ def _make_store(root: Path) -> None:
 
 
 def recorded(agent: str, event: str, root: Path, **changed: Any) -> dict[str, Any]:
-    """The recorded payload of an agent's event, for a session in `root`."""
+    """Return the recorded payload of an agent's event, for a session in `root`."""
     text = json.dumps(RECORDED[agent][event])
     transcript = root / "transcript.jsonl"
     for mark, value in {
@@ -66,28 +66,28 @@ def recorded(agent: str, event: str, root: Path, **changed: Any) -> dict[str, An
 
 
 def call(agent: str, event: str, payload: Mapping[str, Any] | bytes, *more: str, **variables: str) -> Result:
-    """One call of a hook; an error in it is let through."""
+    """Call a hook, without hiding its errors."""
     stdin = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
     calm = {"ENGRAM_HOOK_SECONDS": "60", "ENGRAM_TRACEBACK": "1", **variables}
     return cli("hook", event, "--agent", agent, *more, stdin=stdin, **calm)
 
 
 def answer(agent: str, event: str, root: Path, **changed: Any) -> Any:
-    """The answer to a recorded event, None for none."""
+    """Return the answer to a recorded event, if any."""
     done = call(agent, event, recorded(agent, event, root, **changed))
     assert (done.code, done.err) == (0, "")
     return json.loads(done.out) if done.out else None
 
 
 def text_of(found: Any) -> str:
-    """All texts in an answer, in one."""
+    """Return all texts in an answer, joined."""
     if isinstance(found, dict):
         return "\n".join(text_of(value) for value in found.values())
     return found if isinstance(found, str) else ""
 
 
 def failed(root: Path, command: str = COMMAND, error: str = TEST_ERROR, **more: Any) -> Any:
-    """A command fails."""
+    """Call the hook of a failed command."""
     return answer(
         "claude-code",
         "tool-failure",
@@ -100,7 +100,7 @@ def failed(root: Path, command: str = COMMAND, error: str = TEST_ERROR, **more: 
 
 
 def passed(root: Path, command: str = COMMAND, **more: Any) -> Any:
-    """A command passes."""
+    """Call the hook of a command that passed."""
     response = {"stdout": "3 passed", "stderr": "warning: slow", "interrupted": False}
     return answer(
         "claude-code",
@@ -114,23 +114,23 @@ def passed(root: Path, command: str = COMMAND, **more: Any) -> Any:
 
 
 def edited(root: Path, file: str, **more: Any) -> Any:
-    """A file is edited."""
+    """Call the hook of an edited file."""
     return answer("claude-code", "post-tool", root, tool_name="Edit", tool_input={"file_path": str(root / file)},
                   tool_response={"filePath": str(root / file)}, tool_use_id=file, **more)  # fmt: skip
 
 
 def kept(root: Path) -> list[Any]:
-    """The captured entries."""
+    """Return the captured entries."""
     with opened(root, clock=Clock()) as engram:
         return captured.list_captured(engram.store)
 
 
 def worked_off(root: Path, session: str = "s1") -> None:
-    """What the detached process does, here."""
+    """Do the work of the detached process in this one."""
     with opened(root, session=session, clock=Clock()) as engram:
         session_capture.persist(engram.store)
 
 
 def said(event: str, root: Path, **changed: Any) -> str:
-    """What Claude Code is told at a recorded event."""
+    """Return the text that Claude Code gets at a recorded event."""
     return text_of(answer(CLAUDE, event, root, **changed))

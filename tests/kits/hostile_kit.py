@@ -1,4 +1,4 @@
-"""What the tests of hostile input share: texts, files, and what must hold whatever is thrown at a store."""
+"""Helpers for tests of hostile input: texts, files, and invariants of a store."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ RECALLED = "make every handler idempotent"
 
 
 def known_lore(root: Path) -> dict[str, bytes]:
-    """The files that were in the template, by path."""
+    """Return the files of the template, by path."""
     return {str(path.relative_to(root)): path.read_bytes() for path in sorted(root.glob("lore/2*/*/*/*.md"))}
 
 
 @contextmanager
 def copy_to_harm(template: Path, folder: Path) -> Iterator[Path]:
-    """A copy of a store; in the end its lore must be there unchanged."""
+    """Yield a copy of a store, and check at the end that its lore is unchanged."""
     copy = folder / "store"
     shutil.copytree(template, copy)
     before = known_lore(copy)
@@ -35,7 +35,7 @@ def copy_to_harm(template: Path, folder: Path) -> Iterator[Path]:
 
 
 def held(result: Result, code: int) -> Result:
-    """The result, checked: the exit code, one message, and nothing that a terminal would obey."""
+    """Check a result: its exit code, a single message, and no terminal escapes; return it."""
     assert result.code == code, result
     for words in ("Traceback", "should not happen", "Exception ignored"):
         assert words not in result.err + result.out[:1000], result
@@ -49,7 +49,7 @@ def held(result: Result, code: int) -> Result:
 
 
 def problems(root: Path) -> dict[str, str]:
-    """What `engram doctor` finds wrong with files, by path without line."""
+    """Return the problems with files found by `engram doctor`, by path without line."""
     found = cli("doctor", "--json", cwd=root).json["findings"]
     return {
         one["where"].split(".md:")[0].removesuffix(".md"): one["message"]
@@ -59,7 +59,7 @@ def problems(root: Path) -> dict[str, str]:
 
 
 def put(root: Path, name: str | bytes, content: bytes | str = "A hostile note.\n") -> Path:
-    """Write a file into the lore folder, as somebody without Engram would."""
+    """Write a file into the lore folder without Engram."""
     path = Path(os.fsdecode(os.path.join(os.fsencode(root), b"lore", os.fsencode(name))))
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content.encode() if isinstance(content, str) else content)

@@ -1,4 +1,4 @@
-"""The HTTP API on a store, in this process."""
+"""The HTTP API of a store, in this process."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ KEY = {"authorization": f"Bearer {TOKEN}"}
 NO_RATE = Limits(rate=0)
 LOCAL = "http://127.0.0.1:8849"
 
-# One request each. A client that may come to TLS reads all certificates first, which takes 35 ms.
+# For a single request each. A client that verifies TLS reads all certificates first, which takes 35 ms.
 get = functools.partial(httpx2.get, verify=False)
 post = functools.partial(httpx2.post, verify=False)
 
@@ -41,7 +41,7 @@ post = functools.partial(httpx2.post, verify=False)
 async def serving(
     root: Path, *, rate: int = 0, patience: float = PATIENCE_SECONDS, **headers: str
 ) -> AsyncIterator[httpx2.AsyncClient]:
-    """A client of the API on a store."""
+    """Open a client of the API of a store."""
     memory = Memory(Opening(str(root), ask=False, patience=patience))
     app = build(memory, transport_rules(Address("127.0.0.1", 8849)), TOKEN, Limits(rate=rate))
     transport = httpx2.ASGITransport(app=app)
@@ -55,14 +55,14 @@ async def serving(
 
 
 def lore(content: str, **more: Any) -> dict[str, Any]:
-    """An entry as it is sent."""
+    """Return an entry as it is sent."""
     return {"content": content, "category": "FACT", **more}
 
 
 async def asked(
     client: httpx2.AsyncClient, method: str, path: str, body: Any = None, status: int = 200, **headers: str
 ) -> httpx2.Response:
-    """The answer to a request, which must have this status; `if_match` and the like are headers."""
+    """Send a request, check its status, and return the answer; `if_match` and the like are headers."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     answer = await client.request(method, f"{ROOT}{path}", json=body, headers=named)
     assert answer.status_code == status, answer.text
@@ -70,7 +70,7 @@ async def asked(
 
 
 class Served(NamedTuple):
-    """A server in a process of its own: where its API is, and what gets in."""
+    """A server in a process of its own: the address of its API, and the token."""
 
     url: str
     key: dict[str, str]
@@ -78,7 +78,7 @@ class Served(NamedTuple):
     def ask(
         self, method: str, path: str, body: Any = None, status: int = 200, **headers: str
     ) -> httpx2.Response:
-        """The answer to a request with the token, which must have this status."""
+        """Send a request with the token, check its status, and return the answer."""
         with httpx2.Client(verify=False, headers={**self.key, **headers}) as client:
             answer = client.request(method, f"{self.url}{path}", json=body)
         assert answer.status_code == status, answer.text
@@ -87,7 +87,7 @@ class Served(NamedTuple):
 
 @contextmanager
 def served(root: Path, *options: str) -> Iterator[Served]:
-    """`engram serve` on a store, on a port of its own."""
+    """Run `engram serve` for a store, on a free port."""
     command = [sys.executable, "-m", "engram", "serve", "--port", "0", "--store", str(root), *options]
     process = subprocess.Popen(command, env=variables(), stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
@@ -110,9 +110,9 @@ def on_the_loopback(
     mcp: bool = False,
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[int]:
-    """A server of its own on the store, as `engram serve` or `engram mcp` makes it, in a thread; its port.
+    """Run a server of the store in a thread, as `engram serve` or `engram mcp` does, and yield its port.
 
-    By `clock`, in seconds, it counts how often a client comes.
+    `clock`, in seconds, is that of the rate limit.
     """
     memory = Memory(Opening(str(root), ask=False))
     address = Address("127.0.0.1", 0, (), proxies)
@@ -134,7 +134,7 @@ def on_the_loopback(
 
 
 async def posted(client: httpx2.AsyncClient, path: str, body: Any, status: int = 200) -> dict[str, Any]:
-    """What is answered to a document that is posted."""
+    """Post a document and return the answer."""
     answer = await client.post(f"{ROOT}{path}", json=body)
     assert answer.status_code == status, answer.text
     return answer.json()

@@ -1,4 +1,4 @@
-"""A store with a good index, for tests of what can happen to an index."""
+"""A store with a good index, for tests of damage to the index."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TEXTS = (
 
 
 def filled(root: Path, clock: SteadyClock) -> Engram:
-    """A store with some lore and a good index."""
+    """Make a store with some entries and a good index."""
     engram = opened(root, clock)
     for text, category in TEXTS:
         engram.record(text, category=category, tags=["slow"])

@@ -1,6 +1,6 @@
-"""Short transcripts and documents, each with what should come out of it; whatever else comes out is wrong.
+"""Short transcripts and documents, each labelled with the entries to be extracted from it, and no others.
 
-Written by hand after the manner of real sessions: one to four learnings among talk, output and plans.
+Written by hand in the style of real sessions: one to four lessons among talk, output and plans.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from apikit import SECRET
 
 
 class Labelled(NamedTuple):
-    """A source and its learnings: (start of the text, category)."""
+    """A source and its lessons: (start of the text, category)."""
 
     name: str
     text: str

@@ -1,4 +1,4 @@
-"""Clones that judge: lines in their private files, and the branch of judgements as git has it."""
+"""Clones with judgements: lines in their private files, and the branch of judgements in git."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _steps = itertools.count()
 
 
 def opened(root: Path, clock: ManyClock | None = None) -> Store:
-    """The store at `root`."""
+    """Open the store at `root`."""
     return open_store(str(root), Caller("test", "tester"), clock=clock or ManyClock())
 
 
@@ -53,13 +53,13 @@ def append(store: Store, path: str, raw: bytes) -> None:
 
 
 def _new_id(store: Store) -> str:
-    # Copies of a clone go by clocks of their own, whose ids may be alike; those of a real one are random.
+    # Copies of a clone have clocks of their own, whose ids could be equal; those of a real clock are random.
     now = int(store.clock.now().timestamp() * 1000)
     return ulid.encode(now + next(_steps), int.from_bytes(os.urandom(10)))
 
 
 def lines_at(where: Path, revision: str = BRANCH) -> dict[str, Judgement]:
-    """Every line of a commit of the branch, by its id."""
+    """Return all lines in a commit of the branch, by id."""
     found: dict[str, Judgement] = {}
     for path in git(where, "ls-tree", "-r", "--name-only", revision).splitlines():
         source = ledger.source_of(path)
@@ -71,22 +71,22 @@ def lines_at(where: Path, revision: str = BRANCH) -> dict[str, Judgement]:
 
 
 def tree_of(where: Path, revision: str = BRANCH) -> str:
-    """The id of the tree of the branch."""
+    """Return the id of the tree of the branch."""
     return git(where, "rev-parse", f"{revision}^{{tree}}")
 
 
 def files_of(where: Path, revision: str = BRANCH) -> list[str]:
-    """The paths on the branch."""
+    """Return the paths on the branch."""
     return git(where, "ls-tree", "-r", "--name-only", revision).splitlines()
 
 
 def ids(*groups: list[Judgement]) -> set[str]:
-    """The ids of lines."""
+    """Return the ids of lines."""
     return {one.id for group in groups for one in group}
 
 
 class Judges:
-    """A bare remote, and clones of one dedicated store that judge."""
+    """A bare remote, and clones of a dedicated store with judgements."""
 
     def __init__(self, folder: Path, names: str = "ab", moment: datetime | None = None) -> None:
         prepared.copy(f"judges {names}", folder, lambda place: _make(place, names))
@@ -105,7 +105,7 @@ class Judges:
         return [exchange(self[name], publish=True, timeout=SECONDS) for name in names]
 
     def settle(self) -> None:
-        """Exchange until nobody has anything to send."""
+        """Exchange judgements until no clone has anything to send."""
         for _ in range(4):
             done = self.exchange(*self.stores)
             if not any(one.sent or one.received for one in done):
@@ -114,7 +114,7 @@ class Judges:
 
 
 def _make(folder: Path, names: str) -> None:
-    """One store at the remote, cloned for each name; each with an id of its own."""
+    """Push a store to a remote, and clone it for each name, each with an id of its own."""
     hub = bare(folder / "hub.git")
     first = prepared.dedicated(folder / names[0])
     git(first, "remote", "add", "origin", str(hub))

@@ -1,4 +1,4 @@
-"""Repositories that no git command would make: objects written byte by byte, and a world around a victim's store."""
+"""Repositories that no git command makes, of objects written byte by byte, and a victim's store with its surroundings."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Entries = dict[bytes, tuple[str, str]]
 
 
 class Objects:
-    """The loose objects of a bare repository, written without asking git."""
+    """The loose objects of a bare repository, written without git."""
 
     def __init__(self, hub: Path) -> None:
         self.hub = hub
@@ -66,7 +66,7 @@ class Objects:
         return self.write("tree", b"".join(lines))
 
     def graft(self, tree: str | None, parts: list[bytes], mode: str, oid: str | None) -> str:
-        """The tree with one more (or one other, or no) entry at `parts`, whatever the names are."""
+        """Write the tree with an added, replaced or removed entry at `parts`, with any names."""
         entries = self.entries(tree) if tree else Entries()
         name, *rest = parts
         if rest:
@@ -86,7 +86,7 @@ class Objects:
     def commit(
         self, tree: str, message: bytes = b"x\n", person: str = PERSON, parents: tuple[str, ...] = ()
     ) -> str:
-        """A commit upon main (unless `parents` says otherwise), which main then is."""
+        """Write a commit on top of main (or of `parents`), and move main to it."""
         lines = [f"tree {tree}"] + [f"parent {oid}" for oid in parents or (self.head,)]
         lines += [f"author {person}", f"committer {person}", "", ""]
         oid = self.write("commit", "\n".join(lines).encode() + message)
@@ -94,7 +94,7 @@ class Objects:
         return oid
 
     def put(self, path: str | bytes, content: bytes = b"x\n", mode: str = FILE) -> str:
-        """A commit with one more file; `path` is split at slashes, except that "//" stands for one in a name."""
+        """Write a commit with another file; `path` is split at slashes, and "//" stands for a slash in a name."""
         raw = path.encode() if isinstance(path, str) else path
         parts = [part.replace(b"//", b"/") for part in re.split(rb"(?<!/)/(?!/)", raw)]
         oid = self.head if mode == MODULE else self.blob(content)
@@ -106,7 +106,7 @@ class Objects:
 
 
 class World:
-    """A victim's store, its remote, and things around it that nobody may touch."""
+    """A victim's store, its remote, and files around it that must not be touched."""
 
     def __init__(self, folder: Path, home: Path) -> None:
         self.folder, self.home = folder, home
@@ -115,7 +115,7 @@ class World:
         self.objects = Objects(self.hub)
 
     def set_traps(self) -> None:
-        """Files to be left alone, and programs that git would run if it were let."""
+        """Write files that must stay unchanged, and programs that git would run if it were allowed to."""
         for name in ("outside/secret.md", "outside/lore/x.md", "config"):
             (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
             (self.folder / name).write_text("mine\n")
@@ -132,7 +132,7 @@ class World:
             file.write("\n".join(lines) + "\n")
 
     def around(self) -> dict[str, bytes]:
-        """Every file of the world but the store, its remote and new clones."""
+        """Return all files of the world except those of the store, its remote and new clones."""
         own = ("a", "hub.git", "new", "bystander")
         kept = [path for path in (*self.folder.iterdir(), self.home) if path.name not in own]
         found = {}
@@ -149,7 +149,7 @@ class World:
 
 
 def build(folder: Path) -> None:
-    """A hub with one entry, a clone `a` that is in step, and `b` that has one more entry of its own."""
+    """Make a hub with an entry, a clone `a` that is up to date, and a clone `b` with an entry of its own."""
     folder.mkdir()
     made = Clones(folder)
     made.record("a")
@@ -161,7 +161,7 @@ def build(folder: Path) -> None:
 
 
 def copied(template: Path, folder: Path, names: str = "ab") -> Clones:
-    """Clones that were made once, for a test of its own: ten times as quick as making them."""
+    """Copy clones that are made once, which is ten times as fast as making them."""
     shutil.copytree(template, folder, dirs_exist_ok=True)
     for name in names:
         config = folder / name / ".git/config"
@@ -174,7 +174,7 @@ def copied(template: Path, folder: Path, names: str = "ab") -> Clones:
 
 
 def copy(template: Path, folder: Path, home: Path, *, diverged: bool) -> World:
-    """A world of one's own from the template; `diverged`: the store has a commit that the remote has not."""
+    """Copy the world of the template; `diverged`: the store has a commit that the remote lacks."""
     folder.mkdir()
     shutil.copytree(template / "hub.git", folder / "hub.git")
     shutil.copytree(template / ("b" if diverged else "a"), folder / "a")
@@ -198,13 +198,13 @@ def _note_opened(event: str, arguments: tuple[object, ...]) -> None:
 
 @functools.cache
 def _watch_opened() -> None:
-    """Once a process, and not in those that need it not: every event of Python passes through a hook."""
+    """Install the audit hook, once a process and only if needed, since every event of Python passes through it."""
     sys.addaudithook(_note_opened)
 
 
 @contextmanager
 def nothing_opened_below(folder: Path) -> Iterator[None]:
-    """No Python code of this process opens a file below `folder` meanwhile."""
+    """Check that no Python code of this process opens a file below `folder` in the block."""
     _watch_opened()
     seen: list[str] = []
     _WATCHED.append((os.path.join(os.path.realpath(folder), ""), seen))

@@ -1,4 +1,4 @@
-"""MCP servers to talk to: the official client to one in this process or one of its own, and raw lines for bad manners."""
+"""MCP servers for tests: by the official client, in this process or another, and by raw lines for invalid messages."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from mcp_types import CallToolResult
 
-ERAS = ("legacy", "auto")  # the `initialize` handshake; the newest protocol, which has none
+ERAS = ("legacy", "auto")  # with the `initialize` handshake; the newest protocol, without one
 COMMAND = ("-m", "engram", "mcp")
 CORE = (
     "recall_query", "recall_record", "recall_feedback", "recall_get", "recall_forget", "recall_status"
@@ -38,12 +38,12 @@ QUEUE = "Queue consumers must be idempotent.\n\nBrokers deliver twice after a mi
 CACHE = "The session cache is warmed at start, which takes a minute."
 
 
-_tools_of = functools.cache(tools_of)  # a server makes its tools once: for all sets together that takes 90 ms
+_tools_of = functools.cache(tools_of)  # making the tools of all sets takes 90 ms
 
 
 @asynccontextmanager
 async def inside(root: Path | None, era: str = "legacy", **options: Any) -> AsyncIterator[Client]:
-    """The official client of a server in this process. `ask`, `scope` and `sets` go to the server."""
+    """Open the official client of a server in this process. `ask`, `scope` and `sets` go to the server."""
     sets = options.pop("sets", (CORE_SET,))
     opening = {name: options.pop(name) for name in ("ask", "scope") if name in options}
     memory = Memory(Opening(str(root) if root else None, **opening))
@@ -61,7 +61,7 @@ async def inside(root: Path | None, era: str = "legacy", **options: Any) -> Asyn
 async def apart(
     *arguments: str, cwd: Path, era: str = "legacy", more: dict[str, str] | None = None, **options: Any
 ) -> AsyncIterator[Client]:
-    """The official client of a server in a process of its own."""
+    """Open the official client of a server in a process of its own."""
     server = StdioServerParameters(
         command=sys.executable, args=[*COMMAND, *arguments], cwd=cwd, env=variables(**(more or {}))
     )
@@ -70,7 +70,7 @@ async def apart(
 
 
 async def ok(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
-    """The data of a call that must succeed; its text is not empty."""
+    """Call a tool, which must succeed with a text, and return its data."""
     result = await client.call_tool(tool, arguments)
     assert not result.is_error, text(result)
     assert text(result)
@@ -79,7 +79,7 @@ async def ok(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
 
 
 async def refused(client: Client, tool: str, **arguments: Any) -> str:
-    """What a call says that must fail."""
+    """Call a tool, which must fail, and return its message."""
     result = await client.call_tool(tool, arguments)
     assert result.is_error
     assert result.structured_content is None
@@ -87,13 +87,13 @@ async def refused(client: Client, tool: str, **arguments: Any) -> str:
 
 
 def text(result: CallToolResult) -> str:
-    """The text of a result, which is one block."""
+    """Return the text of a result, which must be one block."""
     (block,) = result.content
     return block.text
 
 
 def answering(action: str, **content: Any) -> Any:
-    """A person who answers every question so."""
+    """Return a callback that answers every question in this way."""
 
     async def answer(_context: Any, _question: Any) -> ElicitResult:
         return ElicitResult(action=action, content=content or None)
@@ -102,7 +102,7 @@ def answering(action: str, **content: Any) -> Any:
 
 
 def working_in(*folders: Path) -> Any:
-    """A client that works in these folders."""
+    """Return a callback for the roots of a client that works in these folders."""
 
     async def roots(_context: Any) -> ListRootsResult:
         return ListRootsResult(roots=[Root(uri=folder.as_uri()) for folder in folders])
@@ -111,7 +111,7 @@ def working_in(*folders: Path) -> Any:
 
 
 class Raw:
-    """A server process spoken to by lines; standard error goes to a pipe that nobody reads."""
+    """A server process driven by raw lines; standard error goes to a pipe that nothing reads."""
 
     def __init__(self, *arguments: str, cwd: Path, handshake: bool = True, **more: str) -> None:
         command = [sys.executable, *COMMAND, *arguments]
@@ -127,14 +127,14 @@ class Raw:
         self.line({"method": "notifications/initialized"})
 
     def line(self, message: dict[str, Any] | bytes) -> None:
-        """Send a message, or bytes as they are."""
+        """Send a message, or raw bytes."""
         raw = message if isinstance(message, bytes) else json.dumps({"jsonrpc": "2.0", **message}).encode()
         raw += b"\n"
-        while raw:  # a pipe takes a part at a time
+        while raw:  # a pipe may accept only a part
             raw = raw[os.write(self.process.stdin.fileno(), raw) :]
 
     def request(self, number: int, method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Send a request and wait for its answer, past what else comes; fails after half a minute."""
+        """Send a request and wait for its answer, skipping other messages; fail after 30 seconds."""
         self.line({"id": number, "method": method, "params": params or {}})
         while True:
             answer = self.read()
@@ -142,7 +142,7 @@ class Raw:
                 return answer
 
     def read(self) -> dict[str, Any]:
-        """Wait for the next message; fails after half a minute."""
+        """Wait for the next message; fail after 30 seconds."""
         ready, _, _ = select.select([self.process.stdout], [], [], 30)
         assert ready, "no answer"
         found: dict[str, Any] = json.loads(self.process.stdout.readline())
@@ -153,7 +153,7 @@ class Raw:
         return self.request(number, "tools/call", {"name": tool, "arguments": arguments})["result"]
 
     def end(self) -> int:
-        """Close the input, as a client does that goes; the exit code."""
+        """Close the input, as a client does that exits, and return the exit code."""
         self.process.stdin.close()
         code = self.process.wait(20)
         self.process.stdout.close()

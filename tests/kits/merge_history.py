@@ -1,4 +1,4 @@
-"""Clones in memory that change one lore file and pull from one another, with a commit graph like git's."""
+"""Clones in memory that change a lore file and pull from one another, with a commit graph like git's."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ START = datetime(2026, 11, 21, 9, 30, tzinfo=NOW.tzinfo)
 
 
 class Graph:
-    """Commits: parents and the bytes of the one file. A merge commit is named by what it merges and holds."""
+    """Commits: parents and the bytes of the file. The id of a merge commit depends on its parents and content only."""
 
     def __init__(self, raw: bytes) -> None:
         self.parents: dict[str, frozenset[str]] = {}
@@ -39,7 +39,7 @@ class Graph:
         return name
 
     def ancestors(self, commit: str) -> set[str]:
-        """The commit and all before it."""
+        """Return the commit and all its ancestors."""
         seen: set[str] = set()
         waiting = [commit]
         while waiting:
@@ -50,7 +50,7 @@ class Graph:
         return seen
 
     def base(self, one: str, other: str) -> bytes:
-        """The merge base; where there are several, they are merged first, as git does."""
+        """Return the merge base; several ones are merged first, as in git."""
         shared = self.ancestors(one) & self.ancestors(other)
         best = sorted(name for name in shared if not any(name in self.ancestors(at) - {at} for at in shared))
         found, merged = self.content[best[0]], best[0]
@@ -68,7 +68,7 @@ class Graph:
         return done.content
 
     def pull(self, mine: str, other: str) -> str:
-        """My head after pulling the other: its own, mine, or a merge of both."""
+        """Return the head after pulling the other: its head, mine, or a merge of both."""
         if mine in self.ancestors(other):
             return other
         if other in self.ancestors(mine):
@@ -90,7 +90,7 @@ class Clones:
         return self.graph.content[self.heads[clone]]
 
     def change(self, clone: int, edit: Callable[[Lore, int], Lore]) -> None:
-        """One change by one clone, committed."""
+        """Commit a change by a clone."""
         file = read(self.raw(clone))
         after = edit(file.lore, clone)
         if after == file.lore:
@@ -102,7 +102,7 @@ class Clones:
         self.given[clone] = after.votes.get(CLONES[clone], Vote())
 
     def change_raw(self, clone: int, edit: Callable[[bytes, int], bytes]) -> None:
-        """One edit of the file's text by a person."""
+        """Commit an edit of the file's text by a user."""
         raw = edit(self.raw(clone), clone)
         if raw != self.raw(clone):
             self.heads[clone] = self.graph.commit((self.heads[clone],), raw)
@@ -111,18 +111,18 @@ class Clones:
         self.heads[clone] = self.graph.pull(self.heads[clone], self.heads[other])
 
     def cross(self, one: int, other: int) -> None:
-        """Both pull from each other at the same moment."""
+        """Let two clones pull from each other at the same time."""
         mine, theirs = self.heads[one], self.heads[other]
         self.heads[one], self.heads[other] = self.graph.pull(mine, theirs), self.graph.pull(theirs, mine)
 
     def settle(self) -> None:
-        """Everyone pulls from everyone until nobody gets anything new."""
+        """Let all clones pull from each other until nothing changes."""
         for _ in range(4):
             for one, other in combinations(range(len(CLONES)), 2):
                 self.cross(one, other)
 
     def folded(self, order: tuple[int, ...]) -> str:
-        """The head of somebody who pulls all clones in this order."""
+        """Return the head of a clone that pulls all others in this order."""
         head = self.heads[order[0]]
         for clone in order[1:]:
             head = self.graph.pull(head, self.heads[clone])

@@ -1,4 +1,4 @@
-"""What the tests of merging share: one call to merge, an entry with its changed versions, and versions of files at random."""
+"""Helpers for tests of merging: a call that merges, an entry with changed versions, and random versions of files."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ _CHANGES = {
 }
 
 
-# All made once: a strategy that is made anew for each draw costs ten times what the draw does.
+# Created once, as creating a strategy costs ten times as much as a draw.
 _CHANGED = st.sets(st.sampled_from([*_CHANGES, "whatever"]), max_size=4)
 _WHATEVER = st.sets(st.sampled_from(sorted(FIELDS[False].keys() - {"id"})), max_size=5)
 _WHO = st.sets(st.sampled_from(["AAAAAAAA", "BBBBBBBB", "first", "last"]), max_size=2)
@@ -79,7 +79,7 @@ _GROWN = st.builds(Vote, *[st.integers(0, 160)] * 3)
 
 @st.composite
 def changed_lore(draw: st.DrawFn, before: Lore) -> Lore:
-    """The entry after changes that a machine makes: fields set, votes grown, the stamp moved."""
+    """Apply changes to an entry as Engram makes them: set fields, add votes, advance the time stamp."""
     return _changed_lore(draw, before)
 
 
@@ -99,7 +99,7 @@ def _changed_lore(draw: st.DrawFn, before: Lore) -> Lore:
 
 
 def _changed_file(draw: st.DrawFn, raw: bytes) -> bytes:
-    """The file after a machine changed the entry in it, or a person the text of it."""
+    """Generate the file after Engram changed the entry, or a user the text."""
     for _ in range(draw(st.integers(1, 3))):
         raw = (_by_machine if draw(st.booleans()) else _by_hand)(draw, raw)
     return raw
@@ -143,7 +143,7 @@ def _by_hand(draw: st.DrawFn, raw: bytes) -> bytes:
 
 @st.composite
 def written(draw: st.DrawFn) -> bytes:
-    """A file that Engram wrote."""
+    """Generate a file written by Engram."""
     return codec.write_new(draw(lore()), CATEGORIES)
 
 
@@ -152,7 +152,7 @@ originals = st.one_of(written(), files())
 
 @st.composite
 def triples(draw: st.DrawFn) -> tuple[bytes, bytes, bytes]:
-    """A file and two changed versions of it."""
+    """Generate a file and two changed versions of it."""
     base = draw(originals)
     return base, _changed_file(draw, base), _changed_file(draw, base)
 
@@ -162,7 +162,7 @@ _OTHERS = st.one_of(st.none(), originals, st.binary(max_size=40), st.just(b"<<<<
 
 @st.composite
 def anything(draw: st.DrawFn) -> tuple[bytes | None, bytes | None, bytes | None]:
-    """Any three versions: absent, damaged, unrelated."""
+    """Generate any three versions, also absent, damaged or unrelated ones."""
     base, ours, theirs = draw(triples())
     found = [draw(_OTHERS) if draw(st.integers(0, 4)) == 0 else version for version in (base, ours, theirs)]
     return found[0], found[1], found[2]
@@ -180,7 +180,7 @@ def with_changes(raw: bytes, **changes: Any) -> bytes:
 
 
 def judge(vote: Vote, confidence: int, kind: str) -> Vote:
-    """A clone's vote of format 1 after one more judgement, made at this confidence (thousandths)."""
+    """Return a clone's vote of format 1 after another judgement at this confidence (thousandths)."""
     if kind == HELPFUL:
         return Vote(vote.up + min(HELPFUL_GAIN, FULL - confidence), vote.down, vote.n + 1)
     return Vote(vote.up, vote.down + min(INCORRECT_LOSS, confidence), vote.n)

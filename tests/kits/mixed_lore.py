@@ -1,4 +1,4 @@
-"""Sixty entries of many categories that have nothing to do with message queues: the haystack of recall tests."""
+"""Sixty entries of many categories, none about message queues: the haystack for recall tests."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ MIXED = (
 
 @contextmanager
 def mixed_store(root: Path) -> Iterator[Engram]:
-    """Make a store of these and one entry on queue consumers, reopened after writing."""
+    """Make a store of these and an entry about queue consumers, reopened after writing."""
     with opened(root) as store:
         for number, (category, text) in enumerate(MIXED):
             store.record(text, category=category, tags=[f"group-{number % 3}"])

@@ -1,4 +1,4 @@
-"""A small real model in ONNX, written by hand: a table of word vectors in which words that mean the same lie together."""
+"""A small real ONNX model, written by hand: a table of word vectors in which synonyms are near each other."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _FLOAT, _INT64 = 1, 7
 
 
 def write_model(folder: Path, *, pooling: str = "mean", sentence: bool = False, longest: int = 16) -> Path:
-    """A folder as sentence-transformers exports it; `sentence`: the model itself answers with one vector a text."""
+    """Write a folder as exported by sentence-transformers; `sentence`: the model itself returns one vector per text."""
     (folder / "onnx").mkdir(parents=True, exist_ok=True)
     (folder / "onnx" / "model.onnx").write_bytes(model(sentence=sentence))
     (folder / "tokenizer.json").write_text(json.dumps(_tokenizer()))
@@ -52,7 +52,7 @@ def write_model(folder: Path, *, pooling: str = "mean", sentence: bool = False, 
 
 
 def table() -> list[list[float]]:
-    """The vector of each word: one axis a meaning; [CLS] has a bit of each, so that pooling by it can be told."""
+    """Return the vector of each word, with one axis per meaning; [CLS] has some of each, so that pooling by it shows."""
     rows = [[0.0] * DIMENSIONS, [0.0] * DIMENSIONS, [0.5] * DIMENSIONS]
     for axis, meaning in enumerate(MEANINGS):
         rows += [[1.0 if number == axis else 0.0 for number in range(DIMENSIONS)] for _ in meaning]
@@ -60,7 +60,7 @@ def table() -> list[list[float]]:
 
 
 def model(*, sentence: bool) -> bytes:
-    """The bytes of a ModelProto: Gather from the table, and ReduceMean over the tokens where `sentence`."""
+    """Return the bytes of a ModelProto: Gather from the table and, if `sentence`, ReduceMean over the tokens."""
     flat = [number for row in table() for number in row]
     vectors = (
         _number(1, len(WORDS))
@@ -139,14 +139,14 @@ def _text(field: int, value: str) -> bytes:
 
 
 def opened(folder: Path, state: Path) -> Embedder:
-    """The provider `onnx` with the model in `folder`."""
+    """Open the provider `onnx` with the model in `folder`."""
     embedder = open_embedder("onnx", str(folder), state=str(state))
     assert embedder is not None
     return embedder
 
 
 def axis(*places: int) -> np.ndarray:
-    """The direction of these meanings together."""
+    """Return the unit vector of these meanings together."""
     found = np.zeros(DIMENSIONS, "float32")
     found[list(places)] = 1
     return found / np.linalg.norm(found)

@@ -1,4 +1,4 @@
-"""Servers on this machine's own loopback that fail in one way each, and remotes made to fail."""
+"""Servers on the loopback that each fail in one way, and damaged remotes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-# Runs the command line in a child that hears Ctrl-C: pytest-xdist has its workers ignore it, and so would their children.
+# Runs the command line in a child that receives Ctrl-C, which workers of pytest-xdist and their children ignore.
 AS_AT_A_TERMINAL = """
 import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -25,7 +25,7 @@ sys.exit(main())
 
 
 def allow_loopback(patch: pytest.MonkeyPatch) -> None:
-    """Let git talk over the network, which these tests do with this machine alone."""
+    """Let git use the network, which these tests do on this machine only."""
     patch.setenv("GIT_ALLOW_PROTOCOL", "file:git:http:ssh")
     for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
         patch.delenv(name, raising=False)
@@ -33,20 +33,20 @@ def allow_loopback(patch: pytest.MonkeyPatch) -> None:
 
 @contextmanager
 def listening() -> Iterator[tuple[str, socket.socket]]:
-    """A socket on this machine that takes connections and says nothing."""
+    """Open a socket that accepts connections and sends nothing."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield f"127.0.0.1:{server.getsockname()[1]}", server
 
 
 def refusing() -> str:
-    """An address on this machine at which nobody listens any more."""
+    """Return an address on this machine at which no one listens."""
     with listening() as (address, _):
         return address
 
 
 @contextmanager
 def answering(status: int, body: bytes = b"", announced: int | None = None) -> Iterator[str]:
-    """A web server that answers everything with one status; `announced` is the length that it promises."""
+    """Run a web server that answers everything with one status; `announced` is the content length it declares."""
     length = len(body) if announced is None else announced
     ended = threading.Event()
 
@@ -64,7 +64,7 @@ def answering(status: int, body: bytes = b"", announced: int | None = None) -> I
                 ended.wait(20)  # the rest never comes
 
         def log_message(self, *_: object) -> None:
-            """Say nothing."""
+            """Log nothing."""
 
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
@@ -79,7 +79,7 @@ def answering(status: int, body: bytes = b"", announced: int | None = None) -> I
 
 @contextmanager
 def hanging_up() -> Iterator[str]:
-    """A git server that takes the connection and closes it in the middle of its answer."""
+    """Run a git server that closes the connection in the middle of its answer."""
     with listening() as (address, server):
 
         def serve() -> None:
@@ -95,7 +95,7 @@ def hanging_up() -> Iterator[str]:
 
 
 def damage(repository: Path, oid: str) -> None:
-    """Put rubbish into a loose object."""
+    """Overwrite a loose object with garbage."""
     folder = repository / ".git" if (repository / ".git").exists() else repository
     file = folder / "objects" / oid[:2] / oid[2:]
     assert file.exists(), "the object is packed"

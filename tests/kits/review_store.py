@@ -1,4 +1,4 @@
-"""A store with one item or more of each kind of the review queue that a store alone can have."""
+"""A store with at least one review item of each kind that is possible without other clones."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ CONFLICTS = f"""conflicts:
 
 
 def make(folder: Path, clock: Clock | None = None) -> Path:
-    """Make it; where it is."""
+    """Make the store and return its path."""
     root = folder / "s"
     with engram.open(
         root, session="t", clock=clock
-    ) as store:  # others in between: ids of one millisecond have no order
+    ) as store:  # with other entries in between, since ids within a millisecond are unordered
         store.record(HOURS, category="EDGE_CASE_DISCOVERY", tags=["session", "auth"])
         store.record(f"{RETRY}\n\nThe load test showed it.", category="FAILURE", tags=["retry"])
         store.record(NIGHTLY, category="FACT", agent="claude-code", status="pending")

@@ -1,4 +1,4 @@
-"""Scopes for tests: a project, teams with bare remotes, and asking them on the command line."""
+"""Scopes for tests: a project, teams with bare remotes, and queries by the command line."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TRIAL = "Trying the queue consumer with a deadline of five seconds."
 
 
 def team(folder: Path, name: str, *texts: str, options: tuple[str, ...] = ()) -> Path:
-    """A team's bare remote with some lore, added as a scope; the root of its clone."""
+    """Add a team with a bare remote and some lore as a scope; return the root of its clone."""
     hub = bare(folder / f"{name}.git")
     ok("scope", "add", name, str(hub), *options, "--json", cwd=folder)
     root = Path(places.team_store(name))
@@ -30,6 +30,6 @@ def record(text: str, cwd: Path, *options: str) -> str:
 
 
 def found(cwd: Path, *words: str) -> list[tuple[str, str, str]]:
-    """The ref, scope and title of each hit."""
+    """Return ref, scope and title of each hit."""
     answer = ok("query", *words, "--json", cwd=cwd).json
     return [(hit["ref"], hit["scope"], hit["title"]) for hit in answer["lore"]]

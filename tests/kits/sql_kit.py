@@ -1,4 +1,4 @@
-"""Ask a store in SQL: its answers, its refusals, and random statements that try to write, hide or run for ever."""
+"""SQL queries of a store: answers, refusals, and random statements that try to write, hide or run for ever."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def refused(engram: Engram, sql: str, limits: Limits = Limits()) -> str:  # noqa
 
 
 def answered(engram: Engram, sql: str) -> Table | None:
-    """The answer; None for what is refused in a sentence."""
+    """Run a statement; return the answer, or None if it is refused with a message."""
     try:
         return execute(engram.store, sql, (), SOON, waiting=False)
     except UsageError as error:
@@ -69,7 +69,7 @@ _writes = st.builds(
     _names,
     st.sampled_from(["", "VALUES (1)", "SET title = 1", "AS SELECT 1", "DEFAULT VALUES", "= 1", "SELECT * FROM lore"]),
 )  # fmt: skip
-# What grows when SQLite puts one SELECT into another: sums, copies, joins and unions, some levels deep.
+# Statements that grow when SQLite flattens subqueries: sums, copies, joins and unions, several levels deep.
 _grown = st.recursive(
     st.sampled_from(["SELECT length AS a FROM lore", "SELECT 1 AS a", "VALUES (1)", "SELECT id a FROM tags"]),
     lambda inner: st.one_of(
@@ -82,15 +82,15 @@ _grown = st.recursive(
     ),
     max_leaves=12,
 )  # fmt: skip
-# What one call may cost: every function that this SQLite has with long texts, huge numbers and formats that ask for much,
-# in one column or many, in a loop or without one.
+# Expensive calls: every function of this SQLite with long texts, huge numbers and demanding formats, in one column or many,
+# in a loop or without one.
 _known = sqlite3.connect(":memory:").execute("SELECT DISTINCT name, narg, type FROM pragma_function_list")
 _arities = sorted(known for known in _known if known[0] in FUNCTIONS and known[0] not in ("->", "->>"))
 _like, _glob = (
     "'%' || replace(hex(zeroblob(48)), '0', 'a') || 'b'",
     "'*' || replace(hex(zeroblob(9)), '0', '[a-z]') || 'b'",
 )
-# Of two texts the row has at most 50,000 bytes.
+# A row of two texts has at most 50,000 bytes.
 _texts = st.sampled_from(
     [
         f"replace(hex(zeroblob(24900)), '0', 'a') AS a, {_like} AS b",
@@ -158,7 +158,7 @@ COSTLY = st.builds(
 )  # fmt: skip
 STATEMENTS = st.one_of(_selects, _joined, _named, _recursive, _writes, _grown, st.text(max_size=60))
 
-# Through the statements that an expression may stand before, and into files beside the store.
+# By statements that may follow an expression, and into files beside the store.
 THROUGH = st.builds("WITH {} AS ({}) {}".format, _names, _selects, _writes)
 FILES = st.sampled_from(
     ["ATTACH 'new.db' AS new", "VACUUM INTO 'new.db'", "ATTACH ':memory:' AS new; CREATE TABLE new.a (b)",

@@ -1,6 +1,6 @@
 """Clones of a whole store in memory: commits, branches and a remote, merged by the same function as real ones.
 
-What git would keep is kept in dictionaries here, so that ten thousand histories take minutes.
+Git's data are in dictionaries, so that ten thousand histories take minutes.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ SKEWS = (timedelta(), timedelta(days=1), timedelta(days=-1))
 
 
 class Commit(NamedTuple):
-    """What git keeps of a commit, and whether it is a merge that a machine made."""
+    """A commit as in git, and whether it is an automatic merge."""
 
     parents: tuple[str, ...]
     moment: int
@@ -42,7 +42,7 @@ class Commit(NamedTuple):
 
 
 class Repository:
-    """All objects of all clones; who may see which is decided by the heads."""
+    """All objects of all clones; the heads decide which clone can see which."""
 
     def __init__(self) -> None:
         self.commits: dict[str, Commit] = {}
@@ -67,7 +67,7 @@ class Repository:
         return self.blobs[self.commits[commit].files[path].oid]
 
     def has(self, commit: str, other: str) -> bool:
-        """Whether a commit is or comes after another."""
+        """Return whether a commit equals or descends from another."""
         return other in self._ancestors[commit]
 
     def bases(self, one: str, other: str) -> list[str]:
@@ -81,7 +81,7 @@ class Repository:
         return {path: Difference(old.get(path), new.get(path)) for path in paths}
 
     def merged(self, one: str, other: str, now: datetime, base: str | None = None) -> Files:
-        """The files of a merge by our rules, seen by a machine whose clock shows `now`."""
+        """Return the files of a merge by Engram's rules, made at the time `now`."""
         base = base or self._base(self.bases(one, other), now)
         sides = [
             Side(name, self.commits[name].moment, self.changed(base, name)) for name in sorted((one, other))
@@ -95,7 +95,7 @@ class Repository:
         return {path: entry for path, entry in files.items() if entry}
 
     def merge(self, one: str, other: str, now: datetime) -> str:
-        """The head after taking in another: forward, nothing, or a merge commit like ours."""
+        """Return the head after merging another: fast-forward, unchanged, or a merge commit."""
         if self.has(other, one):
             return other
         if self.has(one, other):
@@ -112,7 +112,7 @@ class Repository:
 
 
 class Clone:
-    """One clone: its branches, the one it is on, its clock, and the votes that it remembers outside of git."""
+    """A clone: its branches, the current one, its clock, and its votes outside git."""
 
     def __init__(self, repository: Repository, number: int, head: str, skew: timedelta) -> None:
         self.repository, self.name, self.skew = repository, NAMES[number], skew
@@ -131,14 +131,14 @@ class Clone:
         return self.repository.commits[self.head].files
 
     def path(self, lore_id: str) -> str | None:
-        """Where an entry is in this clone now."""
+        """Return the current path of an entry in this clone."""
         for path, entry in sorted(self.files().items()):
             if id_of(self.repository.blobs[entry.oid]) == lore_id:
                 return path
         return None
 
     def commit(self, moment: datetime, changes: dict[str, bytes | None]) -> None:
-        """One commit of these files, dated by this clone's clock."""
+        """Commit these files, dated by this clone's clock."""
         files = dict(self.files())
         for path, raw in changes.items():
             if raw is None:
@@ -149,7 +149,7 @@ class Clone:
             self.take(self.repository.commit((self.head,), int((moment + self.skew).timestamp()), files))
 
     def edit(self, moment: datetime, path: str, edit: Edit) -> bool:
-        """A change of one entry by Engram."""
+        """Change an entry as Engram does."""
         file = parsed(self.repository.raw(self.head, path))
         after = edit(file.lore)
         if after == file.lore:
@@ -159,7 +159,7 @@ class Clone:
         return True
 
     def vote(self, moment: datetime, path: str, kind: str) -> None:
-        """One judgement, as `engram.usecases.recording.feedback` makes it."""
+        """Judge an entry, as `engram.usecases.recording.feedback` does."""
 
         def edit(lore: Lore) -> Lore:
             mine = larger([lore.votes.get(self.name, Vote()), self.votes.get(lore.id, Vote())])
@@ -172,7 +172,7 @@ class Clone:
 
 @cache
 def parsed(raw: bytes) -> codec.LoreFile:
-    """An entry's file; each version is read once a history."""
+    """Read an entry's file, each version once per history."""
     return codec.read(raw, "lore/x.md", CATEGORIES, START)
 
 
@@ -181,7 +181,7 @@ def id_of(raw: bytes) -> str:
 
 
 def new_lore(number: int, moment: datetime, text: str) -> tuple[str, bytes]:
-    """A path and a file for an entry that was just learnt."""
+    """Return the path and file of a new entry."""
     lore_id = ulid.encode(int(moment.timestamp() * 1000), number << 40 | number)
     lore = Lore(lore_id, text, "FACT", moment, moment, tags=("a", "b"))
     return f"{FOLDER}/n{number}--{lore_id}.md", codec.write_new(lore, CATEGORIES)

@@ -1,4 +1,4 @@
-"""Real stores for tests: in tmp_path, with a clock that stands still until it is told to go on."""
+"""Real stores for tests, in tmp_path, with a clock that stands still until it is advanced."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ QUERIES: tuple[tuple[str, dict[str, Any]], ...] = (
 
 
 class SteadyClock(Clock):
-    """A clock that stands still. Its ids are unique in the process and grow."""
+    """A clock that stands still. Its ids are unique in the process and ascending."""
 
     def __init__(self, nanoseconds: int | None = None) -> None:
         self.ahead = 0
@@ -53,7 +53,7 @@ class SteadyClock(Clock):
         return self._now + self.ahead
 
     def catch_up(self) -> None:
-        """Show the machine's time, which the times of files come from."""
+        """Set the clock to the machine's time, from which file times come."""
         self._now = time.time_ns()
 
     def new_id(self) -> str:
@@ -63,14 +63,14 @@ class SteadyClock(Clock):
 def opened(
     root: Path, clock: Clock | None = None, *, session: str = "test", background: bool = False
 ) -> Engram:
-    """The store at `root`, which is made where there is none."""
+    """Open the store at `root`; make it if there is none."""
     if not (root / ".engram.toml").exists():
         dedicated(root)
     return Engram(open_store(str(root), Caller(session, "tester"), clock=clock), background=background)
 
 
 def rebuilt(engram: Engram, state: Path) -> Engram:
-    """Another object on the same files, whose index is made from nothing in a state folder of its own."""
+    """Open the same files with a new state folder, so that the index is built from nothing."""
     state.mkdir(parents=True)
     mine = engram.store
     store = Store(mine.places._replace(state=str(state)), mine.settings, mine.clock, mine.caller)
@@ -80,7 +80,7 @@ def rebuilt(engram: Engram, state: Path) -> Engram:
 
 
 def answers(engram: Engram) -> list[object]:
-    """What the fixed queries, the list and the problems say, in a form to compare."""
+    """Return the answers to fixed queries, the list and the problems, for comparison."""
     said: list[object] = []
     for text, options in QUERIES:
         answer = engram.query(text, keep=False, **options)
@@ -95,7 +95,7 @@ def answers(engram: Engram) -> list[object]:
 
 
 def contents(engram: Engram) -> list[object]:
-    """All that the index holds of each file, but for what may differ: rows, and when it was looked at."""
+    """Return all that the index has about each file, except row numbers and scan times."""
     generation = engram.store.index.look()
     assert generation is not None
     connection = generation.catalog.connection
@@ -117,12 +117,12 @@ def contents(engram: Engram) -> list[object]:
 
 
 def commit(engram: Engram) -> None:
-    """Bring everything that waits into git."""
+    """Commit everything that waits."""
     commit_pending(engram.store, wait=30)
 
 
 def later_tick(folder: Path) -> None:
-    """Return when a file changed now gets a later time than any file got before: file times go in steps."""
+    """Wait until a changed file gets a later time than all files before, since file times are coarse."""
     probe = folder / "tick"
 
     def touched() -> int:
@@ -134,30 +134,30 @@ def later_tick(folder: Path) -> None:
 
 
 def wait_until(condition: Callable[[], bool], trouble: str, seconds: float = 30.0) -> None:
-    """Poll until the condition holds; fail with `trouble` after so many seconds."""
+    """Poll until the condition holds; fail with `trouble` after a number of seconds."""
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, trouble
 
 
 def git(root: Path | str, *arguments: str, check: bool = True) -> str:
-    """Run git as a person would; what it printed."""
+    """Run git as a user would, and return its output."""
     done = subprocess.run(["git", *arguments], cwd=root, capture_output=True, check=False)
     assert not check or done.returncode == 0, (arguments, done.stderr.decode())
     return os.fsdecode(done.stdout).rstrip("\n")
 
 
 def assert_sound(root: Path | str) -> None:
-    """Nothing is wrong with the objects and refs of the repository, and nothing waits to be committed."""
+    """Check that the repository has no errors and nothing to commit."""
     assert git(root, "fsck", "--strict", "--no-dangling", "--no-progress") == ""
     assert git(root, "status", "--porcelain", "-uall") == ""
 
 
 def assert_settled(root: Path) -> None:
-    """No lock, temporary, batch or journal line is left of anybody."""
+    """Check that no lock, temporary file, batch or journal line is left."""
     state = root / ".git" / "engram"
     left = [path for path in root.rglob("*") if path.name.endswith((".lock", ".engram-tmp", ".engram"))]
-    # Few private bytes of a killed process, which `maintain` removes when they are a day old.
+    # A few private bytes of a killed process are allowed; `maintain` removes them after a day.
     left = [path for path in left if not path.name.startswith((".source.", ".judgements-committed.json."))]
     known = {"write.lock", "record.lock", "commit.lock", "history.lock", "auto-sync.lock", "judgements.lock"}
     known |= {"writer.lock", ".tantivy-writer.lock", ".tantivy-meta.lock"}
@@ -169,7 +169,7 @@ def assert_settled(root: Path) -> None:
 
 
 def environment() -> dict[str, str]:
-    """The variables of a child process that imports the project under test."""
+    """Return the variables of a child process that imports the project under test."""
     paths = [str(PROJECT), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONDONTWRITEBYTECODE": "1"}
 
@@ -183,7 +183,7 @@ def start(script: str, *arguments: object, **options: Any) -> subprocess.Popen[b
 
 
 def run(script: str, *arguments: object, **options: Any) -> subprocess.CompletedProcess[bytes]:
-    """Run such a script to its end."""
+    """Run a Python script to its end."""
     with start(script, *arguments, **options) as process:
         stdout, stderr = process.communicate(timeout=120)
     return subprocess.CompletedProcess(process.args, process.returncode, stdout, stderr)
@@ -198,7 +198,7 @@ def engram_command(root: Path, *arguments: str, **variables: str) -> subprocess.
 
 
 def read_ahead() -> None:
-    """Import and read what every store comes to use, which the forks of this process then need not."""
+    """Import and load what every store uses, so that forks of this process need not."""
     import numkong  # noqa: F401
     import tantivy  # noqa: F401
 
@@ -210,7 +210,7 @@ def read_ahead() -> None:
 
 
 def lines(output: bytes) -> list[Any]:
-    """The JSON lines a child printed; a last one cut short by a kill was never acknowledged."""
+    """Return the JSON lines printed by a child; a last one cut off by a kill does not count as acknowledged."""
     found = []
     for line in output.split(b"\n")[:-1]:
         with contextlib.suppress(ValueError):
@@ -220,7 +220,7 @@ def lines(output: bytes) -> list[Any]:
 
 @contextlib.contextmanager
 def unprivileged() -> Iterator[None]:
-    """As somebody but root, who may read and write anything: what is forbidden to all is refused here."""
+    """Run the block as a user other than root, so that file modes apply."""
     was_root = os.geteuid() == 0
     if was_root:
         os.setresuid(65534, 65534, 0)
@@ -233,7 +233,7 @@ def unprivileged() -> Iterator[None]:
 
 @contextlib.contextmanager
 def killed_at_exit(processes: Sequence[subprocess.Popen[bytes]]) -> Iterator[None]:
-    """Whatever happens, none of these processes outlives the block."""
+    """Kill these processes at the end of the block, whatever happens."""
     try:
         yield
     finally:
@@ -248,11 +248,11 @@ __all__ = ["EngramError"]
 
 @contextlib.contextmanager
 def disk_full_after(most: int = 0) -> Iterator[None]:
-    """Let files of this process grow to so many bytes and no further: the system refuses the rest, as a full disk does."""
+    """Limit the size of files written by this process: more fails, as on a full disk."""
     resource = pytest.importorskip("resource", reason="Windows cannot limit the size of files")
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (most, hard))
     try:
         yield
-    finally:  # at once: pytest writes, too
+    finally:  # before pytest writes its own files
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))

@@ -1,4 +1,4 @@
-"""Clones and bare remotes for the tests of sync: real git repositories in tmp_path."""
+"""Clones and bare remotes for tests of sync: real git repositories in tmp_path."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 TEXT = "Queue consumers must be idempotent.\n\nBrokers deliver a message twice when the ack is late."
 SOON = Options(timeout=20.0)
 
-# Everything by which this process changes the disk or starts a git is counted; at the chosen one it kills itself.
+# Counts the calls by which this process changes the disk or starts git, and kills itself at the chosen one.
 KILLED_SYNC = """
     import os, signal, sys
     from engram.usecases.store.store import Clock
@@ -57,7 +57,7 @@ KILLED_SYNC = """
 
 
 class ManyClock(SetClock):
-    """A clock whose ids also differ in their last characters, by which clones are named."""
+    """A clock whose ids also differ in their last characters, which name clones."""
 
     def new_id(self, nanoseconds: int | None = None) -> str:
         self._last += 1
@@ -66,7 +66,7 @@ class ManyClock(SetClock):
 
     @property
     def given(self) -> int:
-        """How many ids were given; a clock that goes on for another one is told."""
+        """The number of ids given, for a clock that continues this one."""
         return self._last
 
     @given.setter
@@ -75,7 +75,7 @@ class ManyClock(SetClock):
 
 
 class Left(NamedTuple):
-    """Clones in which nobody works: their names, the ids that were given, the time their clock showed."""
+    """Closed clones: their names, the number of ids given, and the time of their clock."""
 
     names: str
     given: int
@@ -83,7 +83,7 @@ class Left(NamedTuple):
 
 
 class Clones:
-    """A bare remote and some clones of it, all showing one clock."""
+    """A bare remote and some clones of it, with a common clock."""
 
     def __init__(self, folder: Path, names: str = "ab") -> None:
         self._open(folder, prepared.copy(f"clones {names}", folder, lambda place: _make_clones(place, names)))
@@ -96,20 +96,20 @@ class Clones:
         self.stores = {name: self.add_opened(name) for name in left.names}
 
     def leave(self) -> Left:
-        """Close everything; what `again` needs to go on in a copy of the folder."""
+        """Close everything; return what `again` needs to continue in a copy of the folder."""
         for store in self.stores.values():
             store.close()
         return Left("".join(self.stores), self.clock.given, self.clock.moment)
 
     @classmethod
     def again(cls, folder: Path, left: Left) -> Self:
-        """Go on with clones that were left."""
+        """Open closed clones again."""
         found = cls.__new__(cls)
         found._open(folder, left)
         return found
 
     def add(self, name: str) -> Engram:
-        """One more clone, made by `engram clone`."""
+        """Add a clone, made by `engram clone`."""
         from engram.usecases.placement.clone import clone
 
         root = self.folder / name
@@ -120,7 +120,7 @@ class Clones:
         return found
 
     def add_opened(self, name: str) -> Engram:
-        """A clone that is there already."""
+        """Open an existing clone."""
         return opened(self.folder / name, self.clock, name)
 
     def __getitem__(self, name: str) -> Engram:
@@ -130,7 +130,7 @@ class Clones:
         return self.folder / name
 
     def record(self, name: str, text: str = TEXT) -> Lore:
-        """Something learnt in a clone."""
+        """Record an entry in a clone."""
         self.clock.advance(seconds=1)
         return self[name].record(text, category="FACT").lore
 
@@ -139,8 +139,8 @@ class Clones:
         return [sync(self[name].store, SOON) for name in names]
 
     def settle(self) -> None:
-        """Sync everyone in turn, and again whoever has not seen the last that came to the remote."""
-        unmoved = 0  # how many have synced since the remote moved
+        """Sync all clones in turn, until each has the remote's last state."""
+        unmoved = 0  # clones synced since the remote moved
         for number, name in enumerate([*self.stores, *self.stores], 1):
             before = self._tips()
             self.sync(name)
@@ -155,7 +155,7 @@ class Clones:
         return " ".join([file.read_text("ascii") for file in files if file.exists()])
 
     def edit(self, name: str, path: str, old: str, new: str) -> None:
-        """A person changes words of a file."""
+        """Edit words of a file by hand."""
         self.clock.advance(seconds=1)
         file = self.root(name) / path
         text = file.read_text("utf-8")
@@ -163,18 +163,18 @@ class Clones:
         file.write_text(text.replace(old, new), "utf-8")
 
     def path(self, name: str, lore: Lore) -> str:
-        """Where an entry is, relative to its store."""
+        """Return the path of an entry, relative to its store."""
         return self[name].get(lore.id).path
 
     def heads(self) -> set[str]:
         return {git(self.root(name), "rev-parse", "HEAD") for name in self.stores}
 
     def trees(self) -> list[dict[str, bytes]]:
-        """What stands in the work tree of each clone."""
+        """Return the contents of each clone's work tree."""
         return [files(self.root(name)) for name in self.stores]
 
     def assert_equal(self) -> None:
-        """All clones have one head, no change is uncommitted, files and index agree with it."""
+        """Check that all clones have the same head, and no changes besides it in files and index."""
         trees = self.trees()
         assert all(tree == trees[0] for tree in trees)
         words = ("status", "--porcelain=v2", "--branch", "-uall")
@@ -193,13 +193,13 @@ def _make_clones(folder: Path, names: str) -> Left:
 
 
 def settled(folder: Path, text: str = TEXT) -> tuple[Clones, str]:
-    """Clones a and b that both have one entry, and its id."""
+    """Make clones a and b with a common entry; return them and its id."""
     left, lore_id = prepared.copy(f"settled {text}", folder, lambda place: _settle(place, text))
     return Clones.again(folder, left), lore_id
 
 
 def of_ada_and_bob(folder: Path) -> Clones:
-    """Clones a and b of two people with these names."""
+    """Make clones a and b of two people with these names."""
     made = Clones(folder)
     for name, person in (("a", "Ada"), ("b", "Bob")):
         git(made.root(name), "config", "user.name", person)
@@ -214,28 +214,28 @@ def _settle(folder: Path, text: str) -> tuple[Left, str]:
 
 
 def bare(path: Path, *options: str) -> Path:
-    """An empty bare repository."""
+    """Make an empty bare repository."""
     path.mkdir(parents=True)
     git(path, "init", "-q", "--bare", "-b", "main", *options)
     return path
 
 
 def opened(root: Path, clock: Clock, session: str = "test") -> Engram:
-    """The store at `root`, made where there is none."""
+    """Open the store at `root`; make it if there is none."""
     if not (root / ".engram.toml").exists():
         dedicated(root)
     return Engram(open_store(str(root), Caller(session, "tester"), clock=clock), background=False)
 
 
 def connected(root: Path, hub: Path | str, clock: Clock) -> Engram:
-    """A store made by itself, with a remote."""
+    """Make an independent store with a remote."""
     made = opened(root, clock)
     remote.add(made.store, "origin", str(hub))
     return made
 
 
 def files(root: Path) -> dict[str, bytes]:
-    """Every file of a work tree, by its path."""
+    """Return all files of a work tree, by path."""
     found = (
         path for path in root.rglob("*") if ".git" not in path.relative_to(root).parts and path.is_file()
     )
@@ -245,7 +245,7 @@ def files(root: Path) -> dict[str, bytes]:
 def push_from_outside(
     hub: Path, folder: Path, changes: dict[str, str | None], message: str = "elsewhere"
 ) -> str:
-    """Somebody pushes with plain git; the new commit's id."""
+    """Push with plain git; return the new commit's id."""
     if not folder.exists():
         git(hub, "clone", "-q", str(hub), str(folder))
     git(folder, "pull", "-q", "--ff-only")
@@ -263,7 +263,7 @@ def push_from_outside(
 
 
 def copied(scene: Path, target: Path) -> Path:
-    """Clones a and b with their remote, copied elsewhere; the remote's address goes with them."""
+    """Copy clones a and b with their remote, and adapt its address."""
     shutil.copytree(scene, target, symlinks=True)
     for name in "ab":
         config = target / name / ".git/config"
@@ -272,7 +272,7 @@ def copied(scene: Path, target: Path) -> Path:
 
 
 def executable(path: Path, script: str) -> None:
-    """A hook or program."""
+    """Write an executable hook or program."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(script, "utf-8")
     os.chmod(path, 0o755)

@@ -1,4 +1,4 @@
-"""A store that consolidation finds something to do in: a group of three, one superseded, three expired."""
+"""A store with work for consolidation: a group of three entries, a superseded one, three expired ones."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HOSTS = ("alpha", "beta", "gamma")
 
 
 def make(folder: Path) -> Path:
-    """Make it; where it is."""
+    """Make the store and return its path."""
     root = folder / "s"
     with engram.open(root, session="t") as store:
         store.record(RETRY, category="FAILURE", tags=["retry"])

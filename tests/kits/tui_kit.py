@@ -1,4 +1,4 @@
-"""Somebody at the app: presses keys, waits until the screen shows what is expected, reads it."""
+"""A user of the app: presses keys, waits until the screen shows the expected, and reads it."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from engram.usecases.lookup.listing import Shown
 
 WIDE, NARROW = (120, 40), (80, 24)
-# Every day where there is least room; what depends on the room is tested at both.
+# Usually the smallest size; what depends on the size is tested at both.
 SIZES = sampled("size", [NARROW, WIDE], ids=["80x24", "120x40"])
-TYPED = 50  # looks for keys that wait, which they do where something is being opened
-PATIENCE = 1500  # looks at the screen, 20 ms apart; reached only where something is broken
+TYPED = 50  # polls for keys that wait, as they do while something is opening
+PATIENCE = 1500  # polls of the screen, 20 ms apart; reached only on failure
 LORE = [
     ("Money is stored as integer cents, never as float.", "ARCHITECTURAL_DECISION"),
     ("Sessions expire after 12 hours; the proxy cuts them earlier for admins.", "EDGE_CASE_DISCOVERY"),
@@ -47,7 +47,7 @@ MONEY, SESSIONS, RETRY, QUEUE = (text.lstrip("# ").split("\n")[0] for text, _ in
 
 
 def make_template(folder: Path, clock: SteadyClock | None = None) -> Path:
-    """A store of four entries, the queue's the newest."""
+    """Make a store of four entries; the one about the queue is the newest."""
     clock = clock or SteadyClock()  # two in a millisecond keep their order
     with engram.open(folder / "s", session="t", clock=clock) as store:
         for content, category in LORE:
@@ -56,13 +56,13 @@ def make_template(folder: Path, clock: SteadyClock | None = None) -> Path:
 
 
 def open_copy(template: Path, folder: Path) -> engram.Engram:
-    """A store of a test's own, made like the template."""
+    """Open a copy of the template store."""
     shutil.copytree(template, folder / "s")
     return engram.open(folder / "s", session="t")
 
 
 def open_without_editor(template: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> engram.Engram:
-    """The same for somebody who has set no editor, with settings below `folder`."""
+    """Open a copy of the template store without an editor, with settings below `folder`."""
     monkeypatch.delenv("VISUAL", raising=False)
     monkeypatch.delenv("EDITOR", raising=False)
     (folder / "config" / "engram").mkdir(parents=True)
@@ -71,36 +71,36 @@ def open_without_editor(template: Path, folder: Path, monkeypatch: pytest.Monkey
 
 
 def of(kind: str) -> pytest.MarkDecorator:
-    """The mark of a test whose `store` is made like the template of that name."""
+    """Mark a test whose `store` is a copy of the template of that name."""
     return pytest.mark.parametrize("store", [kind], indirect=True)
 
 
 def lore(store: engram.Engram, title: str) -> Lore:
-    """The entry with that title."""
+    """Return the entry with that title."""
     return shown(store, title).lore
 
 
 def shown(store: engram.Engram, title: str) -> Shown:
-    """The same, with its place. Raises NotFoundError."""
+    """Return the entry with that title, with its path. Raises NotFoundError."""
     found = [one for one in store.list(limit=None).lore if one.lore.title == title]
     return store.get(found[0].lore.id if found else title)
 
 
 def titled(store: engram.Engram, start: str) -> Lore:
-    """The entry whose title begins so."""
+    """Return the entry whose title begins with this."""
     return next(one.lore for one in store.list(limit=None).lore if one.lore.title.startswith(start))
 
 
 class User:
-    """Somebody at the app."""
+    """A user of the app."""
 
     def __init__(self, app: EngramApp, pilot: Pilot[None]) -> None:
         self.app, self.pilot = app, pilot
 
     async def press(self, *keys: str) -> None:
-        """Press keys one after another, until each has been dealt with.
+        """Press keys one after another, and wait until each has been handled.
 
-        The pilot takes a process that gets no time on a busy machine for one that has nothing to do.
+        The pilot alone mistakes a process without processor time for an idle one.
         """
         await self.pilot.press(*keys)
         keys_waiting = self.app._key_queue
@@ -119,20 +119,18 @@ class User:
         for _ in range(PATIENCE):
             if expected():
                 return
-            await asyncio.sleep(
-                0.02
-            )  # unlike a pause of the pilot's it gives every widget nothing more to do
+            await asyncio.sleep(0.02)  # unlike a pause of the pilot, it makes no work for widgets
         pytest.fail(f"The screen never showed it:\n{self.screen()}")
 
     async def sees_text(self, *texts: str) -> None:
         def shows() -> bool:
-            screen = self.screen()  # painted once for each look
+            screen = self.screen()  # painted once per poll
             return all(text in screen for text in texts)
 
         await self.sees(shows)
 
     def screen(self) -> str:
-        """The whole screen as plain text."""
+        """Return the whole screen as plain text."""
         width, height = self.app.size
         strips = self.app.screen._compositor.render_strips()
         return "\n".join(strip.crop(0, width).text for strip in strips[:height])
@@ -144,14 +142,14 @@ class User:
         return [f"{toast.title}: {toast.message}" for toast in self.app._notifications]
 
     async def told(self, *texts: str) -> None:
-        """Wait for a toast that says this."""
+        """Wait for a toast with this text."""
         await self.sees(lambda: any(all(text in toast for text in texts) for toast in self.toasts()))
 
     def titles(self) -> list[str]:
         return [row.title for row in self.browse.entry_list.rows]
 
     def types(self, text: str) -> None:
-        """Everything at once, as a paste into a terminal or a slow line brings it."""
+        """Send all keys at once, as a paste or a slow connection does."""
         names = {
             "/": "slash",
             "\n": "enter",
@@ -171,9 +169,9 @@ class User:
 
 @asynccontextmanager
 async def using(store: engram.Engram, size: tuple[int, int] = WIDE) -> AsyncIterator[User]:
-    """The app, open, its list and first line there."""
+    """Run the app, with its list and first line shown."""
     app = EngramApp(store)
-    app.NOTIFICATION_TIMEOUT = 600  # a busy machine must not miss what was told
+    app.NOTIFICATION_TIMEOUT = 600  # so that a slow machine does not miss a toast
     with painted_when_looked_at():
         async with app.run_test(size=size, notifications=True) as pilot:
             await pilot.pause()
@@ -185,30 +183,30 @@ async def using(store: engram.Engram, size: tuple[int, int] = WIDE) -> AsyncIter
 
 @contextmanager
 def painted_when_looked_at() -> Iterator[None]:
-    """Without a terminal every frame is painted and thrown away, a third of a test's time.
+    """Paint a screen only when the user looks at it, before each key of a tour, and before the app ends.
 
-    Here a screen is painted when the user looks at it, before each key of a tour, and before the app ends.
+    Otherwise every frame would be painted and discarded, which takes a third of a test's time.
     """
 
     def forget(compositor: Compositor, **_options: object) -> None:
         compositor._dirty_regions.clear()
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(key_queue, "PATIENCE", 5.0)  # or keys overtake one another on a busy machine
-        patch.setattr(key_queue, "LONGEST", 60.0)  # or they are dropped
+        patch.setattr(key_queue, "PATIENCE", 5.0)  # otherwise keys may get out of order on a busy machine
+        patch.setattr(key_queue, "LONGEST", 60.0)  # otherwise they may be dropped
         patch.setattr(Compositor, "render_update", forget)
-        patch.setattr(Stylesheet, "_parse_rules", _parsed_once)
+        patch.setattr(Stylesheet, "_parse_rules", _parse_once)
         yield
 
 
 render_update = Compositor.render_update
 _parse_rules = Stylesheet._parse_rules
-_parsed: dict[tuple[object, ...], list[RuleSet]] = {}
+_parsed_rules: dict[tuple[object, ...], list[RuleSet]] = {}
 
 
-def _parsed_once(stylesheet: Stylesheet, *what: Any, **options: Any) -> list[RuleSet]:
-    """The rules of Textual's widgets and of ours, which every app would read anew."""
+def _parse_once(stylesheet: Stylesheet, *what: Any, **options: Any) -> list[RuleSet]:
+    """Return the rules of Textual's widgets and ours, which every app would parse again."""
     key = (*what, *sorted(options.items()), frozenset(stylesheet._variables.items()))
-    if key not in _parsed:
-        _parsed[key] = _parse_rules(stylesheet, *what, **options)
-    return _parsed[key]
+    if key not in _parsed_rules:
+        _parsed_rules[key] = _parse_rules(stylesheet, *what, **options)
+    return _parsed_rules[key]

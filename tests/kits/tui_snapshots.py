@@ -1,6 +1,6 @@
-"""Screens as text or SVG, compared with what is kept in tests/data/snapshots.
+"""Screens as text or SVG, compared with tests/data/snapshots.
 
-With WRITE_SNAPSHOTS=1 in the environment they are written anew: look at the difference before you commit it.
+WRITE_SNAPSHOTS=1 in the environment rewrites them: check the difference before you commit it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ WRITE = "WRITE_SNAPSHOTS"
 
 
 def text_of(user: User) -> str:
-    """The screen, without what differs between two runs: the store's path, durations, ids, commits, spaces at the end."""
+    """Return the screen without what differs between runs: the store's path, durations, ids, commits, trailing spaces."""
     first, *others = [line.rstrip() for line in user.screen().splitlines()]
     first = re.sub(r"engram  \S+", "engram  STORE", first)
     text = "\n".join([first, *others]) + "\n"
@@ -37,14 +37,14 @@ def text_of(user: User) -> str:
 
 
 async def at_rest(user: User) -> None:
-    """Wait until the screen stays as it is."""
+    """Wait until the screen stops changing."""
     before = ""
     while before != (before := text_of(user)):
         await user.pilot.pause(0.1)
 
 
 def svg_of(user: User) -> str:
-    """The screen with its colours and styles, without the names that Textual makes up and the path of the store."""
+    """Return the screen with colours and styles, without Textual's generated names and the path of the store."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Compositor, "render_update", render_update)
         svg = user.app.export_screenshot(title="engram", simplify=True)
@@ -53,7 +53,7 @@ def svg_of(user: User) -> str:
 
 
 def is_as_kept(name: str, found: str) -> bool:
-    """Whether this is what is kept under that name; where it is to be written, it is written."""
+    """Return whether this equals the snapshot of that name; write the snapshot if requested."""
     kept = FOLDER / name
     if os.environ.get(WRITE):
         FOLDER.mkdir(exist_ok=True)

@@ -1,4 +1,4 @@
-"""Small stores for screens that show what happened: an entry with a history, queries that were asked."""
+"""Small stores for screens about the past: an entry with a history, logged queries."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ASKED = "why does the queue consumer see a message twice"
 
 
 def with_a_past(folder: Path) -> Path:
-    """Four entries and a note that refines the newest of them, which has been judged, edited and asked for."""
+    """Make four entries and a note that refines the newest of them, which was judged, edited and recalled."""
     root = make_template(folder)
     with engram.open(root, session="t", clock=SteadyClock()) as store:
         queue, money = lore(store, QUEUE).id, lore(store, MONEY).id
@@ -33,7 +33,7 @@ def with_a_past(folder: Path) -> Path:
 
 
 def asked(folder: Path) -> Path:
-    """A store in which an agent asked two questions, and the second found nothing."""
+    """Make a store in which an agent asked two questions, the second without an answer."""
     made = make_template(folder)
     with engram.open(made, session="agent", agent="claude-code") as store:
         store.query(ASKED)

@@ -1,7 +1,7 @@
-"""A tour: one run of the app in which every key of a screen is pressed, and what it did is looked for.
+"""A tour: a run of the app that presses every key of a screen and checks its effect.
 
-`Tour.left_out` names the actions of a screen's table that a tour did not come to, so that a new action without a
-scenario fails the tour. A change is undone and redone where it was done.
+`Tour.left_out` names the actions of a screen's table that a tour did not try, so that a new action without a scenario
+fails the tour. Each change is also undone and redone.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Tour:
-    """Somebody who tries every key, and remembers which."""
+    """A user who tries every key, and remembers which."""
 
     def __init__(self, user: User, store: engram.Engram) -> None:
         self.user, self.store = user, store
@@ -33,15 +33,15 @@ class Tour:
 
     @property
     def screen(self) -> ShellScreen:
-        """The screen that is open, be it under a question."""
+        """Return the open screen, even below a question."""
         found = self.user.app.current
         assert found is not None
         return found
 
     async def does(self, name: str, sees: Callable[[], object], *, types: str = "", told: str = "") -> None:
-        """Press a key of this action (from the first one on at 80x24, from the last one at 120x40); look what it did.
+        """Press a key of this action (in order at 80x24, in reverse order at 120x40) and check its effect.
 
-        `types` is typed afterwards, `told` what a toast has to say.
+        `types` is typed afterwards; `told` is the expected text of a toast.
         """
         keys = self._action(name).keys.split(",")
         self.user.app.clear_notifications()
@@ -58,10 +58,10 @@ class Tour:
     async def changes(
         self, name: str, sees: Callable[[], object], *, types: str = "", told: str = "", stays: bool = False
     ) -> None:
-        """Press the key of a change, take it back and bring it back; with `stays` it is what stands afterwards."""
+        """Press the key of a change, undo and redo it; with `stays`, leave it done."""
         assert not sees()
         await self.does(name, sees, types=types, told=told)
-        # Taking back and bringing back is the same at every size, and for every change that can be taken back.
+        # Undo and redo work in the same way at every size, and for every change that can be undone.
         if self.narrow and (not self.times["redo"] or is_thorough()):
             await self.does("undo", lambda: not sees(), told="Undone")
             await self.does("redo", sees, told="Redone")
@@ -69,7 +69,7 @@ class Tour:
             await self.does("undo", lambda: not sees(), told="Undone")
 
     def left_out(self, screen: str, *, with_frame: bool = False) -> set[str]:
-        """The actions of a screen (its package) that were not tried; with those of the frame and of lists."""
+        """Return the actions of a screen (its package) that were not tried, optionally with those of the frame and lists."""
         frame = (*actions.ACTIONS, *actions.MOVES) if with_frame else ()
         return {
             action.name for action in (*import_module(f"engram_tui.{screen}.actions").ACTIONS, *frame)
