@@ -26,7 +26,7 @@ from engram.domain.tuning.evolution import HALF_LIFE_FACTOR, WEIGHT_STEP
 from engram.usecases.store.store import Clock
 
 SETS = ("compat:surreal", "explore", "skills", "curate")
-# What the plan's hook lets pass without asking: all of its tools.
+# The tools that the plan's hook allows without asking: all of its tools.
 TOOLS = """
     store_memory recall_memories forget_memory get_memory_status promote_memory update_memory tag_memory search_knowledge_graph
     reflect_and_consolidate engram_explore engram_execute recall_skill mark_retrieval_useful memory_peek memory_partition
@@ -37,7 +37,7 @@ SKILL = "# Newest entries\n\nWhich entries are the newest.\n\n```surql\nSELECT t
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store that the tools read: two entries and an entity."""
+    """Make a store for tools that read: two entries and an entity."""
     root = plain(tmp_path_factory.mktemp("seed-a") / "store")
     with opened(root, agent="ada") as engram:
         engram.record(QUEUE, category="pattern", tags=["queue"], entities=["Kafka"])
@@ -50,18 +50,18 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def mine(tmp_path: Path) -> Path:
-    """An empty store, for what is written."""
+    """Make an empty store, for tools that write."""
     return plain(tmp_path / "store")
 
 
 def table(data: dict[str, Any], number: int = 0) -> list[dict[str, Any]]:
-    """The rows of a table of an answer, by column."""
+    """Return the rows of a table in an answer, by column."""
     found = data["tables"][number]
     return [dict(zip(found["columns"], row, strict=True)) for row in found.get("rows", ())]
 
 
 def settings_of(root: Path) -> bytes:
-    """The settings of a store."""
+    """Read the settings of a store."""
     return (root / ".engram.toml").read_bytes()
 
 
@@ -86,7 +86,7 @@ def test_the_plugin_folder_has_a_manifest_a_server_and_hooks(
     assert deviates("A", "hooks after a tool write to a log")
 
 
-async def test_memory_status_says_what_it_is_connected_to(root: Path) -> None:
+async def test_memory_status_names_the_store(root: Path) -> None:
     async with inside(root, sets=SETS) as client:
         status = await ok(client, "get_memory_status")
     assert status["store"] == str(root)
@@ -110,7 +110,7 @@ async def test_remember_stores_and_recall_finds_it(mine: Path) -> None:
     assert whole["lore"][0]["tags"] == ["queue"]
 
 
-async def test_explore_tells_more_at_each_depth(root: Path) -> None:
+async def test_explore_shows_more_at_each_depth(root: Path) -> None:
     async with inside(root, sets=SETS) as client:
         scopes, kinds, fields, samples = [
             await ok(client, "engram_explore", depth=depth) for depth in range(4)
@@ -160,8 +160,8 @@ async def test_a_dry_run_of_evolution_gives_the_analysis_and_changes_nothing(roo
 # --- the seventeen tools
 
 
-async def test_every_tool_of_the_plan_is_there_by_its_name(root: Path) -> None:
-    """Differs: none is allowed without asking but on request (`--allow-tools`), and then only those that read."""
+async def test_every_tool_of_the_plan_exists_by_its_name(root: Path) -> None:
+    """Differs: tools are allowed without asking only on request (`--allow-tools`), and then only those that read."""
     async with inside(root, sets=SETS) as client:
         assert set(TOOLS) <= {tool.name for tool in (await client.list_tools()).tools}
     assert deviates("A", "all tools allowed")
@@ -227,7 +227,7 @@ async def test_a_skill_is_found_by_its_task_and_run(mine: Path) -> None:
     assert deviates("A", "`recall_skill` runs any text")
 
 
-async def test_consolidation_looks_first_then_archives_what_is_stale(mine: Path) -> None:
+async def test_consolidation_plans_first_then_archives_stale_entries(mine: Path) -> None:
     """Differs: nothing is tidied without a person's consent, and archived entries stay in git."""
     clock = SetClock(Clock().now())
     clock.advance(days=-400)
@@ -291,20 +291,20 @@ async def test_the_tables_of_the_plan_are_found_by_their_names(root: Path, name:
         "DELETE FROM lore", "SELECT 1; DROP TABLE lore", "PRAGMA query_only = OFF", "ATTACH 'x' AS y",
     ],
 )  # fmt: skip
-async def test_what_the_plan_blocks_is_refused(root: Path, statement: str) -> None:
+async def test_statements_that_the_plan_blocks_are_refused(root: Path, statement: str) -> None:
     async with inside(root, sets=SETS) as client:
         await refused(client, "engram_execute", surql=statement)
         assert len(table(await ok(client, "engram_execute", sql="SELECT id FROM lore"))) == 3
 
 
-async def test_a_word_of_sql_in_a_text_is_no_statement(root: Path) -> None:
+async def test_sql_keywords_in_a_string_are_no_statement(root: Path) -> None:
     async with inside(root, sets=SETS) as client:
         found = await ok(client, "engram_execute", surql="SELECT 'DROP TABLE x' AS said -- DELETE")
     assert table(found) == [{"said": "DROP TABLE x"}]
     assert deviates("A", "blocked words")
 
 
-async def test_writing_in_sql_is_refused_even_where_it_is_asked_for(root: Path) -> None:
+async def test_writing_by_sql_is_refused_even_with_allow_writes(root: Path) -> None:
     """Differs: there is no `allow_writes`. Files are the truth and SQL reads an index of them; tools write lore."""
     async with inside(root, sets=SETS) as client:
         said = await refused(client, "engram_execute", surql="SELECT 1", allow_writes=True)
@@ -337,7 +337,7 @@ async def test_peek_partition_and_aggregate_work_on_a_memory_too_large_to_read(r
 # --- evolution
 
 
-def test_steps_are_as_bounded_as_the_plan_says() -> None:
+def test_steps_have_the_bounds_of_the_plan() -> None:
     """At most ±0.2 for a weight, half or twice for a half-life."""
     assert (WEIGHT_STEP, HALF_LIFE_FACTOR) == (0.2, 2.0)
 
@@ -354,7 +354,7 @@ def test_the_defaults_are_those_of_the_plan() -> None:
     assert deviates("A", "promotion at importance")
 
 
-async def test_dry_run_false_applies_what_is_proposed_and_with_apply_it_is_refused(mine: Path) -> None:
+async def test_dry_run_false_applies_proposals_and_is_refused_with_apply(mine: Path) -> None:
     async with inside(mine, sets=SETS) as client:
         done = await ok(client, "evolve_memory_system", dry_run=False)
         assert not done.get("file")
@@ -363,10 +363,10 @@ async def test_dry_run_false_applies_what_is_proposed_and_with_apply_it_is_refus
     assert said.startswith("A dry run changes nothing")
 
 
-# --- what hooks do
+# --- hooks
 
 
-def test_a_session_starts_with_memory_itself_and_not_with_an_order_to_recall(root: Path) -> None:
+def test_a_session_starts_with_entries_and_not_with_an_instruction_to_recall(root: Path) -> None:
     """Differs: the brief has the entries, since the hook can read them; nothing is done "silently" behind the user."""
     payload = json.dumps(
         {"session_id": "a", "cwd": str(root), "source": "startup", "hook_event_name": "SessionStart"}
@@ -397,7 +397,7 @@ async def test_every_retrieval_is_logged_with_its_query_strategy_results_and_ses
     assert row["at"]
 
 
-def test_without_vectors_words_alone_answer_and_the_log_says_so(mine: Path) -> None:
+def test_without_vectors_only_words_are_searched_and_the_log_says_so(mine: Path) -> None:
     settings = '[store]\nfolder = "lore"\n\n[embedding]\nprovider = "none"\n'
     with opened(mine, settings=settings) as engram:
         engram.record(QUEUE, category="pattern")
@@ -406,14 +406,14 @@ def test_without_vectors_words_alone_answer_and_the_log_says_so(mine: Path) -> N
     assert deviates("A", "all-MiniLM-L6-v2")
 
 
-def test_strength_counts_in_the_ranking_beside_words_and_meaning() -> None:
+def test_strength_counts_in_the_ranking_besides_words_and_meaning() -> None:
     """Differs: relevance is words 2.25 to meaning 1 to near tokens 1, and standing 0.1 of the score, as measured on labelled
     questions; 0.3/0.3/0.4 would put what is well confirmed before what answers."""
     assert (ranking.WORDS, ranking.STANDING) == (2.25, 0.1)
     assert deviates("A", "ranking: 0.3 words")
 
 
-def test_an_endpoint_is_sent_the_model_the_texts_and_the_key_as_openai_has_them(tmp_path: Path) -> None:
+def test_requests_to_an_endpoint_have_model_texts_and_key_as_for_openai(tmp_path: Path) -> None:
     """Differs: the length of vectors is the model's own; `dimensions` is not sent, as few servers take it."""
     with served() as there:
         endpoint = check_endpoint(Endpoint(there.url, "words", "sk-not-a-real-key"))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 NAMES = ("compat:engram-js",)
-# Each example of a category in a sentence, as somebody says it.
+# An example sentence for each category.
 SENTENCES = {
     "Alex prefers Fastify over Express for new services.": "PREFERENCE",
     "This project uses PostgreSQL 15 for all of its state.": "FACT",
@@ -39,7 +39,7 @@ EXAMPLES = {
     "switched to ESM because the libraries need it": "ARCHITECTURAL_DECISION",
     "migration to Vite improved build time": "OUTCOME",
 }
-# Put together here, so that the project holds none.
+# Concatenated here, so that no file contains a secret.
 _LONG = "x7Kd02LmQp9RsTuV4wXyZ1aBcDeF3gHiJkLm"
 
 
@@ -75,7 +75,7 @@ def test_the_five_example_sentences_are_extracted_with_their_categories(root: Pa
         assert {shown.lore.status for shown in store.list(status="pending").lore} == {"pending"}
 
 
-def test_the_five_examples_as_they_stand_get_their_categories_when_recorded(root: Path) -> None:
+def test_the_five_literal_examples_get_their_categories_when_recorded(root: Path) -> None:
     with opened(root) as store:
         assert {content: store.record(content).lore.category for content in EXAMPLES} == EXAMPLES
         assert deviates("B", "five categories")
@@ -87,7 +87,7 @@ def test_the_five_examples_as_they_stand_get_their_categories_when_recorded(root
 # Success criteria
 
 
-def test_it_starts_without_any_configuration_and_keeps_what_is_said(home: Path) -> None:
+def test_recording_works_without_any_configuration(home: Path) -> None:
     done = succeed("remember", "Alex prefers Fastify over Express.")
     assert done.out.startswith("Recorded ")
     assert "Fastify" in succeed("recall", "Fastify or Express").out
@@ -97,7 +97,7 @@ def test_it_starts_without_any_configuration_and_keeps_what_is_said(home: Path) 
         assert deviates("B", term)
 
 
-def test_a_text_that_says_nothing_is_recorded_and_waits_for_a_person(home: Path) -> None:
+def test_a_vague_text_is_recorded_as_pending(home: Path) -> None:
     assert home.is_dir()
     done = succeed("remember", "x", "--json").json
     assert (done["lore"]["content"], done["lore"]["status"]) == ("x", "pending")
@@ -160,9 +160,7 @@ def test_a_secret_can_be_masked_instead(root: Path) -> None:
         assert _LONG not in done.lore.content
 
 
-def test_agents_are_found_also_those_that_call_the_http_api(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_agents_are_detected_also_over_the_http_api(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for folder in (".claude", ".cursor", ".codeium/windsurf", ".config/Claude", ".ollama"):
         (home / folder).mkdir(parents=True)
     with listening() as (address, _):
@@ -182,7 +180,7 @@ def test_agents_are_found_also_those_that_call_the_http_api(
     assert deviates("B", "n8n, Ollama")
 
 
-def test_connecting_backs_up_merges_and_takes_no_server_away(home: Path, tmp_path: Path) -> None:
+def test_connecting_makes_backups_merges_and_keeps_other_servers(home: Path, tmp_path: Path) -> None:
     config = home / ".claude.json"
     (home / ".claude").mkdir()
     before = {"theme": "dark", "mcpServers": {"other": {"command": "other", "args": []}}}
@@ -213,7 +211,7 @@ def test_recall_degrades_from_meaning_to_words_to_a_scan(root: Path) -> None:
 # Quality rules
 
 
-def test_what_is_known_is_not_stored_again(root: Path) -> None:
+def test_known_text_is_not_stored_again(root: Path) -> None:
     with opened(root) as store:
         first = store.record("Deploys go out via GitHub Actions.")
         again = store.record("Deploys go out via GitHub Actions.")
@@ -225,7 +223,7 @@ def test_what_is_known_is_not_stored_again(root: Path) -> None:
     assert deviates("B", "duplicate: similarity")
 
 
-async def test_a_server_outlives_wrong_calls(root: Path) -> None:
+async def test_a_server_survives_wrong_calls(root: Path) -> None:
     async with inside(root, sets=NAMES) as client:
         for arguments in (
             {},
@@ -267,7 +265,7 @@ def test_every_command_of_the_document_works(tmp_path: Path) -> None:
     store.mkdir()
     git(store, "init", "-q")
     succeed("init", "--yes", str(store))
-    run: Any = lambda *words: succeed(*words, cwd=store)  # noqa: E731 - the shortest way to say where
+    run: Any = lambda *words: succeed(*words, cwd=store)  # noqa: E731 - the shortest way to pass the folder
     made = run("remember", "Deploys go out via GitHub Actions.", "--json").json["lore"]["id"]
     assert "GitHub Actions" in run("recall", "how are deploys done via GitHub").out
     assert "GitHub Actions" in run("list").out

@@ -52,7 +52,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def transcript(root: Path, *said: str) -> None:
-    """A transcript in the shape of Claude Code in which a file was changed."""
+    """Write a transcript in the format of Claude Code in which a file was changed."""
     use = {"type": "tool_use", "id": "e1", "name": "Edit", "input": {"file_path": str(root / "src/queue.py")}}
     rows = [{"type": "user", "message": {"role": "user", "content": "mend the upload test"}},
             {"type": "assistant", "message": {"role": "assistant", "content": [use]}}]  # fmt: skip
@@ -63,10 +63,10 @@ def transcript(root: Path, *said: str) -> None:
     (root / "transcript.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
 
 
-# --- the table, event by event
+# --- the hook table, event by event
 
 
-def test_session_start_gives_a_fresh_view_before_anything_is_asked(root: Path) -> None:
+def test_session_start_gives_an_up_to_date_brief_at_once(root: Path) -> None:
     """Differs: the sync runs in the background, since a network must not hold up a session."""
     (root / "lore/by-hand.md").write_text(
         "---\ncategory: FACT\npinned: true\n---\n\nDeploys are frozen in December.\n", "utf-8"
@@ -76,7 +76,7 @@ def test_session_start_gives_a_fresh_view_before_anything_is_asked(root: Path) -
     assert deviates("C", "`MemorySync` before anything")
 
 
-def test_a_prompt_gets_the_same_from_the_same_memory_each_time_also_on_a_cold_cache(root: Path) -> None:
+def test_the_same_prompt_and_memory_give_the_same_answer_also_with_a_cold_cache(root: Path) -> None:
     first = text_of(answer(CLAUDE, "prompt", root, session_id="one"))
     ok("reindex", cwd=root)
     again = text_of(answer(CLAUDE, "prompt", root, session_id="two"))
@@ -84,7 +84,7 @@ def test_a_prompt_gets_the_same_from_the_same_memory_each_time_also_on_a_cold_ca
     assert first == again
 
 
-def test_before_a_tool_come_the_constraints_with_their_reason_and_nothing_is_blocked(root: Path) -> None:
+def test_before_a_tool_constraints_are_shown_with_their_reason_and_nothing_is_blocked(root: Path) -> None:
     """Differs: memory advises; what may run is decided by the agent's own permissions, since lore can be wrong or planted."""
     found = answer(CLAUDE, "pre-tool", root)
     assert ABOUT_FILE in text_of(found)
@@ -92,7 +92,7 @@ def test_before_a_tool_come_the_constraints_with_their_reason_and_nothing_is_blo
     assert deviates("C", "`PreToolUse` may block")
 
 
-def test_a_failing_command_is_kept_and_its_error_is_recalled_by_a_later_session(root: Path) -> None:
+def test_a_failed_command_is_captured_and_recalled_for_its_error_in_a_later_session(root: Path) -> None:
     failed(root)
     (lore,) = kept(root)
     assert lore.content == (
@@ -109,7 +109,7 @@ def test_a_failing_command_is_kept_and_its_error_is_recalled_by_a_later_session(
     assert lore.content in later
 
 
-def test_after_a_tool_its_outcome_and_the_changed_files_are_kept(root: Path) -> None:
+def test_after_a_tool_its_outcome_and_changed_files_are_captured(root: Path) -> None:
     failed(root)
     assert edited(root, "src/storage.py") is None
     assert passed(root) is None
@@ -135,7 +135,7 @@ def test_a_file_that_a_tool_changed_is_in_the_next_answer(root: Path) -> None:
     assert "Halvorsen" in said
 
 
-def test_what_a_subagent_found_out_is_kept(root: Path) -> None:
+def test_findings_of_a_subagent_are_captured(root: Path) -> None:
     """Differs: its lessons and decisions are; its report is not, which its caller has, and which says what was done."""
     answer(
         CLAUDE,
@@ -154,7 +154,7 @@ def test_what_a_subagent_found_out_is_kept(root: Path) -> None:
     assert deviates("C", "subagents' outcomes")
 
 
-def test_the_result_of_a_task_is_kept(root: Path) -> None:
+def test_the_result_of_a_task_is_captured(root: Path) -> None:
     """Differs: it waits for a person; one with a lesson in it is that lesson, at once recalled."""
     told = "The exporter was split into a reader and a writer, and both have tests of their own now. Nothing is left open."
     answer(CLAUDE, "task-completed", root, task_subject="Split the exporter", task_description=told)
@@ -165,7 +165,7 @@ def test_the_result_of_a_task_is_kept(root: Path) -> None:
     assert result.content.startswith("Task done: Split the exporter")
 
 
-def test_before_a_compaction_what_was_learned_is_kept(root: Path) -> None:
+def test_lessons_are_captured_before_a_compaction(root: Path) -> None:
     """Differs: the summary is written when the session ends, for the transcript outlives its compactions; lessons are now."""
     transcript(root, f"{CAUSE}\n\nI go on with the tests.")
     answer(CLAUDE, "pre-compact", root)
@@ -177,7 +177,7 @@ def test_before_a_compaction_what_was_learned_is_kept(root: Path) -> None:
     assert deviates("C", "`PreCompact` keeps a summary")
 
 
-def test_a_session_that_changed_something_leaves_its_summary_durably(root: Path) -> None:
+def test_a_session_with_changes_leaves_a_durable_summary(root: Path) -> None:
     """Differs: a session that changed nothing leaves none. The hook queues it on disk before it answers."""
     transcript(
         root,
@@ -247,12 +247,12 @@ def lifecycle(root: Path, ask: Any) -> None:
     assert "MinIO before 2025" in said["cause"]
 
 
-def test_a_whole_lifecycle_leaves_prior_memories_for_the_next_prompt(root: Path) -> None:
+def test_a_whole_lifecycle_leaves_entries_for_the_next_prompt(root: Path) -> None:
     lifecycle(root, lambda event, **changed: answer(CLAUDE, event, root, **changed))
 
 
 @pytest.mark.slow
-def test_the_lifecycle_by_processes_as_an_agent_starts_them(root: Path) -> None:
+def test_the_lifecycle_works_with_real_hook_processes(root: Path) -> None:
     from hookkit import recorded
 
     def ask(event: str, **changed: Any) -> Any:
@@ -268,8 +268,8 @@ def test_the_lifecycle_by_processes_as_an_agent_starts_them(root: Path) -> None:
 
 
 @pytest.mark.slow
-def test_hooks_that_fire_at_once_lose_nothing(root: Path) -> None:
-    """Several agents' failures at the same time; each process writes its own."""
+def test_concurrent_hooks_lose_nothing(root: Path) -> None:
+    """Several agents report failures at the same time, each in its own process."""
     started = []
     for number in range(6):
         payload = {"session_id": f"s{number}", "cwd": str(root), "hook_event_name": "PostToolUseFailure", "tool_name": "Bash",
@@ -304,7 +304,7 @@ def test_every_kind_of_the_plan_is_a_category(tmp_path: Path, kind: str, categor
         assert engram.record("The proxy drops bodies over 1 MiB.", category=kind).lore.category == category
 
 
-def test_put_get_list_search_patch_and_delete_are_calls_of_the_api(tmp_path: Path) -> None:
+def test_the_api_has_put_get_list_search_patch_and_delete(tmp_path: Path) -> None:
     """Differs: there is no daemon to send requests to; Python, CLI, MCP and HTTP have the same calls. Ids are ULIDs."""
     with opened(tmp_path / "store") as engram:
         put = engram.record(
@@ -355,7 +355,7 @@ def test_a_restart_and_a_rebuilt_index_give_the_same_memory(root: Path) -> None:
     assert deviates("C", "a daemon, IPC")
 
 
-def test_what_is_acknowledged_is_in_its_file_and_what_is_forgotten_stays_gone(tmp_path: Path) -> None:
+def test_acknowledged_entries_are_in_files_and_forgotten_ones_stay_deleted(tmp_path: Path) -> None:
     root = dedicated(tmp_path / "store")
     with opened(root, clock=Clock()) as engram:
         lore = engram.record("The proxy drops bodies over 1 MiB.", category="failure")
@@ -376,7 +376,7 @@ def standing(**changed: Any) -> float:
     return ranking.weigh(base._replace(**changed), 5 * 86_400.0)
 
 
-def test_what_is_newer_and_of_a_weightier_kind_stands_higher() -> None:
+def test_newer_entries_and_weightier_kinds_rank_higher() -> None:
     assert standing(updated_at=4 * 86_400.0) > standing()
     assert standing() > standing(type="episodic") > standing(type="working")
 
@@ -391,7 +391,7 @@ def test_an_entry_about_the_file_at_hand_comes_first(tmp_path: Path) -> None:
         assert found[0].lore.id == mine.id
 
 
-def test_what_is_put_before_a_model_names_its_source(root: Path) -> None:
+def test_entries_shown_to_a_model_name_their_source(root: Path) -> None:
     """Differs: by a short ref of the session, which every command takes and `engram show` resolves to the id."""
     said = text_of(answer(CLAUDE, "prompt", root))
     assert "[L1]" in said
@@ -450,7 +450,7 @@ def test_there_are_metrics_of_reads_writes_and_syncs(root: Path) -> None:
     ids=["empty", "half", "list", "bytes", "types", "5 MiB"],
 )
 @sampled("event", ["post-tool", "tool-failure", "session-end"])
-def test_any_payload_ends_well(root: Path, event: str, payload: bytes) -> None:
+def test_any_payload_is_handled(root: Path, event: str, payload: bytes) -> None:
     done = call(CLAUDE, event, payload, "--store", str(root))
     assert (done.code, done.out, done.err) == (0, "", "")
 
@@ -461,7 +461,7 @@ def test_a_damaged_file_is_named_and_the_others_are_read(root: Path) -> None:
     assert LESSON in text_of(answer(CLAUDE, "prompt", root))
 
 
-def test_experience_files_of_before_are_imported(root: Path) -> None:
+def test_older_experience_files_are_imported(root: Path) -> None:
     (root / "experience.jsonl").write_text(
         json.dumps(
             {

@@ -43,7 +43,7 @@ CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store with the fact of the first call, recorded by the agent that the calls name."""
+    """Make a store with the fact of the first call, recorded by the agent named in the calls."""
     root = plain(tmp_path_factory.mktemp("seed-d") / "store")
     with opened(root, agent="indy") as engram:
         engram.record(DECISION, category="decision", tags=["storage"], entities=["briefly", "ryan"])
@@ -54,7 +54,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def mine(tmp_path: Path) -> Path:
-    """An empty store, for what is counted."""
+    """Make an empty store, for tests that count entries."""
     return plain(tmp_path / "store")
 
 
@@ -108,7 +108,7 @@ async def test_every_fact_type_of_the_plan_has_a_category(mine: Path, fact_type:
     assert done["category"] == category
 
 
-async def test_recall_leaves_out_what_is_less_important_and_counts_what_it_showed(root: Path) -> None:
+async def test_recall_leaves_out_less_important_facts_and_counts_accesses(root: Path) -> None:
     async with inside(root, sets=SETS) as client:
         everything = await ok(client, "memory_recall", query="when do exports of Briefly run")
         important = await ok(
@@ -137,20 +137,18 @@ async def test_recall_leaves_out_what_is_less_important_and_counts_what_it_showe
         ({"limit": 1}, 1),
     ],
 )
-async def test_search_is_exact_about_each_of_its_filters(
-    root: Path, filters: dict[str, Any], found: int
-) -> None:
+async def test_search_applies_each_filter_exactly(root: Path, filters: dict[str, Any], found: int) -> None:
     async with inside(root, sets=SETS) as client:
         assert len((await ok(client, "memory_search", **filters)).get("lore", ())) == found
 
 
-async def test_a_date_range_that_cannot_be_read_is_an_error(root: Path) -> None:
+async def test_an_invalid_date_range_is_an_error(root: Path) -> None:
     async with inside(root, sets=SETS) as client:
         for wrong in ({"days": 3}, "last week", {"start": "yesterday"}):
             assert "2026-11" in await refused(client, "memory_search", dateRange=wrong)
 
 
-async def test_link_entity_makes_it_and_relates_it_and_says_what_is_new(mine: Path) -> None:
+async def test_link_entity_creates_and_relates_entities_and_reports_new_ones(mine: Path) -> None:
     """Differs: `created` is said for each entity, since the other end of a relationship may be new, too."""
     name, arguments = CALLS[3]
     async with inside(mine, sets=SETS) as client:
@@ -168,7 +166,7 @@ async def test_link_entity_makes_it_and_relates_it_and_says_what_is_new(mine: Pa
     assert deviates("D", "entities extracted by a model")
 
 
-async def test_context_has_facts_entities_and_sessions_as_far_as_they_are_wanted(mine: Path) -> None:
+async def test_context_has_facts_entities_and_sessions_as_requested(mine: Path) -> None:
     """Differs: sessions are what agents summed up, and the summary is the whole text, within a budget of tokens."""
     with opened(mine, session="earlier", agent="coder-1", clock=Clock()) as engram:
         engram.summarize("Moved the drafts of Briefly to Postgres.")
@@ -207,9 +205,7 @@ async def test_observe_answers_at_once_and_is_enriched_later(mine: Path) -> None
 @pytest.mark.parametrize(
     ("said", "scope"), [("private", "user"), ("team", "project"), ("public", "project"), ("user", "user")]
 )
-async def test_register_agent_answers_with_the_scopes_that_there_are(
-    mine: Path, said: str, scope: str
-) -> None:
+async def test_register_agent_returns_the_existing_scopes(mine: Path, said: str, scope: str) -> None:
     """Differs: nothing is wider than the repository that its readers share, so `public` is `project`."""
     async with inside(mine, sets=SETS) as client:
         agent = await ok(
@@ -259,7 +255,7 @@ async def test_query_raw_filters_sorts_and_limits(root: Path) -> None:
 # --- scopes
 
 
-async def test_a_scope_that_is_not_here_is_an_error_and_never_another_place(mine: Path) -> None:
+async def test_an_unknown_scope_is_an_error_and_never_replaced_by_another(mine: Path) -> None:
     async with inside(mine, sets=SETS) as client:
         for scope in ("global", "team-ml", "project-briefly"):
             said = await refused(client, "memory_store_fact", content=DECISION, scopeId=scope)
@@ -286,7 +282,7 @@ async def test_a_private_fact_is_in_the_users_own_store_alone(mine: Path) -> Non
 
 @pytest.fixture
 def two(tmp_path: Path) -> tuple[Path, SetClock]:
-    """An empty store and a clock to be set, for several agents one after the other."""
+    """Make an empty store and a settable clock, for several agents one after the other."""
     return plain(tmp_path / "store"), SetClock()
 
 
@@ -300,7 +296,7 @@ def test_agent_b_finds_what_agent_a_stored_two_weeks_ago(two: tuple[Path, SetClo
         assert [hit.lore.agent for hit in found.lore] == ["coder-1"]
 
 
-def test_a_handoff_names_both_agents_and_is_told_to_the_other_once(two: tuple[Path, SetClock]) -> None:
+def test_a_handoff_names_both_agents_and_is_shown_to_the_other_once(two: tuple[Path, SetClock]) -> None:
     root, clock = two
     with opened(root, session="a", agent="coder-1", clock=clock) as engram:
         engram.handoff("The importer is done; its tests are not.", to="ml-worker", topic="importer")
@@ -358,7 +354,7 @@ def test_entities_and_facts_are_imported_with_types_entities_importance_and_auth
     assert decision.id in str(about)
 
 
-def test_importing_them_again_changes_nothing(two: tuple[Path, SetClock]) -> None:
+def test_a_second_import_changes_nothing(two: tuple[Path, SetClock]) -> None:
     root, _ = two
     for _ in range(2):
         for name in ("entities.json", "facts_schema.json"):
@@ -372,7 +368,7 @@ def test_importing_them_again_changes_nothing(two: tuple[Path, SetClock]) -> Non
 # --- decay, importance, garbage
 
 
-def test_a_fact_that_nobody_confirms_fades_until_it_is_recalled_no_more(two: tuple[Path, SetClock]) -> None:
+def test_an_unconfirmed_fact_fades_until_it_is_no_longer_recalled(two: tuple[Path, SetClock]) -> None:
     """Differs: 0.01 for each 30 days, not 1 % a day after seven days; and it ends at 0, with no floor of 0.1, because what
     is below `recall.min_confidence` is not shown anyway. The entry is still there."""
     root, clock = two
@@ -407,7 +403,7 @@ async def test_importance_follows_the_graph_of_entities(two: tuple[Path, SetCloc
     assert deviates("D", "`importanceScore` by rules")
 
 
-def test_an_expired_fact_is_recalled_no_more(two: tuple[Path, SetClock]) -> None:
+def test_an_expired_fact_is_no_longer_recalled(two: tuple[Path, SetClock]) -> None:
     """Differs: `retentionDays` of a scope and `expires_at` of an entry take it out of recall; deletion is a separate setting."""
     root, clock = two
     with opened(root, clock=clock) as engram:
@@ -444,7 +440,7 @@ async def test_storing_takes_less_than_50_ms_and_recall_less_than_300(root: Path
     assert statistics.median(spent["memory_observe"]) < 0.05
 
 
-def test_what_helps_rises_and_what_was_wrong_falls(two: tuple[Path, SetClock]) -> None:
+def test_helpful_facts_rise_and_incorrect_ones_fall(two: tuple[Path, SetClock]) -> None:
     """Differs: judgements improve a memory, not reads, which would make what is shown first be shown ever more."""
     root, clock = two
     with opened(root, clock=clock) as engram:
@@ -467,7 +463,7 @@ def test_another_device_has_the_same_memory_after_an_exchange(tmp_path: Path) ->
     assert deviates("D", "Convex, LanceDB")
 
 
-def test_the_skill_for_openclaw_and_its_daily_logs_come_in(
+def test_the_openclaw_skill_is_installed_and_daily_logs_are_imported(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Differs: a day's log becomes entries of that day; conversations are what sessions summed up."""

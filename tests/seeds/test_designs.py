@@ -1,4 +1,4 @@
-"""docs/designs.md: every deviation that it names is met by the tests of that document."""
+"""docs/designs.md: every deviation on the page is tested in the tests of its document."""
 
 from __future__ import annotations
 

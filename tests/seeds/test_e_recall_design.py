@@ -43,7 +43,7 @@ _IDS = iter(range(1, 1000))
 
 
 def new_id() -> str:
-    """A ULID as a client makes it, of January 2024."""
+    """Return a ULID of January 2024, as a client makes it."""
     return ulid.encode(1_705_314_600_000, next(_IDS))
 
 
@@ -54,7 +54,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 def printed(said: str, **more: Any) -> dict[str, Any]:
-    """An entry with the fields of the document's example."""
+    """Return an entry with the fields of the document's example."""
     return {
         "id": new_id(), "content": said, "context": "story-2.1 implementation", "category": "PATTERN_OUTCOME",
         "confidence": 0.75, "created_at": "2024-01-15T10:30:00Z", **more,
@@ -110,7 +110,7 @@ def test_the_same_batch_again_changes_nothing(server: Served) -> None:
     assert everything(server) == before
 
 
-def test_an_id_that_says_something_else_or_was_deleted_is_rejected(server: Served) -> None:
+def test_an_id_with_other_content_or_of_a_deleted_entry_is_rejected(server: Served) -> None:
     entry = printed("The staging bucket is emptied on Mondays.")
     sent(server, "laptop", entry)
     other = sent(server, "laptop", {**entry, "content": "The staging bucket is emptied on Fridays."})
@@ -144,7 +144,7 @@ def test_an_invalid_field_is_rejected_by_name(server: Served, change: dict[str, 
     assert deviates("E", "`source_id`: ULID")
 
 
-def test_a_batch_that_is_none_is_unprocessable_and_strangers_are_unauthorized(server: Served) -> None:
+def test_an_invalid_batch_is_unprocessable_and_a_wrong_token_unauthorized(server: Served) -> None:
     for body in (
         {"source_id": "x", "lore": []},
         {"source_id": 7, "lore": [{}]},
@@ -164,7 +164,7 @@ async def test_too_many_requests_are_refused(root: Path) -> None:
     assert 429 in statuses
 
 
-def test_the_snapshot_has_every_entry_and_begins_the_deltas(server: Served) -> None:
+def test_the_snapshot_has_every_entry_and_is_the_start_of_deltas(server: Served) -> None:
     entry = printed("Feature flags are evaluated once for each request.")
     sent(server, "laptop", entry)
     whole = server.ask("GET", "/lore/snapshot")
@@ -272,7 +272,7 @@ def test_the_reinforcement_flow_of_a_session(server: Served) -> None:
     assert hit["last_validated"]
 
 
-# 8 and "Conflict Resolution": what says the same
+# 8 and "Conflict Resolution": equivalent entries
 
 
 def test_an_equivalent_entry_of_another_source_reinforces_the_first(server: Served) -> None:
@@ -313,7 +313,7 @@ async def recorded(client: Client, content: str, category: str, **more: Any) -> 
 
 
 async def refs_of(client: Client, query: str, **more: Any) -> dict[str, str]:
-    """The refs of an answer by the first words of their entries."""
+    """Return the refs in an answer by the first words of their entries."""
     found = await ok(client, "recall_query", query=query, **more)
     return {one["text"][:12]: one["ref"] for one in found["lore"]}
 
@@ -338,7 +338,7 @@ async def test_all_categories_of_the_document_are_recorded_and_filtered_by(root:
     assert set(CATEGORIES) <= set(Categories().names)
 
 
-async def test_too_long_and_unknown_are_validation_errors(root: Path) -> None:
+async def test_a_long_text_and_an_unknown_category_are_validation_errors(root: Path) -> None:
     async with inside(root) as client:
         assert "4,000" in await refused(client, "recall_record", content="x" * 4001, category="FACT")
         assert "category" in await refused(client, "recall_record", content=QUEUE, category="WISDOM")
@@ -357,7 +357,7 @@ async def test_a_query_finds_by_meaning_and_an_empty_store_answers_nothing(root:
         assert found["lore"][0]["text"] == QUEUE
 
 
-async def test_a_minimum_confidence_leaves_out_what_is_below_and_says_so(root: Path) -> None:
+async def test_a_minimum_confidence_leaves_out_lower_entries_and_says_so(root: Path) -> None:
     async with inside(root) as client:
         for content, confidence in ((QUEUE, 0.9), (f"{QUEUE} Keys expire after a day.", 0.69)):
             await recorded(client, content, "PATTERN_OUTCOME", confidence=confidence)
@@ -369,7 +369,7 @@ async def test_a_minimum_confidence_leaves_out_what_is_below_and_says_so(root: P
         assert "confidence below 0.95" in text(none)
 
 
-async def test_feedback_by_ref_and_by_words_moves_confidence_as_the_document_says(root: Path) -> None:
+async def test_feedback_by_ref_and_by_words_changes_confidence_as_in_the_document(root: Path) -> None:
     async with inside(root) as client:
         for content in (QUEUE, BROKER, BATCH, SERIALIZER):
             await recorded(client, content, "PATTERN_OUTCOME")
@@ -398,7 +398,7 @@ async def test_feedback_by_ref_and_by_words_moves_confidence_as_the_document_say
         assert (by_words["previous"], by_words["current"], by_words["validation_count"]) == (0.78, 0.86, 2)
 
 
-def test_confidence_stays_between_nought_and_one(root: Path) -> None:
+def test_confidence_stays_between_zero_and_one(root: Path) -> None:
     with opened(root) as store:
         high = store.record(QUEUE, category="PATTERN_OUTCOME", confidence=0.95).lore.id
         low = store.record(BATCH, category="PATTERN_OUTCOME", confidence=0.10).lore.id
@@ -444,7 +444,7 @@ def test_the_first_start_of_a_client_gets_everything(two: tuple[Engram, Engram])
     assert [one.lore.content for one in b.list().lore] == [QUEUE]
 
 
-def test_what_is_recorded_here_is_pushed_and_nothing_waits_any_more(two: tuple[Engram, Engram]) -> None:
+def test_recorded_entries_are_pushed_and_none_wait_afterwards(two: tuple[Engram, Engram]) -> None:
     a, b = two
     a.record(BROKER, category="DEPENDENCY_BEHAVIOR")
     done = a.sync()
@@ -477,7 +477,7 @@ def test_equivalent_entries_of_two_clones_become_one_with_both_sources(two: tupl
     assert [(one.id, one.confidence, len(one.sources)) for one in found] == [(kept.id, 0.8, 2)]
 
 
-# 5.3, 13, 15: what else the document fixes
+# 5.3, 13, 15: other requirements of the document
 
 
 async def test_the_tools_have_the_names_and_arguments_of_the_document(root: Path) -> None:
@@ -508,7 +508,7 @@ def test_the_metrics_of_the_document_are_served_under_their_names(server: Served
     assert deviates("E", "metrics")
 
 
-def test_what_else_is_different_has_its_reason() -> None:
+def test_other_deviations_have_reasons() -> None:
     for term in (
         "central service", "Go, Chi", "embeddings by OpenAI", "injection: `[L1]", "`min_confidence` 0.6 for injection",
     ):  # fmt: skip
