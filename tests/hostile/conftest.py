@@ -1,4 +1,4 @@
-"""The store with one known entry that tests of hostile input begin with."""
+"""The store with a known entry for tests of hostile input."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from storekit import SECONDS, SteadyClock
 
 @pytest.fixture(scope="session")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store outside git with one entry, recorded an hour ago and indexed."""
+    """Make a store outside git with an indexed entry, recorded an hour ago."""
     root = tmp_path_factory.mktemp("template") / "store"
     clock = SteadyClock()
     clock.ahead = -3600 * SECONDS
@@ -25,7 +25,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def root(template: Path, tmp_path: Path) -> Iterator[Path]:
-    """A copy of that store. When the test is over, its lore must be there unchanged, and recalled."""
+    """Yield a copy of the store, and check afterwards that its lore is unchanged and recalled."""
     with copy_to_harm(template, tmp_path) as copy:
         yield copy
     assert RECALLED in held(cli("query", "idempotent queue consumer", cwd=copy), 0).out

@@ -1,4 +1,4 @@
-"""Faults in private files: what can happen to a file, every command on the damaged store, and what no answer may be."""
+"""Faults in private files: ways to damage a file, every command on the damaged store, and invariants of the answers."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
     from apikit import Result
 
-# What can happen to a file. Each is given the file and a random source.
+# Ways to damage a file. Each gets the file and a random source.
 
 
 def flipped(file: Path, chance: random.Random) -> None:
-    """A byte in each sixty-four is another, and at least one in the first hundred, where files say what they are."""
+    """Flip a bit in one of every 64 bytes, and in at least one of the first 100, where files declare their type."""
     raw = bytearray(file.read_bytes())
     for place in {chance.randrange(min(100, len(raw))), *range(chance.randrange(64), len(raw), 64)}:
         raw[place] ^= 1 << chance.randrange(8)
@@ -51,12 +51,12 @@ def folder(file: Path, _: random.Random) -> None:
 
 
 def forbidden(file: Path, _: random.Random) -> None:
-    """Nobody may read or write it; `forked` takes from root what would let it."""
+    """Remove all permissions; `forked` drops the capabilities by which root could ignore that."""
     file.chmod(0)
 
 
 def future(file: Path, _: random.Random) -> None:
-    """As a later version might write it: a higher number of its format, a key or table that nobody knows yet."""
+    """Change a file as a later version might: a higher format number, an unknown key or table."""
     raw = file.read_bytes()
     if raw.startswith(b"SQLite format 3"):
         with contextlib.closing(sqlite3.connect(file)) as connection:
@@ -80,11 +80,11 @@ NEEDS_CONTENT = (flipped, truncated, zeroed, future)
 
 
 def possible(file: Path) -> list[Callable[[Path, random.Random], None]]:
-    """What can happen to this file: an empty one has no bytes to flip."""
+    """Return the faults possible for this file: an empty one has no bytes to flip."""
     return [fault for fault in FAULTS if fault not in NEEDS_CONTENT or file.stat().st_size]
 
 
-# A line for each command, `@ID` for the entry that is recalled. What a command says without a store is of no interest.
+# Command lines for each command; `@ID` is the recalled entry.
 LINES: dict[str, tuple[tuple[str, ...], ...]] = {
     "init": (("init",),),
     "record": (("record", "Something new about cranes.", "-c", "fact"),),
@@ -135,7 +135,7 @@ LINES: dict[str, tuple[tuple[str, ...], ...]] = {
     "check": (("check",),),
     "config": (("config", "recall.limit"), ("config", "recall.limit", "7"), ("config", "--accept")),
     "mcp": (("mcp",),),
-    "serve": (("serve", "--port", "@PORT"),),  # which is taken: it gets so far and no further
+    "serve": (("serve", "--port", "@PORT"),),  # the port is in use, so the command ends there
     "agents": (("agents",),),
     "connect": (("connect", "codex", "--yes"),),
     "disconnect": (("disconnect", "codex", "--yes"),),
@@ -144,27 +144,27 @@ LINES: dict[str, tuple[tuple[str, ...], ...]] = {
     "tui": (("tui",),),
 }  # fmt: skip
 APART = {"demo": "makes a store of its own", "completion": "opens no store"}
-# What is empty is a lock or a mark: by reading nobody shows who needs it.
+# An empty file is a lock or a mark, whose use cannot be seen from reads.
 LOCKING = ("record", "query", "feedback", "sync", "maintain", "reindex", "team", "config", "doctor")
 
-# Commands whose answer is lore: an answer without error that lacks what they answered before is a lie. A hook is silent
-# where nobody would know what it has shown, and `explore --peek` shows a few of many.
+# Commands whose answer is lore: an answer without an error must not lack earlier lore. Not among them are hooks, which are
+# silent if they cannot note what they show, and `explore --peek`, which shows a few of many.
 _ANSWERS = {"query", "show", "list", "search", "export", "sql", "aggregate"}
 _RAW = re.compile(
     r"engram: (\w+\.)?\w*(Error|Exception): |\[Errno|^Traceback|should not happen|Exception ignored",
     re.MULTILINE,
 )
-_TELLS_MORE = {"doctor", "check", "maintain", "hook"}  # whose answer is a list of what is wrong
+_TELLS_MORE = {"doctor", "check", "maintain", "hook"}  # their answer is a list of problems
 CODES = {0, 1, 2, 3, 4, 5}
 
 
 def missing_commands() -> set[str]:
-    """Commands of the registry that no line is written for."""
+    """Return the commands of the registry without a line."""
     return {command.name for command in COMMANDS} - LINES.keys() - APART.keys()
 
 
 class Snapshot:
-    """A folder as it is now. What changes in it is put back, the rest stays: most files of a store nobody touches."""
+    """The state of a folder. `restore` writes only changed files, as most files of a store are never touched."""
 
     def __init__(self, place: Path, kept: str = "") -> None:
         self.place = str(place)
@@ -174,17 +174,17 @@ class Snapshot:
         self._facts = dict(_walk(self.place))
 
     def mark_unread(self, file: Path) -> os.stat_result:
-        """Give a file a time of its last reading that any reading changes; what it is then."""
+        """Set a file's access time so that any read changes it; return its stat result."""
         os.utime(file, ns=(0, file.stat().st_mtime_ns))
         found = file.stat()
         self._facts[str(file)] = _facts(found)
         return found
 
     def restore(self) -> None:
-        """Make the folder what it was."""
+        """Restore the folder."""
         kept, now = self._facts, dict(_walk(self.place))
         changed = [path for path, facts in now.items() if kept.get(path) != facts]
-        for path in sorted(changed, reverse=True):  # what is in a folder before the folder
+        for path in sorted(changed, reverse=True):  # contents of a folder before the folder
             os.rmdir(path) if now[path][0] else os.unlink(path)
         for path in sorted(kept.keys() - (now.keys() - set(changed))):
             original = self.kept + path[len(self.place) :]
@@ -206,14 +206,14 @@ def _walk(place: str) -> Iterator[tuple[str, tuple[int, ...]]]:
 
 
 def _facts(found: os.stat_result) -> tuple[int, ...]:
-    """Whether it is a folder, and what is different once somebody changed it."""
+    """Return whether it is a folder, and for a file what differs after a change."""
     if stat.S_ISDIR(found.st_mode):
         return (1,)
     return (0, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
 
 
 def was_touched(file: Path, before: os.stat_result) -> bool:
-    """Whether somebody read, changed or removed a file since. Locks are opened and not read; who takes them is not known."""
+    """Return whether a file was read, changed or removed since. Locks are opened but not read, so their use is not seen."""
     try:
         now = file.stat()
     except FileNotFoundError:
@@ -222,7 +222,7 @@ def was_touched(file: Path, before: os.stat_result) -> bool:
 
 
 class Trial(NamedTuple):
-    """One answer: the line, and what is wrong with it ("" nothing)."""
+    """A command line, its result, and what is wrong with that ("" for nothing)."""
 
     line: tuple[str, ...]
     result: Result
@@ -230,10 +230,10 @@ class Trial(NamedTuple):
 
 
 class Bench:
-    """A world to damage, and what every command says while nothing is damaged."""
+    """A world to damage, and the answers of all commands in the undamaged world."""
 
     def __init__(self, world: World, kept: str = "") -> None:
-        """`kept` is where the world is as it was, if it is anywhere."""
+        """`kept` is the path of an existing copy of the world, if any."""
         self.world = world
         self.snapshot = Snapshot(world.place, kept)
         self.files = world.private_files()
@@ -245,7 +245,7 @@ class Bench:
         self._listening = socket.create_server(("127.0.0.1", 0))
 
     def close(self) -> None:
-        """Let the port go."""
+        """Release the port."""
         self._listening.close()
 
     def ask(self, line: tuple[str, ...], **more: str) -> Result:
@@ -260,7 +260,7 @@ class Bench:
         return forked(*words, cwd=self.world.store, stdin=stdin, **self.world.variables, **more)
 
     def baseline(self, line: tuple[str, ...]) -> tuple[Result, dict[str, bytes]]:
-        """What the line says, and which lore there is afterwards, where nothing is damaged."""
+        """Return the result of the line in the undamaged world, and the lore afterwards."""
         if line not in self.known:
             self.snapshot.restore()
             files = {file: kind for kind, files in self.files.items() for file in files}
@@ -271,39 +271,39 @@ class Bench:
         return self.known[line]
 
     def damage(self, kind: str, fault: Callable[[Path, random.Random], None]) -> None:
-        """Put the world back, then damage each file of this kind."""
+        """Restore the world, then damage each file of this kind."""
         self.snapshot.restore()
         for number, file in enumerate(self.files[kind]):
             fault(file, random.Random(f"{kind} {fault.__name__} {number}"))
 
     def try_line(self, line: tuple[str, ...], **how: str) -> Trial:
-        """Run a line in the world as it is, and judge what it says."""
+        """Run a line in the world as it is, and check its result."""
         before, after = self.baseline_if_known(line)
         result = self.ask(line, **how)
         return Trial(line, result, self.wrong(line, result, before, after))
 
     def lines_for(self, kind: str) -> list[tuple[str, ...]]:
-        """The lines that can tell whether a file of this kind is damaged: those that look at it."""
+        """Return the lines that can notice damage to a file of this kind: those that read it."""
         self.snapshot.restore()
         if not self.files[kind][0].stat().st_size:
             return [line for name in LOCKING for line in LINES[name]]
-        every = [line for lines in LINES.values() for line in lines]
-        for line in every:
+        all_lines = [line for lines in LINES.values() for line in lines]
+        for line in all_lines:
             self.baseline(line)
-        return [line for line in every if kind in self.touched[line]]
+        return [line for line in all_lines if kind in self.touched[line]]
 
     def baseline_if_known(self, line: tuple[str, ...]) -> tuple[Result, dict[str, bytes]]:
-        """The baseline, which has to be taken before anything is damaged."""
+        """Return the baseline, which must have been taken before the damage."""
         return self.known[line]
 
     def wrong(self, line: tuple[str, ...], result: Result, before: Result, after: dict[str, bytes]) -> str:
-        """What is wrong with an answer; "" where it is one, or one sentence with its exit code."""
+        """Return what is wrong with a result; "" if it is a full answer, or one message with its exit code."""
         if result.code not in CODES:
             return f"ended with {result.code}"
         if found := _RAW.search(result.err) or _RAW.search(result.out[:1000]):
             return f"raw: {found[0]!r}"
-        told = [text for text in result.err.splitlines() if text.startswith("engram: ")]
-        if result.code and result.code != before.code and line[0] not in _TELLS_MORE and len(told) != 1:
+        messages = [text for text in result.err.splitlines() if text.startswith("engram: ")]
+        if result.code and result.code != before.code and line[0] not in _TELLS_MORE and len(messages) != 1:
             return "fails without a sentence"
         now = self.world.lore()
         for path, raw in self.lore.items():
@@ -322,13 +322,13 @@ class Bench:
     def mended(
         self, kind: str, fault: Callable[[Path, random.Random], None], failed: list[Trial]
     ) -> list[str]:
-        """What is wrong with `doctor` after this fault: what it says, what it mends, what fails after it."""
+        """Return what is wrong with `doctor` after this fault: with its report, its repairs, or commands that still fail."""
         self.damage(kind, fault)
         found: list[str] = []
-        told = self.try_line(("doctor",))
-        if told.wrong:
-            found.append(f"doctor: {told.wrong}")
-        if not self.tells_more(told.result):  # then nothing that failed may still fail
+        report = self.try_line(("doctor",))
+        if report.wrong:
+            found.append(f"doctor: {report.wrong}")
+        if not self.tells_more(report.result):  # then no failed command may fail again
             found += [f"doctor saw nothing: {' '.join(one.line)}" for one in failed if self.still_fails(one)]
         fixed = self.ask(("doctor", "--fix"))
         if _RAW.search(fixed.err + fixed.out) or fixed.code not in CODES:
@@ -348,17 +348,17 @@ class Bench:
         return found
 
     def fails_alone(self, kind: str, fault: Callable[[Path, random.Random], None], trial: Trial) -> bool:
-        """Whether a line fails on a mended world where no line before it, such as `forget`, has taken away what it is about."""
+        """Return whether a line fails in a repaired world without earlier lines, such as `forget`, that could be the cause."""
         self.damage(kind, fault)
         self.ask(("doctor", "--fix"))
         return self.still_fails(trial)
 
-    def tells_more(self, told: Result) -> bool:
-        """Whether `doctor` says anything that it did not say before the damage, as that an entry waits for its commit."""
-        return not set(told.out.splitlines()) <= set(self.known[("doctor",)][0].out.splitlines())
+    def tells_more(self, report: Result) -> bool:
+        """Return whether `doctor` reports more than before the damage (when, say, an entry waited for its commit)."""
+        return not set(report.out.splitlines()) <= set(self.known[("doctor",)][0].out.splitlines())
 
     def still_fails(self, trial: Trial) -> bool:
-        """Whether a line that failed fails still."""
+        """Return whether a failed line still fails."""
         again = self.ask(trial.line)
         return again.code not in (0, self.known[trial.line][0].code)
 
@@ -366,7 +366,7 @@ class Bench:
 def trials(
     bench: Bench, kind: str, fault: Callable[[Path, random.Random], None], lines: Sequence[tuple[str, ...]]
 ) -> list[Trial]:
-    """Each of these lines on this damage, done anew for each."""
+    """Run each of these lines after this damage, which is repeated for each."""
     for line in (*lines, ("doctor",), ("query", QUESTION), ("list", "--limit", "100")):
         bench.baseline(line)
     found = []
@@ -393,7 +393,7 @@ def broken(
     *,
     doctor: bool = True,
 ) -> list[str]:
-    """Try these lines on this damage, and `doctor`; what is wrong, each with the file and the fault."""
+    """Try these lines and `doctor` after this damage; return problems, each with the file and the fault."""
     found = trials(bench, kind, fault, lines)
     wrong = [f"{' '.join(one.line)}: {one.wrong}: {one.result}" for one in found if one.wrong]
     refused = [one for one in found if one.result.code not in (0, bench.known[one.line][0].code)]
@@ -406,7 +406,7 @@ def broken(
 
 
 def _note(kind: str, fault: str, found: list[Trial], refused: list[Trial], wrong: list[str]) -> None:
-    """Add a row to the table that FAULTS_TABLE names."""
+    """Append a row to the table in the file FAULTS_TABLE."""
     name = os.environ.get("FAULTS_TABLE")
     if name:
         row = (

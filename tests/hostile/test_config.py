@@ -1,4 +1,4 @@
-"""Hostile configuration: one sentence that names the file, or ignored; it never leads Engram out of the store."""
+"""Hostile configuration: refused with a message that names the file, or ignored; it never leads Engram out of the store."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ GOOD = '[store]\nfolder = "lore"\n'
 
 @pytest.fixture
 def config(root: Path) -> Path:
-    """The store's configuration file; mended when the test is over, so that the store can be looked at."""
+    """Yield the store's configuration file, and repair it after the test, so that the store can be checked."""
     return root / ".engram.toml"
 
 
 def refused(root: Path, raw: bytes) -> str:
-    """The message that every command gives with this configuration."""
+    """Check that every command fails with the same message, and return it."""
     config = root / ".engram.toml"
     config.write_bytes(raw)
     try:
@@ -46,11 +46,11 @@ def refused(root: Path, raw: bytes) -> str:
 
 
 @sampled("path", FILES, 12, ids=lambda path: path.name)
-def test_the_corpus_is_refused_naming_the_file(root: Path, path: Path) -> None:
+def test_the_corpus_is_refused_with_the_name_of_the_file(root: Path, path: Path) -> None:
     assert ".engram.toml" in refused(root, path.read_bytes())
 
 
-def test_the_corpus_is_there() -> None:
+def test_the_corpus_exists() -> None:
     assert len(FILES) > 30
 
 
@@ -79,7 +79,7 @@ def test_a_byte_order_mark_and_no_content_are_fine(root: Path, config: Path) -> 
     assert held(cli("config", "recall.limit", cwd=root), 0).out == "7\n"
 
 
-def test_what_only_a_person_may_set_is_ignored_in_a_store(root: Path, config: Path, tmp_path: Path) -> None:
+def test_user_only_settings_are_ignored_in_a_store(root: Path, config: Path, tmp_path: Path) -> None:
     trap = tmp_path / "model"
     config.write_text(
         f'[embedding]\nprovider = "path"\npath = "{trap}"\n[record]\nagent = "mallory"\n'
@@ -148,7 +148,7 @@ class TestLinks:
 @pytest.mark.parametrize(
     "raw", [b"[[[[", b"\xff", b"\0" * 100, b"[x]\ny = 1", b"[recall]\nlimit = 1e400"], ids=ascii
 )
-def test_a_broken_file_of_the_person_is_named(root: Path, user_file: Path, raw: bytes) -> None:
+def test_a_broken_user_configuration_is_named(root: Path, user_file: Path, raw: bytes) -> None:
     user_file.write_bytes(raw)
     assert str(user_file) in held(cli("list", cwd=root), 2).err
     assert user_file.read_bytes() == raw
@@ -156,9 +156,7 @@ def test_a_broken_file_of_the_person_is_named(root: Path, user_file: Path, raw: 
 
 
 @pytest.mark.parametrize("kind", ["folder", "pipe"])
-def test_what_is_no_file_in_the_place_of_the_persons_own_is_named(
-    root: Path, user_file: Path, kind: str
-) -> None:
+def test_a_user_configuration_that_is_no_file_is_named(root: Path, user_file: Path, kind: str) -> None:
     user_file.mkdir() if kind == "folder" else os.mkfifo(user_file)
     held(forked("list", cwd=root), 2)
     held(forked("config", "recall.log", "false", "--user", cwd=root), 2)
@@ -166,7 +164,7 @@ def test_what_is_no_file_in_the_place_of_the_persons_own_is_named(
 
 
 @pytest.mark.parametrize("path", ["/etc", "/no/such", "/etc/passwd", "\\u0000", "\\u001b[31m", "x" * 5000])
-def test_a_model_at_an_odd_place_costs_only_the_meaning(root: Path, user_file: Path, path: str) -> None:
+def test_a_model_at_an_invalid_path_disables_only_vectors(root: Path, user_file: Path, path: str) -> None:
     user_file.write_text(f'[embedding]\nprovider = "path"\npath = "{path}"\n')
     said = held(cli("query", "idempotent queue", cwd=root), 0)
     assert RECALLED in said.out
@@ -197,7 +195,9 @@ def test_a_model_at_an_odd_place_costs_only_the_meaning(root: Path, user_file: P
     ],
     ids=lambda value: ascii(value[:12]),
 )
-def test_a_value_that_no_file_can_say_is_not_written(root: Path, config: Path, name: str, value: str) -> None:
+def test_a_value_that_toml_cannot_express_is_not_written(
+    root: Path, config: Path, name: str, value: str
+) -> None:
     before = config.read_bytes()
     held(cli("config", name, value, cwd=root), 2)
     assert config.read_bytes() == before

@@ -1,4 +1,4 @@
-"""A disk that takes no more, streams that are closed: one sentence, exit 1, and what was there stays."""
+"""Full disks and closed streams: one message, exit code 1, and no existing data lost."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from hostile_kit import RECALLED, cli, held
 
 
 def limited(root: Path, most: int, *arguments: str) -> Result:
-    """Run a command whose files may not grow beyond so many bytes: what a full disk does, at a place of our choice."""
+    """Run a command with a limit on the size of files, like a full disk at a chosen point."""
     return forked(*arguments, cwd=root, most_bytes=most, ENGRAM_SESSION="s1")
 
 
 def files(root: Path) -> dict[str, bytes]:
-    """Everything in the store that is no index."""
+    """Return all files in the store except the index."""
     return {
         str(p.relative_to(root)): p.read_bytes()
         for p in root.rglob("*")
@@ -29,7 +29,7 @@ def files(root: Path) -> dict[str, bytes]:
     }
 
 
-def test_nothing_is_written_in_part(root: Path, tmp_path: Path) -> None:
+def test_an_entry_is_never_written_partially(root: Path, tmp_path: Path) -> None:
     (tmp_path / "rows.jsonl").write_text(
         "".join(f'{{"content": "Row number {n} of many."}}\n' for n in range(50))
     )
@@ -59,7 +59,7 @@ def test_nothing_is_written_in_part(root: Path, tmp_path: Path) -> None:
         ("config", "recall.limit", "9"),
     ],
 )
-def test_no_file_is_written_in_part(root: Path, command: tuple[str, ...]) -> None:
+def test_no_file_is_written_partially(root: Path, command: tuple[str, ...]) -> None:
     before = files(root)
     held(limited(root, 30, *command), 1)
     assert files(root) == before
@@ -86,10 +86,8 @@ FULL = """
 
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("unshare") is None, reason="needs Linux name spaces")
-def test_on_a_disk_that_is_full_lore_is_recalled_and_after_that_all_is_well(
-    root: Path, tmp_path: Path
-) -> None:
-    """A real one: a file system of 2 MB that only this test sees."""
+def test_on_a_full_disk_lore_is_recalled_and_all_works_afterwards(root: Path, tmp_path: Path) -> None:
+    """On a real file system of 2 MB, mounted only for this test."""
     for name in ("disk", "said"):
         (tmp_path / name).mkdir()
     script = textwrap.dedent(FULL)
@@ -111,7 +109,7 @@ def test_on_a_disk_that_is_full_lore_is_recalled_and_after_that_all_is_well(
 
 
 @sampled("most", [0, 100, 5000, 50_000])
-def test_after_room_was_made_all_is_well(root: Path, most: int) -> None:
+def test_all_works_after_space_was_freed(root: Path, most: int) -> None:
     for command in (("record", f"One more at {most}.", "-c", "fact"), ("reindex", "--rebuild"), ("list",)):
         assert "Traceback" not in limited(root, most, *command).err
     recorded = "".join(path.read_text() for path in root.rglob("*.md"))
@@ -121,7 +119,7 @@ def test_after_room_was_made_all_is_well(root: Path, most: int) -> None:
 
 
 @sampled("most", [100, 5000, 50_000])
-def test_lore_is_recalled_where_no_index_can_be_written(root: Path, most: int) -> None:
+def test_lore_is_recalled_if_no_index_can_be_written(root: Path, most: int) -> None:
     cli("record", "One more.", "-c", "fact", cwd=root)
     held(limited(root, most, "reindex", "--rebuild"), 1)
     assert RECALLED in held(limited(root, most, "query", "idempotent queue consumer"), 0).out
@@ -173,7 +171,7 @@ class TestStreams:
     ],
     everyday=2,
 )
-def test_a_closed_stream_is_no_trouble(root: Path, closed: int, command: str, code: int) -> None:
+def test_a_closed_stream_is_handled(root: Path, closed: int, command: str, code: int) -> None:
     script = f"import os, sys; os.close({closed}); os.execv(sys.executable, [sys.executable, '-m', 'engram', *sys.argv[1:]])"
     done = subprocess.run(
         [sys.executable, "-c", script, *command.split()],

@@ -1,4 +1,4 @@
-"""Hostile imports and exports: what cannot be taken is told, what is beside it is taken, nothing is overwritten."""
+"""Hostile imports and exports: bad items are reported, good ones imported, and nothing is overwritten."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ GOOD = '{"content": "A good row beside the bad ones."}\n'
 
 
 def imported(root: Path, path: Path, *options: str, run: Callable[..., Result] = cli) -> dict[str, Any]:
-    """What an import says it did; exit 1 is for one that had nothing but problems."""
+    """Run an import and return its report; exit code 1 means that it had only problems."""
     said = run("import", str(path), "--json", *options, cwd=root)
     done: dict[str, Any] = held(said._replace(code=0), 0).json
     only_problems = bool(done["problems"]) and not done["imported"] and not done["skipped"]
@@ -31,7 +31,7 @@ def imported(root: Path, path: Path, *options: str, run: Callable[..., Result] =
 
 
 @sampled("path", ROWS, 3, ids=lambda path: path.name)
-def test_rows_of_the_corpus_are_imported_or_told(root: Path, path: Path) -> None:
+def test_rows_of_the_corpus_are_imported_or_reported(root: Path, path: Path) -> None:
     once = imported(root, path)
     assert once["imported"] + once["skipped"] + len(once["problems"]) > 0
     assert all(problem["message"] and problem["path"].startswith(path.name) for problem in once["problems"])
@@ -53,7 +53,7 @@ LARGE_ROWS = {
 
 
 @sampled(("text", "taken", "message"), LARGE_ROWS.values(), 3, ids=list(LARGE_ROWS))
-def test_large_rows_are_told_and_those_beside_them_taken(
+def test_large_rows_are_reported_and_the_others_imported(
     root: Path, tmp_path: Path, text: str, taken: int, message: str
 ) -> None:
     path = tmp_path / "rows.jsonl"
@@ -81,7 +81,7 @@ NOTES = {
 
 @sampled("text", NOTES.values(), 2, ids=list(NOTES))
 def test_a_hostile_document_becomes_lore(root: Path, tmp_path: Path, text: str) -> None:
-    """Also one of more than an entry's 256 KiB: that is what import splits."""
+    """Also one larger than an entry's 256 KiB, which import splits."""
     path = tmp_path / "note.md"
     path.write_text(text)
     done = imported(root, path, "--dry-run")
@@ -108,7 +108,9 @@ def test_a_document_of_2_mb_is_split_and_written(root: Path, tmp_path: Path) -> 
     ],
     ids=["empty", "blank", "binary", "11 MB", "nul"],
 )
-def test_what_is_no_document_is_told(root: Path, tmp_path: Path, raw: bytes, message: str) -> None:
+def test_files_that_are_no_documents_are_reported(
+    root: Path, tmp_path: Path, raw: bytes, message: str
+) -> None:
     (tmp_path / "note.md").write_bytes(raw)
     done = imported(root, tmp_path / "note.md")
     assert done["imported"] == 0
@@ -116,7 +118,7 @@ def test_what_is_no_document_is_told(root: Path, tmp_path: Path, raw: bytes, mes
     assert cli("import", str(tmp_path / "note.md"), cwd=root).out.startswith("  note.md: ")
 
 
-def test_a_folder_of_hostile_things_gives_its_good_notes(root: Path, tmp_path: Path) -> None:
+def test_the_good_notes_in_a_folder_of_hostile_files_are_imported(root: Path, tmp_path: Path) -> None:
     notes = tmp_path / "notes"
     (notes / "folder.md").mkdir(parents=True)
     (notes / "good.md").write_text("A good note among bad ones.")
@@ -155,13 +157,13 @@ def test_a_folder_of_hostile_things_gives_its_good_notes(root: Path, tmp_path: P
     ],
     ids=lambda value: ascii(value)[:20],
 )
-def test_what_is_nothing_to_import_is_refused(root: Path, path: str, code: int) -> None:
+def test_a_path_with_nothing_to_import_is_refused(root: Path, path: str, code: int) -> None:
     held(cli("import", path, cwd=root), code)
     with opened(root) as engram, pytest.raises(EngramError):
         engram.import_markdown(path)
 
 
-def test_pipes_and_devices_with_a_good_name_are_not_waited_for(root: Path, tmp_path: Path) -> None:
+def test_pipes_and_devices_named_like_notes_do_not_block(root: Path, tmp_path: Path) -> None:
     for name in ("pipe.jsonl", "pipe.md"):
         os.mkfifo(tmp_path / name)
         (tmp_path / f"zero-{name}").symlink_to("/dev/zero")
@@ -171,7 +173,7 @@ def test_pipes_and_devices_with_a_good_name_are_not_waited_for(root: Path, tmp_p
         assert "not a regular file" in forked("import", str(tmp_path / name), cwd=root).out
 
 
-def test_a_link_that_was_named_is_imported(root: Path, tmp_path: Path) -> None:
+def test_an_explicitly_named_link_is_imported(root: Path, tmp_path: Path) -> None:
     (tmp_path / "real.md").write_text("A note behind a link.")
     (tmp_path / "link.md").symlink_to("real.md")
     assert "Imported 1 entry" in held(cli("import", str(tmp_path / "link.md"), cwd=root), 0).out
@@ -186,7 +188,7 @@ def test_a_row_too_large_for_a_file_does_not_stop_the_others(root: Path, tmp_pat
 
 
 class TestExport:
-    """An export never replaces what is no export."""
+    """Check that an export replaces only exports."""
 
     @pytest.mark.parametrize("place", [".engram.toml", "lore/x.json", "lore", ".git/config"])
     def test_into_the_store_itself_is_refused(self, root: Path, place: str) -> None:

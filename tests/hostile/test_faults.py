@@ -48,9 +48,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 PARTS = 12
-SECONDS = (
-    600  # for one fault, whose every line starts a process; the whole of a part takes longer than a test may
-)
+SECONDS = 600  # for one fault, as each line starts a process; a whole part exceeds the usual limit
 LIBRARY = next(iter(glob.glob("/usr/lib/*/faketime/libfaketime.so.1")), "")
 needs_faketime = pytest.mark.skipif(not LIBRARY, reason="libfaketime is not installed (apt install faketime)")
 
@@ -67,13 +65,13 @@ def bench() -> Iterator[Bench]:
         shutil.rmtree(place, ignore_errors=True)
 
 
-def test_every_command_is_tried() -> None:
+def test_every_command_has_a_line() -> None:
     assert missing_commands() == set()
 
 
-def test_a_store_in_use_has_nothing_to_mend(bench: Bench) -> None:
+def test_doctor_finds_nothing_in_a_healthy_used_store(bench: Bench) -> None:
     bench.snapshot.restore()
-    bench.ask(("query", QUESTION))  # which commits what waits, as every command does in time
+    bench.ask(("query", QUESTION))  # commits what waits, as any command does
     assert bench.ask(("doctor",)).out == "All is well.\n"
 
 
@@ -86,7 +84,7 @@ def test_a_sample_of_files_and_faults(bench: Bench) -> None:
         assert broken(bench, kind, fault, lines, doctor=number % 4 == 0) == []
 
 
-# What a damaged file once hid, or `doctor` once left, with lines that told it.
+# Damage that once hid lore or that `doctor` once left, with the lines that showed it.
 HID = [
     ("journal.jsonl", folder, EVERYDAY),
     ("journal.jsonl", forbidden, EVERYDAY),
@@ -101,7 +99,7 @@ HID = [
 
 
 @sampled(("kind", "fault", "lines"), HID)
-def test_doctor_mends_a_damaged_file_that_hid_or_refused(
+def test_doctor_repairs_files_whose_damage_once_hid_lore_or_made_commands_fail(
     bench: Bench,
     kind: str,
     fault: Callable[[Path, random.Random], None],
@@ -110,17 +108,17 @@ def test_doctor_mends_a_damaged_file_that_hid_or_refused(
     assert broken(bench, kind, fault, lines) == []
 
 
-def test_an_index_with_a_folder_for_a_file_is_made_anew(bench: Bench) -> None:
+def test_an_index_with_a_folder_in_place_of_a_file_is_rebuilt(bench: Bench) -> None:
     kind, line = "index/generation-*/words/meta.json", ("list", "--limit", "100")
     bench.baseline(line)
     bench.damage(kind, folder)
-    trial = bench.try_line(line)  # not compared whole: ages go on
+    trial = bench.try_line(line)  # not compared in full, as ages change
     assert (trial.result.code, trial.wrong) == (0, ""), trial
     bench.snapshot.restore()
 
 
 def allow_seconds(seconds: float) -> None:
-    """Set anew how long this test may take before its stack is shown and the run ended, as pytest does at its start."""
+    """Restart the timeout of this test, after which its stack is printed and the run ended."""
     faulthandler.dump_traceback_later(seconds, exit=True, file=sys.__stderr__)
 
 
@@ -147,7 +145,7 @@ def test_files_and_faults(bench: Bench, part: int) -> None:
 def on_a_hostile_disk(
     bench: Bench, how: str, sizes: Sequence[int], lines: Sequence[tuple[str, ...]]
 ) -> list[list[Any]]:
-    """What these commands say on a file system that only a child process sees: almost full, or read-only."""
+    """Run these commands on a file system that only a child process sees: nearly full, or read-only."""
     allow_seconds(SECONDS)
     bench.snapshot.restore()
     folders = (str(PROJECT / "tests/kits"), str(bench.world.place), bench.snapshot.kept)
@@ -168,7 +166,7 @@ needs_mounts = pytest.mark.skipif(shutil.which("unshare") is None, reason="needs
 
 @needs_mounts
 @sampled("sizes", [[32], [4, 8, 16, 64]])
-def test_a_disk_that_is_nearly_full_hides_no_lore(bench: Bench, sizes: list[int]) -> None:
+def test_a_nearly_full_disk_hides_no_lore(bench: Bench, sizes: list[int]) -> None:
     lines = EVERY_LINE if len(sizes) > 1 else EVERYDAY[:3]
     said = on_a_hostile_disk(bench, "full", sizes, lines)
     assert [one for one in said if one[4]] == []
@@ -176,7 +174,7 @@ def test_a_disk_that_is_nearly_full_hides_no_lore(bench: Bench, sizes: list[int]
 
 @needs_mounts
 @sampled("lines", [[("list", "--limit", "100"), ("query", QUESTION)], EVERY_LINE])
-def test_where_nothing_may_be_written_everything_can_be_read(
+def test_on_a_read_only_file_system_everything_can_be_read(
     bench: Bench, lines: list[tuple[str, ...]]
 ) -> None:
     said = on_a_hostile_disk(bench, "read-only", [], lines)
@@ -185,7 +183,7 @@ def test_where_nothing_may_be_written_everything_can_be_read(
     assert refused <= WRITE, [one for one in said if one[1][0] in refused - WRITE]
 
 
-# What changes lore, settings or files of agents, and so cannot be done there.
+# Commands that change lore, settings or files of agents, and so must fail there.
 WRITE = {
     *("record", "edit", "forget", "undo", "redo", "restore", "import", "link", "adopt", "config", "promote", "feedback"),
     *("sync", "propose", "clone", "trust", "team", "maintain", "connect", "disconnect", "init", "move", "consolidate"),
@@ -242,7 +240,7 @@ CLOCKED = [
 
 
 def test_maintain_deletes_every_kind_of_temporary_file_that_a_killed_process_leaves(bench: Bench) -> None:
-    """What commands make and remove again while they run, left behind as if each had been killed."""
+    """Leave behind all files that commands make and remove while they run, as if each had been killed."""
     bench.snapshot.restore()
     temporaries: dict[str, str] = {}
     for line in MAKES_TEMPORARIES:
@@ -295,7 +293,7 @@ def _listen() -> None:
 
 @contextlib.contextmanager
 def made_paths() -> Iterator[dict[str, str]]:
-    """The files and folders that this process makes meanwhile."""
+    """Collect the files and folders that this process makes in the block."""
     _listen()
     _MADE.append({})
     try:

@@ -1,4 +1,4 @@
-"""Hostile things in the lore folder: reported and passed over; the lore beside them is recalled, and no file is lost."""
+"""Hostile files in the lore folder are reported and skipped; other lore is recalled, and no file is lost."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def fields(lines: str, body: str = "A hostile note.") -> str:
 
 
 def all_commands(root: Path, commands: Sequence[tuple[str, ...]] = COMMANDS) -> None:
-    """Every command that reads the folder, also on the fallback that scans it, and through the API."""
+    """Run every command that reads the folder, also without an index, and the API."""
     for command in commands:
         said = cli(*command, cwd=root)
         assert said.code in (0, 1), said
@@ -51,7 +51,7 @@ def all_commands(root: Path, commands: Sequence[tuple[str, ...]] = COMMANDS) -> 
 
 def bound_socket(path: Path) -> None:
     here = Path.cwd()
-    os.chdir(path.parent)  # a socket's own path has at most 107 bytes
+    os.chdir(path.parent)  # the path of a socket has at most 107 bytes
     try:
         with socket.socket(socket.AF_UNIX) as bound:
             bound.bind(path.name)  # the name stays when the socket is closed
@@ -75,7 +75,7 @@ THINGS: dict[str, tuple[Callable[[Path], object], str, str]] = {
 
 
 @pytest.mark.parametrize(("make", "where", "message"), THINGS.values(), ids=THINGS)
-def test_a_thing_that_is_no_lore_is_told_and_passed_over(
+def test_a_file_that_is_no_entry_is_reported_and_skipped(
     root: Path, make: Callable[[Path], object], where: str, message: str
 ) -> None:
     make(root / "lore")
@@ -120,7 +120,7 @@ ODD_NAMES = [
 ]
 
 
-def test_files_of_any_name_are_lore(root: Path) -> None:
+def test_files_of_any_name_are_read(root: Path) -> None:
     for number, name in enumerate(ODD_NAMES):
         put(root, name, f"Hostile name note number {number}.\n")
     all_commands(root)
@@ -131,7 +131,7 @@ def test_files_of_any_name_are_lore(root: Path) -> None:
 
 
 @pytest.mark.slow
-def test_folders_300_deep_are_read_and_deeper_than_the_system_goes_told(root: Path) -> None:
+def test_folders_300_deep_are_read_and_those_too_deep_for_the_system_reported(root: Path) -> None:
     script = """
 import os
 for level in range(900):
@@ -202,7 +202,7 @@ FIELDS = {
 
 
 @sampled(("lines", "message"), FIELDS.values(), ids=FIELDS, everyday=8)
-def test_hostile_fields_are_read_or_told(root: Path, lines: str, message: str) -> None:
+def test_hostile_fields_are_read_or_reported(root: Path, lines: str, message: str) -> None:
     path = put(root, "y.md", fields(lines))
     raw = path.read_bytes()
     all_commands(root, commands=(("query", "hostile note"), ("export",)))
@@ -218,7 +218,7 @@ def test_hostile_fields_are_read_or_told(root: Path, lines: str, message: str) -
         held(cli("show", ID, cwd=root), 0)
 
 
-def test_of_two_files_with_one_id_one_is_told(root: Path) -> None:
+def test_one_of_two_files_with_the_same_id_is_reported(root: Path) -> None:
     known = next(path for path in (root / "lore").rglob("*.md"))
     put(root, "zz.md", known.read_text().replace("Queue", "Twin"))
     all_commands(root)
@@ -234,7 +234,7 @@ def test_of_two_files_with_one_id_one_is_told(root: Path) -> None:
         ("0" * 26, True),
     ],
 )
-def test_an_id_of_any_time_is_read_or_told(root: Path, lore_id: str, readable: bool) -> None:
+def test_an_id_of_any_time_is_read_or_reported(root: Path, lore_id: str, readable: bool) -> None:
     put(root, "y.md", f"---\nid: {lore_id}\n---\nA hostile note.\n")
     all_commands(root)
     assert ("lore/y" in problems(root)) is not readable
@@ -242,10 +242,10 @@ def test_an_id_of_any_time_is_read_or_told(root: Path, lore_id: str, readable: b
     assert held(said, said.code).code == (0 if readable else 3)
 
 
-def test_the_corpus_dropped_into_a_store_at_once(root: Path) -> None:
-    """All small hostile files together, those of the codec's own corpus too: none hides another."""
+def test_all_files_of_the_corpus_together_are_handled(root: Path) -> None:
+    """All small hostile files together, with those of the codec's corpus; none hides another."""
     files = [*CORPUS.glob("*.md"), *(CORPUS.parent / "lore").glob("*.md")]
-    assert len(files) > 40  # they are there
+    assert len(files) > 40  # the corpus is not empty
     for file in files:
         put(root, f"corpus/{file.parent.name}-{file.name}", file.read_bytes())
     held(cli("reindex", cwd=root), 0)
@@ -257,7 +257,7 @@ def test_the_corpus_dropped_into_a_store_at_once(root: Path) -> None:
 
 
 def test_a_linked_lore_folder_is_refused(root: Path, tmp_path: Path) -> None:
-    """It would have Engram write outside the store."""
+    """Otherwise Engram would write outside the store."""
     outside = tmp_path / "outside"
     (root / "lore").rename(outside)
     (root / "lore").symlink_to(outside)
@@ -275,7 +275,7 @@ def test_a_linked_lore_folder_is_refused(root: Path, tmp_path: Path) -> None:
     outside.rename(root / "lore")
 
 
-def test_a_lore_folder_that_is_a_file_is_told(root: Path) -> None:
+def test_a_lore_folder_that_is_a_file_is_reported(root: Path) -> None:
     (root / "lore").rename(root / "kept")
     (root / "lore").write_text("no folder")
     assert "this is not a folder" in problems(root)["lore"]
@@ -302,8 +302,8 @@ NOBODY = """
 """
 
 
-def test_what_may_not_be_read_is_told(root: Path, tmp_path: Path) -> None:
-    """In a process that is not root, for root may read anything."""
+def test_unreadable_files_are_reported(root: Path, tmp_path: Path) -> None:
+    """In a process that is not root, as root may read anything."""
     closed = [put(root, "closed.md"), put(root, "shut/in.md").parent]
     notes = tmp_path / "notes"
     (notes / "shut").mkdir(parents=True)

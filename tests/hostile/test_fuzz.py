@@ -1,4 +1,4 @@
-"""The fuzzer, briefly and with a fixed seed: the corpora as they are, and some thousand mutations of them."""
+"""The fuzzer, briefly and with a fixed seed: the corpora, and some thousand mutations of them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def test_no_reader_fails_on_the_corpora_and_their_mutations(tmp_path: Path, seed
 
 
 def test_the_fuzzer_finds_a_reader_that_fails(tmp_path: Path) -> None:
-    """It would be worth nothing if it could not."""
+    """Otherwise it would be useless."""
     fuzzer = Fuzzer(tmp_path, 1)
     fuzzer.readers["codec"] = lambda raw: raw.decode() and None  # type: ignore[func-returns-value]
     fuzzer.run(seconds=60, most=1500)

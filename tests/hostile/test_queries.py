@@ -1,4 +1,4 @@
-"""Hostile questions and names: an answer (perhaps an empty one) or one sentence, quickly."""
+"""Hostile queries and names: a quick answer (perhaps an empty one), or one message."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_a_question_of_5000_words_in_a_process_of_its_own(root: Path) -> None:
     ],
     ids=["1 MB", "nul", "surrogate", "bytes", "empty", "blank"],
 )
-def test_what_is_no_question_is_refused(root: Path, text: str, message: str) -> None:
+def test_an_invalid_question_is_refused(root: Path, text: str, message: str) -> None:
     assert message in held(cli("query", text, cwd=root), 2).err
     with opened(root) as engram, pytest.raises(EngramError, match=message):
         engram.query(text)
@@ -102,7 +102,7 @@ def test_an_option_beyond_its_range_is_refused(root: Path, arguments: tuple[str,
     held(cli("query", "queue", *arguments, cwd=root), 2)
 
 
-def test_a_filter_of_thousands_of_tags_is_no_trouble(root: Path) -> None:
+def test_a_filter_of_thousands_of_tags_works(root: Path) -> None:
     tags = [part for number in range(3000) for part in ("-t", f"tag{number}")]
     for command in ("query", "list"):
         words = ["idempotent queue"] if command == "query" else []
@@ -124,7 +124,9 @@ def test_a_filter_of_thousands_of_tags_is_no_trouble(root: Path) -> None:
     ],
     ids=lambda value: ascii(value)[:30],
 )
-def test_a_list_by_any_option(root: Path, arguments: tuple[str, ...], code: int) -> None:
+def test_a_list_with_any_option_works_or_is_refused(
+    root: Path, arguments: tuple[str, ...], code: int
+) -> None:
     held(cli("list", *arguments, cwd=root), code)
 
 
@@ -150,7 +152,7 @@ NAMES = [
 
 
 @sampled("name", NAMES, 6, ids=lambda name: ascii(name[:16]))
-def test_a_name_that_fits_nothing_is_not_found(root: Path, name: str) -> None:
+def test_an_unknown_name_is_not_found(root: Path, name: str) -> None:
     assert held(cli("query", "idempotent queue", cwd=root), 0).out.startswith("L1")
     for command in (
         ("show", name),
@@ -175,6 +177,6 @@ def test_an_unknown_command_is_refused(root: Path, command: str) -> None:
     [BAD_BYTES, "x" * 10_000, "a\nb", ESCAPES, "/dev/null", "/etc/passwd", "/proc/self/mem"],
     ids=lambda name: ascii(name[:16]),
 )
-def test_a_store_at_an_odd_place_is_not_found(root: Path, place: str) -> None:
+def test_a_store_at_an_invalid_path_is_not_found(root: Path, place: str) -> None:
     said = cli("list", "--store", place, cwd="/")
     assert held(said, said.code).code in (1, 3)

@@ -1,4 +1,4 @@
-"""Hostile text given to `record`: refused with one sentence, or kept as it is and shown harmless."""
+"""Hostile text for `record`: refused with one message, or stored unchanged and shown sanitized."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_text_that_cannot_be_an_entry_is_refused(root: Path, stdin: bytes, messa
     ids=lambda text: ascii(text[:8]),
     everyday=4,
 )
-def test_odd_text_is_kept_letter_for_letter_and_shown_harmless(root: Path, text: str) -> None:
+def test_unusual_text_is_stored_unchanged_and_shown_sanitized(root: Path, text: str) -> None:
     done = held(forked("record", "-", "-c", "fact", cwd=root, stdin=text.encode()), 0)
     lore_id = done.out.split()[1]
     assert held(cli("show", lore_id, "--json", cwd=root), 0).json["lore"]["content"] == text
@@ -92,7 +92,7 @@ def test_line_ends_and_a_byte_order_mark_do_not_break_an_entry(root: Path) -> No
     3,
     ids=lambda value: ascii(value[:6]),
 )
-def test_an_option_of_any_value_is_taken_or_refused(root: Path, option: str, value: str) -> None:
+def test_an_option_of_any_value_is_accepted_or_refused(root: Path, option: str, value: str) -> None:
     category = [] if option == "--category" else ["--category", "fact"]
     said = cli("record", "Some text.", *category, f"{option}={value}", cwd=root)
     held(said, said.code)
@@ -126,18 +126,18 @@ def test_an_agent_of_any_name_records(root: Path, value: str) -> None:
     held(cli("show", done.out.split()[1], cwd=root), 0)
 
 
-def test_bytes_in_the_arguments_that_are_no_text_are_refused(root: Path) -> None:
+def test_arguments_that_are_not_utf8_are_refused(root: Path) -> None:
     said = held(forked("record", b"bad \xff\xfe", "-c", "fact", cwd=root), 2)
     assert "half of a character at position 4" in said.err
 
 
-def test_json_says_everything_in_escapes_a_terminal_does_not_obey(root: Path) -> None:
+def test_json_output_has_no_terminal_escapes(root: Path) -> None:
     done = ok("record", ESCAPES, "-c", "fact", "--json", cwd=root)
     assert done.json["lore"]["content"] == ESCAPES
     assert done.out.replace("\n", "").isprintable()
 
 
-def test_raw_on_a_terminal_is_harmless_and_in_a_pipe_exact(root: Path) -> None:
+def test_raw_output_is_sanitized_on_a_terminal_and_exact_in_a_pipe(root: Path) -> None:
     lore_id = ok("record", ESCAPES, "-c", "fact", cwd=root).out.split()[1]
     command = [sys.executable, "-m", "engram", "show", lore_id, "--raw"]
     piped = subprocess.run(command, cwd=root, env=variables(), capture_output=True, check=True, timeout=60)

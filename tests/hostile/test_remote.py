@@ -1,4 +1,4 @@
-"""What a malicious remote holds is refused by name, or is only data: nothing around the store is touched or run."""
+"""The contents of a malicious remote are refused by name, or are only data; nothing around the store is touched or run."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def name(path: str | bytes, mode: str = FILE, content: bytes = b"x\n") -> Callab
 
 
 def bomb(hub: Objects) -> None:
-    """Ten levels of ten folders that are one: 10,000,000,000 files of eleven objects."""
+    """Write ten levels of ten equal folders: 10,000,000,000 files from eleven objects."""
     tree = hub.tree({b"%d.md" % n: (FILE, hub.blob(b"boom\n")) for n in range(10)})
     for _ in range(9):
         tree = hub.tree({b"%d" % n: ("40000", tree) for n in range(10)})
@@ -51,14 +51,14 @@ def bomb(hub: Objects) -> None:
 
 
 def zeros(hub: Objects) -> None:
-    """A hundred files of one blob that compresses to nothing: 800 MB on the disk of who takes it."""
+    """Write a hundred files of a blob that compresses to nothing: 800 MB when checked out."""
     oid = hub.blob(b"\0" * (8 * 1024 * 1024))
     tree = hub.tree({b"%d.bin" % n: (FILE, oid) for n in range(100)})
     hub.commit(hub.graft(hub.top, [b"zeros"], "40000", tree))
 
 
 def deep(hub: Objects) -> None:
-    """Folders so deep that git itself breaks over them."""
+    """Write folders so deep that git itself fails."""
     path = b"lore/" + b"d/" * 8_000 + b"x.md"
     lines = b"commit refs/heads/main\ncommitter x <x@x> 1772600000 +0000\ndata 1\nx\nfrom refs/heads/main^0\n"
     stream = lines + b"M 100644 inline " + path + b"\ndata 1\nx\n"
@@ -78,7 +78,7 @@ def message(size: int) -> Callable[[Objects], object]:
     return lambda hub: hub.commit(hub.graft(hub.top, [b"lore", b"n.md"], FILE, hub.blob(b"n\n")), b"x" * size)
 
 
-# What stops a sync or clone: what makes it, and words of the sentence that says so.
+# Cases that stop a sync or clone: how to make each, and words of its message.
 REFUSED: dict[str, tuple[Callable[[Objects], object], str]] = {
     "link in place of the lore folder": (
         lambda hub: hub.commit(hub.graft(hub.top, [b"lore"], LINK, hub.blob(b"../outside/lore"))),
@@ -109,7 +109,7 @@ REFUSED: dict[str, tuple[Callable[[Objects], object], str]] = {
         "store",
     ),
 }
-# What stays out of the work tree while all else comes in.
+# Cases in which only a file stays out of the work tree.
 LEFT_OUT: dict[str, tuple[Callable[[Objects], object], str]] = {
     "link to a file": (name("lore/link.md", LINK, OUTSIDE), "it is a symbolic link"),
     "link to a folder": (name("lore/2026/link", LINK, b"/"), "it is a symbolic link"),
@@ -160,18 +160,18 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def world(template: Path, tmp_path: Path, home: Path) -> World:
-    """The store has a commit of its own, so that what comes in is merged."""
+    """Make a store with a commit of its own, so that incoming changes are merged."""
     return copy(template, tmp_path / "world", home, diverged=True)
 
 
 @pytest.fixture
 def behind(template: Path, tmp_path: Path, home: Path) -> World:
-    """The store has only to follow."""
+    """Make a store that can be fast-forwarded."""
     return copy(template, tmp_path / "world", home, diverged=False)
 
 
 def try_all(world: World, cases: Iterable[str], *commands: tuple[str, ...]) -> None:
-    """Each case in turn: the commands refuse it and say why, and nothing changed anywhere."""
+    """Check for each case in turn that the commands refuse it with a reason, and that nothing changes anywhere."""
     before, around, head = world.store(), world.around(), world.objects.head
     for case in cases:
         make, words = REFUSED[case]
@@ -192,7 +192,7 @@ def try_all(world: World, cases: Iterable[str], *commands: tuple[str, ...]) -> N
 
 
 def try_left_out(world: World, case: str) -> None:
-    """The case comes in with another entry: that one arrives, a sentence names what stays out, nothing else changes."""
+    """Check that a good entry beside the case arrives, a message names the file left out, and nothing else changes."""
     make, words = LEFT_OUT[case]
     before, around = set(files_below(world.root)), world.around()
     world.objects.put("lore/innocent.md", b"Innocent.\n\nIt travels beside what does not.\n")
@@ -207,12 +207,12 @@ def try_left_out(world: World, case: str) -> None:
     assert_works(world)
 
 
-# Of two twins the first in order is written.
+# Of two files with equivalent names, the first in order is written.
 TWINS_KEPT = ("lore/Note.md", "lore/A/1.md", "lore/cafe\u0301.md", "docs/README")
 
 
 def shared_entry(world: World) -> Path:
-    """The file of the entry that the remote has, too."""
+    """Return the file of the entry that the remote also has."""
     return next(
         path for path in (world.root / "lore").rglob("*.md") if not path.name.startswith("mine-alone")
     )
@@ -227,19 +227,19 @@ def files_below(root: Path) -> list[str]:
 
 
 def assert_works(world: World) -> None:
-    """The victim's store goes on as if nothing had been."""
-    number = len(list((world.root / "lore").rglob("*.md")))  # the same text again would be no entry
+    """Check that the victim's store still works."""
+    number = len(list((world.root / "lore").rglob("*.md")))  # so that the text is new
     ok("record", f"The door code of archive {number} changes on Mondays.", "-c", "fact", cwd=world.root)
     assert ok("sync", "--json", cwd=world.root).json["pushed"] >= 1
     assert ok("query", "door code", "--json", cwd=world.root).json["lore"]
     assert git(world.root, "-c", "core.fsmonitor=false", "status", "--porcelain") == ""
     world.trace.unlink(
         missing_ok=True
-    )  # the remote's own git, of the same person here, ran its hooks at the push
+    )  # the push made the remote's git, which has the same user here, run its hooks
 
 
 def without_fsck(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Git's own look at what it fetches does not count: an older git may not know a trick."""
+    """Turn off git's own checks of fetched objects, as an older git may not have them."""
     kept = tuple(one for one in SETTINGS if "fsck" not in one)
     monkeypatch.setattr(process, "SETTINGS", (*kept, "core.protectHFS=false", "core.protectNTFS=false"))
 
@@ -249,7 +249,7 @@ def clone_of(world: World) -> tuple[str, ...]:
 
 
 @pytest.mark.slow
-def test_what_git_lets_through_is_refused_by_name(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_objects_that_git_accepts_are_refused_by_name(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     without_fsck(monkeypatch)
     try_all(world, QUICK, ("sync",))
     try_all(world, QUICK[:2], clone_of(world))
@@ -265,7 +265,7 @@ def test_everything_is_refused_by_a_sync(behind: World, monkeypatch: pytest.Monk
 def test_everything_is_refused_by_a_clone(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     try_all(world, QUICK, clone_of(world))
     without_fsck(monkeypatch)
-    # A sync is tried with them all; every day a clone with one of each sentence.
+    # Sync is tested with all cases; clone, usually, with one per message.
     chosen = (
         list(REFUSED)
         if is_thorough()
@@ -275,7 +275,7 @@ def test_everything_is_refused_by_a_clone(world: World, monkeypatch: pytest.Monk
 
 
 @sampled("case", LEFT_OUT, everyday=2)
-def test_one_bad_file_stays_out_and_all_else_comes_in(
+def test_a_bad_file_stays_out_and_everything_else_comes_in(
     case: str, behind: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     without_fsck(monkeypatch)
@@ -284,14 +284,14 @@ def test_one_bad_file_stays_out_and_all_else_comes_in(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", HEAVY)
-def test_it_is_refused_before_it_takes_memory_or_disk(case: str, world: World) -> None:
-    # Every day a sync for some and a clone for the others: what looks is the same.
+def test_bombs_are_refused_before_they_use_memory_or_disk(case: str, world: World) -> None:
+    # Usually sync for some and clone for the others, as both use the same checks.
     commands = [("sync",), clone_of(world)]
     try_all(world, [case], *(commands if is_thorough() else [commands[HEAVY.index(case) % 2]]))
 
 
-def test_a_trap_would_have_left_a_trace(world: World) -> None:
-    """Plain git does run what Engram does not."""
+def test_the_traps_work_with_plain_git(world: World) -> None:
+    """Plain git runs the programs that Engram does not."""
     git(world.root, "-c", "core.fsmonitor=false", "commit", "--allow-empty", "-q", "-m", "x")
     assert "hooks/" in world.trace.read_text()
     world.trace.unlink()
@@ -305,7 +305,7 @@ DRIVERS = b"* filter=lfs diff=evil merge=evil ident eol=crlf text working-tree-e
 
 
 @pytest.mark.slow
-def test_attributes_that_name_programs_are_only_a_file(world: World) -> None:
+def test_programs_named_in_gitattributes_are_not_run(world: World) -> None:
     lore = shared_entry(world).relative_to(world.root).as_posix()
     world.objects.put(".gitattributes", DRIVERS)
     world.objects.put("lore/.gitattributes", DRIVERS)
@@ -342,7 +342,7 @@ EVERYTHING = (
 ESCAPE = "\x1b[31mred\x1b]0;title\x07 \u202edesrever \U000e0041"
 
 
-def test_names_of_authors_messages_and_trailers_are_neutral_on_every_screen(world: World) -> None:
+def test_author_names_messages_and_trailers_are_sanitized_on_every_screen(world: World) -> None:
     path = shared_entry(world)
     text = path.read_text().replace("late.", f"late. {ESCAPE}")
     tree = world.objects.graft(
@@ -360,7 +360,7 @@ def test_names_of_authors_messages_and_trailers_are_neutral_on_every_screen(worl
             assert "desrever" in said.out, command
 
 
-def test_what_a_server_says_is_neutral_on_every_screen(world: World) -> None:
+def test_messages_of_a_server_are_sanitized_on_every_screen(world: World) -> None:
     executable(world.hub / "hooks/pre-receive", f"#!/bin/sh\nprintf '{SAID}' >&2\nexit 1\n")
     with (world.home / ".gitconfig").open("a") as file:
         file.write(f"[core]\nhooksPath = {world.hub / 'hooks'}\n")
@@ -387,7 +387,7 @@ SAID = "\\033[31mRED\\033[0m \\342\\200\\256 " + "x" * 5000 + "\\n"
     ],
     2,
 )
-def test_refs_with_odd_names_are_only_names(ref: str, world: World) -> None:
+def test_refs_with_unusual_names_are_harmless(ref: str, world: World) -> None:
     head = world.objects.head
     file = world.hub / ref
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -398,7 +398,7 @@ def test_refs_with_odd_names_are_only_names(ref: str, world: World) -> None:
     assert done.code in (0, NEEDS_HUMAN, REMOTE_FAILED), done
     ok("sync", "--pull", cwd=world.root)
     if done.code == 0:
-        # Git itself has no place for a remote's branch HEAD, and says so.
+        # Git itself cannot store a remote's branch HEAD, and says so.
         assert cli("sync", "--pull", cwd=world.folder / "new").code in (0, REMOTE_FAILED)
         assert ok("list", cwd=world.folder / "new").out
     (world.hub / "HEAD").write_text("ref: ../../outside/secret.md\n")
@@ -407,7 +407,7 @@ def test_refs_with_odd_names_are_only_names(ref: str, world: World) -> None:
     assert not world.trace.exists(), world.trace.read_text()
 
 
-def test_files_that_are_no_entries_are_named_and_leave_the_rest(world: World) -> None:
+def test_files_that_are_no_entries_are_named_and_the_rest_is_read(world: World) -> None:
     bad = {
         "aliases": b"---\na: &a [x]\nb: [*a, *a]\n---\nText.\n",
         "depth": b"---\ntags: " + b"[" * 9_000 + b"]" * 9_000 + b"\n---\nText.\n",
@@ -425,7 +425,7 @@ def test_files_that_are_no_entries_are_named_and_leave_the_rest(world: World) ->
 
 
 @pytest.mark.slow
-def test_thousands_of_files_are_only_many_files(template: Path, tmp_path: Path, home: Path) -> None:
+def test_thousands_of_files_are_handled(template: Path, tmp_path: Path, home: Path) -> None:
     world = copy(template, tmp_path / "world", home, diverged=False)
     oid = world.objects.blob(b"The same note again and again.\n")
     tree = world.objects.tree({b"%05d.md" % n: (FILE, oid) for n in range(2_000)})

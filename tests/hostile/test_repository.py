@@ -1,4 +1,4 @@
-"""Hostile repositories around a store: nothing of them is run, and what is broken is told in one sentence."""
+"""Hostile repositories around a store: none of their programs is run, and damage is reported in one message."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ COMMANDS = (
 
 @pytest.fixture(scope="session")
 def repository_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store that is a repository of its own, with one entry, committed."""
+    """Make a store in a repository of its own, with a committed entry."""
     root = dedicated(tmp_path_factory.mktemp("repository") / "store")
     with opened(root) as engram:
         engram.record(QUEUE, category="PATTERN_OUTCOME")
@@ -36,7 +36,7 @@ def repository_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def repository(repository_template: Path, tmp_path: Path) -> Iterator[Path]:
-    """A copy of it. When the test is over, its lore must be there unchanged."""
+    """Yield a copy of the store, and check afterwards that its lore is unchanged."""
     with copy_to_harm(repository_template, tmp_path) as root:
         yield root
 
@@ -74,7 +74,7 @@ HEADS = {
 
 
 @pytest.mark.parametrize("content", HEADS.values(), ids=HEADS)
-def test_a_broken_head_is_told_and_what_is_recorded_is_kept(repository: Path, content: bytes) -> None:
+def test_a_broken_head_is_reported_and_recorded_entries_are_kept(repository: Path, content: bytes) -> None:
     (repository / ".git" / "HEAD").write_bytes(content)
     for command in COMMANDS:
         said = cli(*command, cwd=repository)
@@ -90,9 +90,9 @@ def test_a_broken_head_is_told_and_what_is_recorded_is_kept(repository: Path, co
     [b"\0\xffgarbage", b"", b"0" * 39 + b"1\n", b"ref: refs/heads/main\n"],
     ids=["bytes", "empty", "no commit", "circle"],
 )
-def test_a_broken_branch_is_told_and_what_is_recorded_is_kept(repository: Path, content: bytes) -> None:
+def test_a_broken_branch_is_reported_and_recorded_entries_are_kept(repository: Path, content: bytes) -> None:
     (repository / ".git" / "refs" / "heads" / "main").write_bytes(content)
-    test_a_broken_head_is_told_and_what_is_recorded_is_kept(repository, b"ref: refs/heads/main\n")
+    test_a_broken_head_is_reported_and_recorded_entries_are_kept(repository, b"ref: refs/heads/main\n")
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_a_broken_branch_is_told_and_what_is_recorded_is_kept(repository: Path, 
     ],
     ids=["garbage", "empty", "nul"],
 )
-def test_lore_is_recalled_whatever_head_says(repository: Path, content: bytes) -> None:
+def test_lore_is_recalled_whatever_head_contains(repository: Path, content: bytes) -> None:
     (repository / ".git" / "HEAD").write_bytes(content)
     assert RECALLED in held(cli(*COMMANDS[0], cwd=repository), 0).out
 
@@ -154,7 +154,7 @@ def test_no_program_that_a_repository_names_is_run(
     note.write_bytes(original)
 
 
-def test_a_store_in_a_submodule_keeps_to_it(repository: Path, tmp_path: Path) -> None:
+def test_a_store_in_a_submodule_stays_in_it(repository: Path, tmp_path: Path) -> None:
     outer = tmp_path / "outer"
     outer.mkdir()
     git(outer, "init", "-q")
@@ -169,7 +169,7 @@ def test_a_store_in_a_submodule_keeps_to_it(repository: Path, tmp_path: Path) ->
     assert not (outer / ".git" / "engram").exists()
 
 
-def test_a_lore_folder_that_is_a_repository_of_its_own_is_no_trouble(repository: Path) -> None:
+def test_a_lore_folder_that_is_a_repository_of_its_own_works(repository: Path) -> None:
     nested = repository / "lore" / "nested"
     nested.mkdir()
     (nested / "note.md").write_text("A hostile note in a repository inside the store.\n")
@@ -184,7 +184,7 @@ def test_a_lore_folder_that_is_a_repository_of_its_own_is_no_trouble(repository:
 
 
 @pytest.mark.parametrize("kind", ["file", "link to nothing", "link to itself"])
-def test_a_private_folder_that_is_none_is_told(repository: Path, kind: str) -> None:
+def test_a_private_folder_that_is_no_folder_is_reported(repository: Path, kind: str) -> None:
     state = repository / ".git" / "engram"
     shutil.rmtree(state)
     if kind == "file":

@@ -1,4 +1,4 @@
-"""Times and ids at the edges of what a calendar holds."""
+"""Times and ids at the limits of the calendar."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ _NAMED = re.compile(
 
 
 def kind_of(name: str) -> str:
-    """What a file is, by its name: all that differ by an id, a digest or a number are of one kind."""
+    """Return the kind of a file: its name without ids, digests and numbers."""
     return (
         _NAMED.sub("*", name)
         .replace("store/.git/engram/", "", 1)
@@ -53,7 +53,7 @@ def kind_of(name: str) -> str:
 
 
 class World(NamedTuple):
-    """A folder with a store, its remote, somebody's clone of that and a home; nothing outside belongs to it."""
+    """A self-contained folder with a store, its remote, a colleague's clone and a home."""
 
     place: Path
 
@@ -63,7 +63,7 @@ class World(NamedTuple):
 
     @property
     def state(self) -> Path:
-        """Where the store keeps what is private to the clone."""
+        """The folder of the clone's private state."""
         return self.store / ".git" / "engram"
 
     @property
@@ -72,7 +72,7 @@ class World(NamedTuple):
 
     @property
     def variables(self) -> dict[str, str]:
-        """The variables of a program for which this world is all there is."""
+        """The environment variables that confine a program to this world."""
         folders = {"HOME": ".", "XDG_CONFIG_HOME": ".config", "XDG_CACHE_HOME": ".cache"}
         folders |= {"XDG_DATA_HOME": ".local/share", "XDG_STATE_HOME": ".local/state", "TMPDIR": "tmp"}
         chosen = {name: str(self.home / place) for name, place in folders.items()}
@@ -91,7 +91,7 @@ class World(NamedTuple):
         return found
 
     def lore(self) -> dict[str, bytes]:
-        """Every entry's file of the store by its path."""
+        """Return the files of all entries of the store, by path."""
         return {
             str(path.relative_to(self.store)): path.read_bytes() for path in self.store.glob("lore/**/*.md")
         }
@@ -131,17 +131,17 @@ def make_world(place: Path) -> World:
     _look_around(world)
     _serve(world)
     run(world, "query", QUESTION)
-    run(world, "feedback", "--incorrect", "L2")  # a judgement that nobody else has
+    run(world, "feedback", "--incorrect", "L2")  # a judgement that is in no other clone
     for repository in (world.store, place / "remote.git"):
         git(repository, "gc", "-q", "--prune=now")
     shutil.rmtree(place / "there")
     with opened(world, clock=_Earlier()) as store:
-        store.record(WAITING, category="FACT")  # acknowledged, and not yet in git
+        store.record(WAITING, category="FACT")  # acknowledged, but not yet in git
     return world
 
 
 class _Earlier(Clock):
-    """A clock ten minutes slow: what waits since then is late, however fast or slow this machine runs the rest."""
+    """A clock ten minutes slow, so that what waits since then is overdue, however fast this machine is."""
 
     def nanoseconds(self) -> int:
         return super().nanoseconds() - 600 * 10**9
@@ -149,7 +149,7 @@ class _Earlier(Clock):
 
 @contextlib.contextmanager
 def opened(world: World, clock: Clock | None = None) -> Iterator[Engram]:
-    """The store, open in this process as a program has it that leaves commits to others."""
+    """Open the store in this process, like a program that leaves commits to others."""
     with mock.patch.dict(os.environ, world.variables):
         store = Engram(open_store(str(world.store), Caller("s1", "tester"), clock=clock), background=False)
         try:
@@ -159,7 +159,7 @@ def opened(world: World, clock: Clock | None = None) -> Iterator[Engram]:
 
 
 def run(world: World, *arguments: str, cwd: Path | None = None, stdin: bytes = b"", code: int = 0) -> Result:
-    """Run a command in the world, which must end with this code."""
+    """Run a command in the world, and check its exit code."""
     done = cli(*arguments, cwd=cwd or world.store, stdin=stdin, **world.variables)
     assert done.code == code, (arguments, done)
     return done
@@ -173,7 +173,7 @@ def _import_rows(world: World) -> None:
 
 
 def _share(world: World) -> None:
-    """Send everything to a remote, have a colleague send some, and take in part of that."""
+    """Push everything to a remote, have a colleague push changes, and pull some of them."""
     run(world, "remote", "add", "origin", "../remote.git")
     run(world, "config", "trust.hold", "foreign", "--user")
     run(world, "sync")
@@ -198,12 +198,12 @@ def _share(world: World) -> None:
 
 
 def source_of(clone: Path) -> str:
-    """The id of a clone."""
+    """Return the id of a clone."""
     return (clone / ".git/engram/source").read_text("ascii").strip()
 
 
 def _work_as_an_agent(world: World) -> None:
-    """Sessions of agents: hooks, observations, handoffs, captured notes, an agent connected."""
+    """Leave traces of agents' sessions: hooks, observations, handoffs, captured notes, a connected agent."""
     for event in ("session-start", "prompt", "pre-tool", "post-tool", "tool-failure", "stop", "session-end"):
         payload = recorded("claude-code", event, world.store)
         run(world, "hook", event, "--agent", "claude-code", stdin=json.dumps(payload).encode())
@@ -217,7 +217,7 @@ def _work_as_an_agent(world: World) -> None:
 
 
 def _look_around(world: World) -> None:
-    """Commands that remember something: caches, marks, what was undone, promoted, maintained."""
+    """Run commands that store something: caches, marks, undone, promoted and maintained entries."""
     for words in (
         ("query", QUESTION, "--as-of", "HEAD~2"), ("log", "L1"), ("blame", "L1"), ("consolidate",), ("worth",),
         ("review", "--kind", "duplicate"), ("explore",), ("insight",), ("evolve",), ("graph",), ("live",),
@@ -228,7 +228,7 @@ def _look_around(world: World) -> None:
 
 
 def _serve(world: World) -> None:
-    """What programs leave that use the HTTP API: keys, a change feed, a token."""
+    """Leave traces of programs that use the HTTP API: keys, a change feed, a token."""
     with opened(world) as store:
         record_once(store.store, Draft("A program keeps the numbers of pallets.", "FACT"), "one-key")
         change_feed.delta(store.store)
