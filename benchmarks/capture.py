@@ -21,11 +21,11 @@ from typing import NamedTuple
 from retrieval_set import load, store_documents
 from scratch_store import isolate
 
-from engram.domain.agents.extraction import AGENT, PERSON, Turn, extract, is_a_change, speaker_of
-from engram.domain.agents.fixes import ASKED, CHANGED, FAILED, PASSED, SAID, Step, fixes
-from engram.usecases.agents.session_capture import Report, hand_in, persist
+from engram.domain.agents.extraction import AGENT, PERSON, Turn, extract, is_mere_change, speaker_of
+from engram.domain.agents.fixes import ASKED, CHANGED, FAILED, PASSED, SAID, Step, find_fixes
+from engram.usecases.agents.session_capture import Report, process_reports, submit_report
 from engram.usecases.opening.open_store import open_store
-from engram.usecases.recall.captured_recall import matching
+from engram.usecases.recall.captured_recall import find_captured
 from engram.usecases.store import captured
 from engram.usecases.store.store import Caller, Clock
 
@@ -139,8 +139,10 @@ def measure_returns(folder: str, *, asked: bool) -> Returned:
         for number, row in enumerate(rows):
             clock.ahead = number // 10  # capture has a daily limit
             _end_session(Path(folder, "t.jsonl"), known[row["id"]], row["asked"] if asked else "")
-            hand_in(store, Report("session-end", "benchmark", row["id"], transcript=f"{folder}/t.jsonl"))
-            persist(store)
+            submit_report(
+                store, Report("session-end", "benchmark", row["id"], transcript=f"{folder}/t.jsonl")
+            )
+            process_reports(store)
         stored = {
             row["id"]: [lore.id for lore in captured.lessons(store) if _is_lesson(lore.content, known[row["id"]])]
             for row in rows
@@ -148,11 +150,11 @@ def measure_returns(folder: str, *, asked: bool) -> Returned:
         rows = [row for row in rows if stored[row["id"]]]
         same = other = wrong = 0
         for row in rows:
-            same += any(lore.id in stored[row["id"]] for lore in matching(store, row["asked"]))
-            found = [lore.id in stored[row["id"]] for lore in matching(store, row["later"])]
+            same += any(lore.id in stored[row["id"]] for lore in find_captured(store, row["asked"]))
+            found = [lore.id in stored[row["id"]] for lore in find_captured(store, row["later"])]
             other, wrong = other + any(found), wrong + found.count(False)
         questions = [*unrelated.queries.values(), *unrelated.unanswerable]
-        disturbed = sum(bool(matching(store, question)) for question in questions)
+        disturbed = sum(bool(find_captured(store, question)) for question in questions)
         return Returned(len(rows), same, other, wrong, disturbed, len(questions))
     finally:
         store.close()
@@ -197,8 +199,8 @@ def _captured(ending: Ending) -> list[tuple[str, str]]:
         Step(PASSED, "make check"),
         *said,
     ]
-    solved = [(one.explanation, one.category) for one in fixes(steps if ending.solved else [])]
-    stated = [(one.content, one.category) for one in extract(turns, MAX_ENTRIES) if not is_a_change(one)]
+    solved = [(one.explanation, one.category) for one in find_fixes(steps if ending.solved else [])]
+    stated = [(one.content, one.category) for one in extract(turns, MAX_ENTRIES) if not is_mere_change(one)]
     return [*solved, *(one for one in stated if not any(_is_same(one[0], text) for text, _ in solved))]
 
 

@@ -21,7 +21,7 @@ from steady import bare_python
 
 from engram.adapters.graph.pagerank import pagerank
 from engram.domain.graph.entity import TYPES
-from engram.domain.graph.graph import ways
+from engram.domain.graph.graph import transitions
 from engram.usecases.agents.context import get_context
 from engram.usecases.graph.entities import list_entities
 from engram.usecases.graph.graph_building import graph_of, refresh_importance
@@ -116,7 +116,7 @@ def measure(store: Store, home: str) -> None:
     print(f"a Python that does nothing: {bare_python(home):.1f} CPU-ms")
     refresh(store)
     graph = graph_of(store)
-    found = ways(graph)
+    found = transitions(graph)
     print(
         f"{len(graph.nodes):,} nodes, {len(graph.edges):,} edges, {len(found.steps):,} steps of a chance walk"
     )

@@ -294,7 +294,7 @@ class Ripgrep(NodeRival):
         """Run it: it is always cold."""
         words = sorted(set(re.findall(r"\w{2,}", question.lower())))
         arguments = [self._rg(), "-i", "-o", "--no-heading", "-N", "|".join(words), "."]
-        return command(arguments, self._notes, {}, good=(0, 1))  # 1: nothing found
+        return command(arguments, self._notes, {}, expected=(0, 1))  # 1: nothing found
 
     @property
     def _notes(self) -> str:

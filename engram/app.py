@@ -283,22 +283,22 @@ class Engram(
         if self._background:
             from engram.usecases.opening.session_store import sweep
             from engram.usecases.store.commit import commit_quietly
-            from engram.usecases.upkeep.background import after_close, sync_apart
+            from engram.usecases.upkeep.background import after_close, start_sync
 
             commit_quietly(self.store)
             sweep(self.store)
             for store in (self.store, *self.store.others.values()):
-                sync_apart(store, changed=True)
+                start_sync(store, changed=True)
             after_close(self.store)
         self.store.close()
 
     def leave(self, patience: float = 1.0) -> None:
         """Close within about `patience` seconds; a separate process commits the rest."""
-        from engram.usecases.upkeep.background import after_command, sync_apart
+        from engram.usecases.upkeep.background import after_command, start_sync
 
         self._stop_committers(patience)
         for store in (self.store, *self.store.others.values()):
-            sync_apart(store, changed=True)
+            start_sync(store, changed=True)
         after_command(self.store, wrote=False)
         self.store.close()
 
@@ -314,14 +314,14 @@ class Engram(
     def start_vectors(self) -> None:
         """Start a process that computes missing vectors of the stores, checked at most once a minute."""
         from engram.usecases.store.detached_process import start_detached
-        from engram.usecases.upkeep.background import vectors_wait
+        from engram.usecases.upkeep.background import needs_vectors
 
         now = self.store.clock.nanoseconds()
         if not self._background or now - self._vectors_checked_ns < _VECTORS_CHECK_NS:
             return
         self._vectors_checked_ns = now
         for store in (self.store, *self.store.others.values()):
-            if vectors_wait(store):
+            if needs_vectors(store):
                 start_detached(store.places.root)
 
     def _stop_committers(self, patience: float = 60.0) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from engram.adapters.agents import guides
 from engram.adapters.agents.edits import Owned
 from engram.adapters.agents.hosts import HOSTS
-from engram.adapters.agents.parts import Wish, plugin
+from engram.adapters.agents.parts import ConnectOptions, plugin
 from engram.adapters.agents.servers import SERVER_NAME
 from engram.version import __version__
 
@@ -59,7 +59,7 @@ def plugin_files() -> dict[str, str]:
     """Return the plugin's files by their paths in the project."""
     host = next(one for one in HOSTS if one.name == "claude-code")
     files = {f"{PLUGIN}/README.md": README, f"{PLUGIN}/scripts/engram.sh": LAUNCHER}
-    for part in plugin("", host, Wish(())):
+    for part in plugin("", host, ConnectOptions(())):
         assert isinstance(part.edit, Owned)
         text = part.edit.text.replace(guides.WRITTEN, NOTICE)
         files[f"{PLUGIN}/{part.path}"] = text.replace('"engram hook ', f"{json.dumps(START)[:-1]} hook ")

@@ -133,7 +133,7 @@ def report(results: Mapping[str, Any], machine: Sequence[str], date: str, sample
         noise = results["noise"]
         parts += [
             "## An unrelated store",
-            _UNRELATED.format(**noise),
+            _STRANGER.format(**noise),
             _noise(noise["kinds"]),
             "At the start of a session there, with no entry about the files of the last commit:",
             _briefs(noise["brief"]),

@@ -129,13 +129,13 @@ class Curating(Part):
 
         Unknown ids are left out. Raises StoreError.
         """
-        from engram.usecases.index.index_query import consult
+        from engram.usecases.index.index_query import query_index
         from engram.usecases.lookup.hits import hits_of
         from engram.usecases.recall.usage import usefulness_of_each
 
         with self.store.lock:
             return usefulness_of_each(
-                self.store, consult(self.store, lambda found: hits_of(found, ids)).values()
+                self.store, query_index(self.store, lambda found: hits_of(found, ids)).values()
             )
 
     def would_answer(self, name: str) -> WouldAnswer:

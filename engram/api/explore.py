@@ -45,9 +45,9 @@ class Exploring(Part):
         Raises UsageError for an error in the SQL, NotFoundError, StoreError.
         """
         from engram.usecases.explore.sql_query import DEFAULT, execute
-        from engram.usecases.opening.scopes import reach
+        from engram.usecases.opening.scopes import open_scope_of
 
-        return execute(reach(self.store, scope), sql, parameters, limits or DEFAULT, waiting=waiting)
+        return execute(open_scope_of(self.store, scope), sql, parameters, limits or DEFAULT, waiting=waiting)
 
     def peek(self, *, scope: str = "", samples: int = 3, waiting: bool = True) -> tuple[Table, ...]:
         """Return counts by type and status, common tags, dates and the best entries. Raises NotFoundError, StoreError."""

@@ -69,10 +69,15 @@ class Graphing(Part):
         the most entities, and the most entries (None: all). Raises NotFoundError, AmbiguousError, UsageError, StoreError.
         """
         from engram.usecases.graph.neighbourhood import search_graph
-        from engram.usecases.opening.scopes import reach
+        from engram.usecases.opening.scopes import open_scope_of
 
         return search_graph(
-            reach(self.store, scope), entity, depth, types=words(types), kinds=words(kinds), limit=limit
+            open_scope_of(self.store, scope),
+            entity,
+            depth,
+            types=words(types),
+            kinds=words(kinds),
+            limit=limit,
         )
 
     def refresh_importance(self) -> bool:

@@ -6,12 +6,12 @@ from engram.api.api_base import Part, Words, words
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from engram.adapters.state.activity_table import LiveEntry
+    from engram.adapters.state.activity_table import ActivityLine
     from engram.domain.explore.insight import Insight
     from engram.domain.explore.metrics import Metric
     from engram.usecases.graph.links import Link
     from engram.usecases.recall.recall_log import Surfaced
-    from engram.usecases.recording.record import Weighed
+    from engram.usecases.recording.record import RecordPreview
     from engram.usecases.store.configuration import Setting
 
 
@@ -27,15 +27,15 @@ class Looking(Part):
         tags: Words = (),
         files: Words = (),
         agent: str = "",
-    ) -> Weighed:
+    ) -> RecordPreview:
         """Preview `record` without writing: near duplicates, contradictions, whether the entry would be pending.
 
         Raises ValidationError, SecretFoundError.
         """
-        from engram.usecases.recording.record import Draft, weigh
+        from engram.usecases.recording.record import Draft, preview
 
         draft = Draft(content, category, words(context), tags=words(tags), files=words(files), agent=agent)
-        return weigh(self.store, draft)
+        return preview(self.store, draft)
 
     def inject(self, text: str) -> str:
         """Return lore that answers `text` strongly, framed for a model's prompt; "" if there is none.
@@ -43,10 +43,12 @@ class Looking(Part):
         It is automatic recall as hooks do it, with the same budget. Entries that this session has seen are only named
         by their refs. Raises StoreError.
         """
-        from engram.domain.agents.prompt_intent import bar_of, sentences_of
-        from engram.usecases.agents.auto_recall import by_text
+        from engram.domain.agents.prompt_intent import split_sentences, threshold_for
+        from engram.usecases.agents.auto_recall import recall_for_text
 
-        return by_text(self.store, text, above=True, bar=bar_of(text), sentences=sentences_of(text))
+        return recall_for_text(
+            self.store, text, above=True, bar=threshold_for(text), sentences=split_sentences(text)
+        )
 
     def links(self, name: str) -> list[Link]:
         """Return the links and backlinks of an entry: `.kind`, `.id`, `.title`, `.back`. Raises as `get`, StoreError."""
@@ -72,7 +74,7 @@ class Looking(Part):
 
         return configure_own(self.store, name, text)
 
-    def live(self, since: int | None = None, limit: int = 100) -> list[LiveEntry]:
+    def live(self, since: int | None = None, limit: int = 100) -> list[ActivityLine]:
         """Return activity log entries, oldest first: those after the number `since`, else the latest `limit`.
 
         Pass the last `.number` as `since` next time. Raises UsageError, StoreError.

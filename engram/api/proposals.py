@@ -8,7 +8,7 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from engram.usecases.review.proposals import Finished, Proposal
+    from engram.usecases.review.proposals import MergedReview, Proposal
     from engram.usecases.sync.propose import OpenProposal, Proposed
 
 
@@ -50,7 +50,7 @@ class Proposing(Part):
 
     def finish_proposal(
         self, name: str, *, timeout: float = 120.0, step: Callable[[str], None] | None = None
-    ) -> Finished:
+    ) -> MergedReview:
         """Merge the accepted entries into the branch of lore and push it; rejected ones go back with the reason.
 
         Raises UsageError if an entry is undecided, and as `sync`.

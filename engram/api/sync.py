@@ -59,15 +59,15 @@ class Sharing(Part):
 
         Raises UsageError (no branch of its own), StoreError, GitError.
         """
-        from engram.usecases.sync.traffic import exchange
+        from engram.usecases.sync.traffic import preview_exchange
 
-        return exchange(self.store, limit)
+        return preview_exchange(self.store, limit)
 
     def came_in(self, limit: int = 50, *, since: str = "") -> Sequence[LoreChange]:
         """Return changes by other clones, newest first; only those since a commit `since`. Raises StoreError, GitError."""
-        from engram.usecases.sync.traffic import came_in
+        from engram.usecases.sync.traffic import list_incoming_changes
 
-        return came_in(self.store, limit, since)
+        return list_incoming_changes(self.store, limit, since)
 
     def remotes(self) -> Sequence[Remote]:
         """Return the remotes of this store: `.name` and `.url`, without credentials."""
@@ -89,9 +89,9 @@ class Sharing(Part):
 
     def session_sync(self) -> bool:
         """Start a sync in a separate process at the start or end of a session, if automatic sync is on and allowed."""
-        from engram.usecases.sync.auto_sync import session_sync
+        from engram.usecases.sync.auto_sync import start_session_sync
 
-        return session_sync(self.store)
+        return start_session_sync(self.store)
 
     def history(self, name: str, limit: int = 50) -> Sequence[Event]:
         """Return the history of an entry, newest first: commit, time, agent, fields, confidence before and after.
@@ -164,16 +164,16 @@ class Sharing(Part):
         Raises NotFoundError (fewer operations), UsageError, StoreError (Engram does not commit here), GitError.
         """
         from engram.usecases.history.undo import undo
-        from engram.usecases.opening.scopes import reach
+        from engram.usecases.opening.scopes import open_scope_of
 
-        return self._written(undo(reach(self.store, scope), count, deed))
+        return self._written(undo(open_scope_of(self.store, scope), count, deed))
 
     def redo(self, *, scope: str = "") -> Undone:
         """Redo what the last undo took back. Raises NotFoundError, StoreError, GitError."""
         from engram.usecases.history.undo import redo
-        from engram.usecases.opening.scopes import reach
+        from engram.usecases.opening.scopes import open_scope_of
 
-        return self._written(redo(reach(self.store, scope)))
+        return self._written(redo(open_scope_of(self.store, scope)))
 
     def restore(self, name: str, at: str) -> Restored:
         """Restore an entry, even a deleted one, as it was at a commit or date; later votes stay.

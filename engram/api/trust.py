@@ -61,7 +61,7 @@ class Trusting(Part):
         """Return the origin of an entry: clone, agent, commit, signature. Raises NotFoundError, AmbiguousError, GitError."""
         from engram.usecases.history.origin import origin
         from engram.usecases.lookup.listing import get
-        from engram.usecases.opening.scopes import reach
+        from engram.usecases.opening.scopes import open_scope_of
 
         shown = get(self.store, name)
-        return origin(reach(self.store, shown.scope), shown.lore, shown.path)
+        return origin(open_scope_of(self.store, shown.scope), shown.lore, shown.path)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from engram.usecases.history.change_feed import Delta
     from engram.usecases.lookup.listing import Shown
-    from engram.usecases.recording.upsert import Put
+    from engram.usecases.recording.upsert import UpsertResult
 
 
 class Putting(Part):
@@ -46,7 +46,7 @@ class Putting(Part):
         digest: str = "",
         new: bool = False,
         key: str = "",
-    ) -> Put:
+    ) -> UpsertResult:
         """Create or replace the entry with this id (your own ULID): `.shown`, and `.created` if it is new.
 
         The arguments are those of `record`. Omitted ones get their defaults, but confidence, status, votes and history
@@ -64,21 +64,21 @@ class Putting(Part):
             from engram.usecases.recording.idempotent_writes import put_once
 
             return self._written(put_once(self.store, lore_id, draft, key, digest=digest, new=new))
-        from engram.usecases.recording.upsert import put
+        from engram.usecases.recording.upsert import upsert
 
-        return self._written(put(self.store, lore_id, draft, digest=digest, new=new))
+        return self._written(upsert(self.store, lore_id, draft, digest=digest, new=new))
 
     def patch(self, name: str, changes: Mapping[str, object], *, digest: str = "", key: str = "") -> Shown:
         """Change fields of an entry; None removes the value of a field, lists are replaced.
 
         Raises ValidationError, NotFoundError, AmbiguousError, SecretFoundError, StaleError, ConflictError, UsageError.
         """
-        from engram.usecases.recording.patch import edit_of, patch
+        from engram.usecases.recording.patch import parse_patch, patch
 
         if key:
             from engram.usecases.recording.idempotent_writes import edit_once
 
-            return self._written(edit_once(self.store, name, edit_of(changes), key, digest=digest))
+            return self._written(edit_once(self.store, name, parse_patch(changes), key, digest=digest))
         return self._written(patch(self.store, name, changes, digest))
 
     def delta(self, since: datetime | str = "", limit: int | None = None) -> Delta:

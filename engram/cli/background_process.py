@@ -13,10 +13,10 @@ def main(root: str, session: str = "background", *, sync: bool = False) -> int:
     from engram.domain.errors import EngramError
     from engram.usecases.opening.open_store import open_store
     from engram.usecases.store.store import Caller
-    from engram.usecases.upkeep.background import tidy_and_send
+    from engram.usecases.upkeep.background import commit_and_sync
 
     try:
-        tidy_and_send(open_store(root, Caller(session, "", "background")), sync=sync)
+        commit_and_sync(open_store(root, Caller(session, "", "background")), sync=sync)
     except (EngramError, OSError):
         return 1
     return 0

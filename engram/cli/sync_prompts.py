@@ -23,10 +23,10 @@ def ask_to_sync(call: Call, path: str | None = None) -> None:
     if not (call.arguments.yes or call.is_interactive):
         return
     from engram.usecases.store import sync_consent
-    from engram.usecases.upkeep.background import sync_apart
+    from engram.usecases.upkeep.background import start_sync
 
     def ask(store: Store, remote: Remote) -> None:
-        if sync_consent.is_asked(store, remote.name):
+        if sync_consent.is_answered(store, remote.name):
             return
         question = (
             f"Sync the lore of {store.places.root} with {remote.name} ({remote.url}) by itself from now on? It is sent"
@@ -34,7 +34,7 @@ def ask_to_sync(call: Call, path: str | None = None) -> None:
         )
         if call.arguments.yes or call.confirm(question):
             _allow(call, store, remote.name)
-            sync_apart(store)
+            start_sync(store)
         else:
             sync_consent.refuse(store, remote.name)
             call.output.dim("It does not sync by itself. Allow it later: engram sync --yes")
@@ -69,7 +69,7 @@ def _with_remote(call: Call, path: str | None, work: Callable[[Store, Remote], N
 def _allow(call: Call, store: Store, remote: str) -> None:
     from engram.usecases.store import sync_consent
 
-    sync_consent.give(store, remote)
+    sync_consent.grant(store, remote)
     call.output.dim(
         f"It syncs with {remote} by itself from now on. Off: engram config sync.auto false --user"
     )

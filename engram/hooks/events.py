@@ -49,7 +49,7 @@ def session_start(store: Store, payload: Payload, agent: str) -> Reply:
     from engram.usecases.agents.handoffs import for_session_start
     from engram.usecases.opening.open_store import own_store_notice
 
-    memory, rules = HookMemory(store.state), session_rules.place(agent, payload.cwd)
+    memory, rules = HookMemory(store.state), session_rules.rules_file(agent, payload.cwd)
     if payload.source in _CONTEXT_LOST or rules:  # a rules file is written anew
         memory.forget(SHOWN, store.caller.session)
         memory.forget(MOMENT, store.caller.session)
@@ -64,7 +64,7 @@ def session_start(store: Store, payload: Payload, agent: str) -> Reply:
     )
     notes = "\n\n".join(part for part in (handed, brief(store, payload.cwd)) if part)
     if rules:
-        notes = session_rules.put(rules, notes)
+        notes = session_rules.write(rules, notes)
     rest = () if payload.source in ("resume", "fork") else (RULES, own_store_notice(store, payload.cwd))
     return Reply("\n\n".join(part for part in (*rest, notes) if part), SYNC)
 
@@ -84,17 +84,17 @@ def _recall_for_prompt(store: Store, text: str, working: str) -> str:
 
     if asks_for_nothing(text):
         return ""
-    from engram.domain.agents.prompt_intent import bar_of, sentences_of
+    from engram.domain.agents.prompt_intent import split_sentences, threshold_for
     from engram.usecases.agents import auto_recall
-    from engram.usecases.agents.captured_notes import with_captured
+    from engram.usecases.agents.captured_notes import append_captured
 
     files = _spellings_in_lore(store, working, command_signals.files_in(text))
-    about = auto_recall.by_files(store, files, above=True)
-    found = auto_recall.by_text(
-        store, text, above=not about, named=True, bar=bar_of(text), sentences=sentences_of(text),
+    about = auto_recall.recall_for_files(store, files, above=True)
+    found = auto_recall.recall_for_text(
+        store, text, above=not about, named=True, bar=threshold_for(text), sentences=split_sentences(text),
         spent=tokens(about),
     )  # fmt: skip
-    return with_captured(store, "\n\n".join(part for part in (about, found) if part), text)
+    return append_captured(store, "\n\n".join(part for part in (about, found) if part), text)
 
 
 def _pending_question(store: Store) -> str:
@@ -116,18 +116,18 @@ def before_tool(store: Store, payload: Payload, _agent: str) -> Reply:
     if by_moment:
         return Reply(by_moment)
     paths = payload.files or tuple(dict.fromkeys(path for one in commands for path in one.paths))
-    found = auto_recall.by_files(store, _spellings_in_lore(store, payload.cwd, paths))
+    found = auto_recall.recall_for_files(store, _spellings_in_lore(store, payload.cwd, paths))
     if found:
         return Reply(found)
     files = payload.files or tuple(dict.fromkeys(file for one in commands for file in one.files))[:_MAX_FILES]
     if files:
         named = tuple(os.path.basename(file) for file in files)
-        return Reply(auto_recall.by_text(store, " ".join(files), naming=named))
+        return Reply(auto_recall.recall_for_text(store, " ".join(files), naming=named))
     questions = [one.question for one in commands if len(one.question.split()) >= _FEWEST_WORDS]
     if not questions:
         return Reply()
     moments = moments_of(payload.command)
-    return Reply(auto_recall.by_text(store, " ".join(questions), moments=moments))
+    return Reply(auto_recall.recall_for_text(store, " ".join(questions), moments=moments))
 
 
 def after_tool(store: Store, payload: Payload, agent: str) -> Reply:
@@ -160,9 +160,9 @@ def tool_failure(store: Store, payload: Payload, _agent: str) -> Reply:
 
 
 def _complains(output: str) -> bool:
-    from engram.domain.agents.error_lines import complains  # takes 2 ms of start-up
+    from engram.domain.agents.error_lines import reports_error  # takes 2 ms of start-up
 
-    return complains(output)
+    return reports_error(output)
 
 
 def _note_success(store: Store, payload: Payload) -> None:
@@ -189,24 +189,24 @@ def _recall_for_error(store: Store, payload: Payload) -> Reply:
     from engram.domain.agents.error_lines import error_and_details
     from engram.domain.agents.learned_moments import moments_of
     from engram.usecases.agents import auto_recall
-    from engram.usecases.agents.captured_notes import with_captured
+    from engram.usecases.agents.captured_notes import append_captured
 
     summary, details = error_and_details(payload.error or payload.output)
     error = f"{payload.error}\n{payload.output}"
     by_moment = _recall_by_moment(store, payload, command_signals.commands_of(payload.command), error)
-    by_text = auto_recall.by_text(
+    by_text = auto_recall.recall_for_text(
         store, details, above=True, bar=_BAR_FOR_ERRORS, spent=tokens(by_moment),
         moments=moments_of(payload.command),
     )  # fmt: skip
     text = "\n\n".join(part for part in (by_moment, by_text) if part)
-    return Reply(with_captured(store, text, summary, failures=False))
+    return Reply(append_captured(store, text, summary, failures=False))
 
 
 def _recall_by_moment(
     store: Store, payload: Payload, commands: Sequence[command_signals.Command], error: str = ""
 ) -> str:
     """Return the entries that have a moment which this event fits."""
-    from engram.usecases.agents.moments import at_moment
+    from engram.usecases.agents.moments import recall_at_moment
 
     def event() -> Event:
         from engram.domain.agents.moment_match import Event
@@ -214,7 +214,7 @@ def _recall_by_moment(
         named = [*payload.files, *(path for one in commands for path in one.paths)]
         return Event(tuple(commands), _paths_from_top(payload.cwd, named), payload.tool, error)
 
-    return at_moment(store, event)
+    return recall_at_moment(store, event)
 
 
 def subagent_start(store: Store, payload: Payload, _agent: str) -> Reply:
@@ -325,7 +325,7 @@ def _is_judged(store: Store, lore_id: str) -> bool:
 def _hand_in(store: Store, event: str, payload: Payload, agent: str) -> Reply:
     if not store.settings.flag("hooks.capture"):
         return Reply()
-    from engram.usecases.agents.session_capture import Report, hand_in
+    from engram.usecases.agents.session_capture import Report, submit_report
 
     report = Report(
         event,
@@ -337,7 +337,7 @@ def _hand_in(store: Store, event: str, payload: Payload, agent: str) -> Reply:
         payload.cwd,
         whole=event == names.SESSION_END,
     )
-    return Reply(later=TIDY if hand_in(store, report) else "")
+    return Reply(later=TIDY if submit_report(store, report) else "")
 
 
 def _paths_from_top(working: str, files: Sequence[str]) -> tuple[str, ...]:

@@ -97,7 +97,7 @@ def _note_failure(call: Call, error: Exception) -> None:
     with suppress(Exception):
         store = open_for(call)
         if store is not None:
-            hook_failures.note(store, error)
+            hook_failures.log_failure(store, error)
             store.close()
 
 

@@ -44,11 +44,11 @@ async def write(
     def work_once(engram: Engram) -> tuple[Reply, bool]:
         if not key:
             return work(engram), False
-        from engram.usecases.recording.idempotent_writes import once
+        from engram.usecases.recording.idempotent_writes import run_once
 
         headers = [request.headers.get(name, "") for name in (MATCH_HEADER, NONE_MATCH_HEADER)]
         content = [request.method, request.url.path, headers, body]
-        found = once(engram.store, key, content, lambda _: work(engram))
+        found = run_once(engram.store, key, content, lambda _: work(engram))
         return Reply(*found.answer), found.repeated
 
     reply, repeated = await use_store(request, work_once, index=index)

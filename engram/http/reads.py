@@ -39,11 +39,11 @@ async def query(request: Request) -> Response:
 
     def work(engram: Engram) -> dict[str, object]:
         from engram.usecases.history.origin import known_origins
-        from engram.usecases.opening.scopes import reach
+        from engram.usecases.opening.scopes import open_scope_of
         from engram.usecases.recall.answer_json import answer_json
 
         found = engram.query(text, **given, scopes=scope or ())
-        origins = [known_origins(reach(engram.store, hit.scope), [hit.lore])[0] for hit in found.lore]
+        origins = [known_origins(open_scope_of(engram.store, hit.scope), [hit.lore])[0] for hit in found.lore]
         return answer_json(found, [hit.lore.content for hit in found.lore], origins)
 
     return Json({"notice": NOTICE, **await use_store(request, work)})

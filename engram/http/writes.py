@@ -12,7 +12,7 @@ from engram.http.conditions import Reply, entity_tag, write
 from engram.http.problems import ProblemError
 from engram.http.shapes import Batch, FeedbackList, Sent
 from engram.mcp.tools.core import TOOLS
-from engram.usecases.opening.scopes import reach
+from engram.usecases.opening.scopes import open_scope_of
 from engram.usecases.recording.ingest import ACCEPTED, MERGED, REJECTED, Ingested
 from engram.usecases.recording.record import Draft
 from engram.usecases.store.judgements import plain_name
@@ -99,7 +99,7 @@ def _parse_time(text: str, at: str) -> datetime | None:
 def _outcome(engram: Engram, number: int, result: Ingested | ProblemError) -> dict[str, Any]:
     if isinstance(result, ProblemError):
         return {"index": number, "outcome": REJECTED, "error": result.error.as_dict()}
-    files = reach(engram.store, result.scope).files
+    files = open_scope_of(engram.store, result.scope).files
     return {
         "index": number,
         "outcome": result.outcome,

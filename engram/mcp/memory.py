@@ -133,7 +133,7 @@ class Memory:
         from engram.entry_point import open_engram
         from engram.usecases.opening.open_store import locate
         from engram.usecases.opening.store_layout import nearest
-        from engram.usecases.upkeep.background import sync_apart
+        from engram.usecases.upkeep.background import start_sync
 
         with self._lock:
             working = nearest(self.folders or _own_folders())
@@ -144,7 +144,7 @@ class Memory:
                 scope = self._opening.scope
                 self._engram = open_engram(scope=scope, environment=environment, working=working)
                 self._root = root
-                sync_apart(self._engram.store)
+                start_sync(self._engram.store)
             return self._engram
 
     def close(self) -> None:

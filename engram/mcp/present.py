@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcp_types import CallToolResult, TextContent
 
-from engram.domain.admission.credit import Counted, as_dict
+from engram.domain.admission.credit import EffectiveValues, as_dict
 from engram.domain.admission.tiers import QUARANTINED, Tier
 from engram.domain.agents.captured_notes import LEAD, as_lines, heading_of
 from engram.domain.agents.framing import (
@@ -16,14 +16,14 @@ from engram.domain.agents.framing import (
     SEVERAL,
     WEAK,
     Fitted,
-    also_text,
-    as_text,
-    context_text,
     frame,
     origin_of,
     quote,
+    render,
+    render_context,
+    render_titles,
 )
-from engram.domain.agents.framing import whole_text as framed_whole
+from engram.domain.agents.framing import render_whole as framed_whole
 from engram.domain.agents.neutralization import neutralize, neutralize_data
 from engram.domain.entry.categories import short_name
 from engram.domain.errors import EngramError, NotFoundError
@@ -34,10 +34,10 @@ from engram.mcp import results
 from engram.mcp.tools.tool import answer
 from engram.usecases.agents.captured_notes import note_of
 from engram.usecases.agents.shown_entries import remember
-from engram.usecases.recall.captured_recall import matching
+from engram.usecases.recall.captured_recall import find_captured
 from engram.usecases.recall.search import has_rivals
 from engram.usecases.recording.record import KNOWN, Recorded, describe_known
-from engram.usecases.similarity.near_duplicates import Similar, describe
+from engram.usecases.similarity.near_duplicates import Similar, describe_similarity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,7 +74,7 @@ def present_answer(engram: Engram, answered: Answer) -> CallToolResult:
 
 def add_captured(engram: Engram, result: CallToolResult, question: str) -> CallToolResult:
     """Append the captured entries that match the question to an answer: at most two, marked as unconfirmed."""
-    found = matching(engram.store, question)
+    found = find_captured(engram.store, question)
     if not found:
         return result
     notes = [note_of(engram.store, lore) for lore in found]
@@ -126,8 +126,8 @@ def _doubt(answered: Answer | Found, notes: Sequence[str]) -> list[str]:
 
 def format_answer(fitted: Fitted, lines: Sequence[str]) -> str:
     """Return the text of an answer: Engram's own lines, then the lore."""
-    shown = ["\n".join(filter(None, (as_text(item), context_text(item)))) for item in fitted.items]
-    parts = ["\n".join(lines), *shown, also_text(fitted.also)]
+    shown = ["\n".join(filter(None, (render(item), render_context(item)))) for item in fitted.items]
+    parts = ["\n".join(lines), *shown, render_titles(fitted.also)]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -135,12 +135,12 @@ def frame_answer(
     engram: Engram, answered: Answer | Found, question: str, notes: Sequence[str] = ()
 ) -> Fitted:
     """Frame the lore of an answer for an agent, within `recall.budget` tokens including `notes`."""
-    from engram.usecases.history.origin import as_seen
-    from engram.usecases.opening.scopes import reach
+    from engram.usecases.history.origin import effective_entry
+    from engram.usecases.opening.scopes import open_scope_of
     from engram.usecases.recall.passage_similarity import nearness
 
     store = engram.store
-    seen = [(hit.ref, *as_seen(reach(store, hit.scope), hit.lore)) for hit in answered.lore]
+    seen = [(hit.ref, *effective_entry(open_scope_of(store, hit.scope), hit.lore)) for hit in answered.lore]
     preamble = [NOTICE, *_doubt(answered, notes), *(f'"{note}",' for note in notes)]
     used = tokens("".join(preamble)) + _FIELD_NAME_TOKENS
     near = nearness(store, question) if question else None
@@ -158,7 +158,7 @@ def present_recorded(engram: Engram, done: Recorded) -> CallToolResult:
     lines = list(filter(None, lines))
     twins = [_twin(engram, twin) for twin in done.similar[:_MOST_TWINS]]
     for near, twin in zip(done.similar, twins, strict=False):
-        lines += [f"{neutralize(describe(near), is_checked=False)}:", quote(twin.text)]
+        lines += [f"{neutralize(describe_similarity(near), is_checked=False)}:", quote(twin.text)]
     lines += [CHOICES] if twins and not known else []
     data = results.Recorded(
         id=lore.id, category=lore.category, confidence=lore.confidence, path=done.path, redacted=done.redacted,
@@ -258,12 +258,12 @@ def format_titles(found: Sequence[Lore]) -> str:
     return "; ".join(listed) + more
 
 
-def _check_readable(shown: Shown, engram: Engram) -> tuple[Tier, Counted]:
+def _check_readable(shown: Shown, engram: Engram) -> tuple[Tier, EffectiveValues]:
     """Return the tier of an entry and what counts for it. Raises NotFoundError if it waits for a person."""
-    from engram.usecases.history.origin import as_seen
-    from engram.usecases.opening.scopes import reach
+    from engram.usecases.history.origin import effective_entry
+    from engram.usecases.opening.scopes import open_scope_of
 
-    _, trust, counts = as_seen(reach(engram.store, shown.scope), shown.lore)
+    _, trust, counts = effective_entry(open_scope_of(engram.store, shown.scope), shown.lore)
     if trust.tier == QUARANTINED:
         raise NotFoundError(
             f"{shown.lore.id} waits for a person and is not shown to agents.",

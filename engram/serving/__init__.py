@@ -63,7 +63,7 @@ def serve_app(
 
     heap_limits.limit_arenas()
     rules = transport_rules(address)
-    token, place = token_of(find_state())
+    token, place = load_token(find_state())
     listening = listen(address)
     port = listening.getsockname()[1]
     sys.stderr.write(f"Serving http://{host_in_url(address.host)}:{port}{path} · bearer token: {place}\n")
@@ -142,7 +142,7 @@ def transport_rules(address: Address) -> TransportSecuritySettings:
     return TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=origins)
 
 
-def token_of(state: str) -> tuple[str, str]:
+def load_token(state: str) -> tuple[str, str]:
     """Return the token that clients must send, and its place: a variable, else a file in the folder `state`.
 
     The file is created on first use, readable only by its owner. Raises UsageError, StoreError.

@@ -15,7 +15,7 @@ from team_kit import changed
 from engram.adapters.state.database import StateDatabase
 from engram.domain.admission.credit import ANY_TEXT, Confirmation
 from engram.usecases.admission import credit
-from engram.usecases.agents.auto_recall import by_files, by_text
+from engram.usecases.agents.auto_recall import recall_for_files, recall_for_text
 from engram.usecases.agents.brief import brief
 from tests.admission.test_quarantine import hold
 
@@ -164,12 +164,12 @@ def test_tools_hooks_and_contexts_show_the_values_in_effect(clones: Clones) -> N
     assert "0.70 unconfirmed" in present.whole_text(a.get(lore_id), a)
     assert [(one.confidence, one.tier) for one in a.get_context(THEIRS).lore] == [(0.7, "unconfirmed")]
     with a.calling("hook", "tester"):
-        assert "] fact · foreign: " in by_text(a.store, THEIRS)
+        assert "] fact · foreign: " in recall_for_text(a.store, THEIRS)
     with a.calling("file", "tester"):
-        assert "] fact · foreign: " in by_files(a.store, ["queue.py"])
+        assert "] fact · foreign: " in recall_for_files(a.store, ["queue.py"])
     a.store.settings = a.store.settings.but({"recall.min_confidence": 0.71})
     with a.calling("other", "tester"):
-        assert by_files(a.store, ["queue.py"]) == "", "it claims more, and counts as 0.70"
+        assert recall_for_files(a.store, ["queue.py"]) == "", "it claims more, and counts as 0.70"
 
 
 @pytest.mark.slow
@@ -189,7 +189,7 @@ def test_a_flood_of_pinned_entries_hides_none_of_this_clone(clones: Clones, tmp_
     first = [line for line in said.split("\n") if line.startswith("    ")][:2]
     assert first == [f"    {THEIRS}", f"    {MINE}"]
     with a.calling("file", "tester"):
-        assert MINE in by_files(a.store, ["queue.py"])
+        assert MINE in recall_for_files(a.store, ["queue.py"])
     assert asked(a, min_confidence=0.71).keys() == {confirmed}
     assert mine in asked(a)
 

@@ -16,8 +16,8 @@ from engram.domain.admission.credit import (
     RAISED,
     UNLIMITED,
     Confirmation,
-    Counted,
-    Earned,
+    EarnedTier,
+    EffectiveValues,
     Limit,
     claims_of,
     credit_of,
@@ -39,17 +39,17 @@ MORE = ": more is claimed in another clone, and confirmed by nobody here"
 
 def test_confirmations_as_json_have_the_time_and_how_people_are_counted() -> None:
     moment = datetime(2026, 11, 27, 9, 5, 7, tzinfo=UTC)
-    by_name = Earned("confirmed", 2, "ada", round(moment.timestamp() * 1000))
+    by_name = EarnedTier("confirmed", 2, "ada", round(moment.timestamp() * 1000))
     assert by_name.as_dict() == {
         "people": 2, "counted_by": "name", "last_by": "ada", "last_at": "2026-11-27T09:05:07Z",
     }  # fmt: skip
     assert by_name._replace(by_signature=True).as_dict()["counted_by"] == "signature"
-    assert Earned().as_dict()["last_at"] is None
+    assert EarnedTier().as_dict()["last_at"] is None
 
 
 def test_the_tier_in_words_has_the_known_details_of_confirmations() -> None:
     now = datetime(2026, 11, 27, 9, 5, 7, tzinfo=UTC)
-    known = Earned("confirmed", 2, "ada", round((now.timestamp() - 3 * 86_400) * 1000))
+    known = EarnedTier("confirmed", 2, "ada", round((now.timestamp() - 3 * 86_400) * 1000))
     assert known.words(now) == "confirmed 2×, last by ada 3 days ago"
     assert known._replace(by="").words(now) == "confirmed 2×, last 3 days ago"
     assert known._replace(at=0).words(now) == "confirmed 2×, last by ada"
@@ -57,7 +57,7 @@ def test_the_tier_in_words_has_the_known_details_of_confirmations() -> None:
     assert known._replace(tier="disputed", by="here", by_signature=True).words(now) == (
         "disputed, confirmed 2× by signature, last here 3 days ago"
     )
-    assert Earned("held").words(now) == "held"
+    assert EarnedTier("held").words(now) == "held"
 
 
 def test_the_default_importance_is_no_claim() -> None:
@@ -157,7 +157,7 @@ def test_a_pin_counts_if_it_is_claimed_and_allowed(claimed: bool, allowed: bool)
     ("thousandths", "fraction"), [(704, 0.7), (705, 0.71), (1000, 1.0), (0, 0.0), (4, 0.0), (5, 0.01)]
 )
 def test_a_confidence_is_shown_in_hundredths_and_halves_round_up(thousandths: int, fraction: float) -> None:
-    assert Counted(thousandths, False, False, False).fraction == fraction
+    assert EffectiveValues(thousandths, False, False, False).fraction == fraction
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ def test_a_confidence_is_shown_in_hundredths_and_halves_round_up(thousandths: in
 def test_values_lower_than_the_file_claims_are_explained(
     fields: dict[str, Any], confidence: int, pinned: bool, words: str
 ) -> None:
-    assert Counted(confidence, pinned, False, False).words(lore(**fields)) == words
+    assert EffectiveValues(confidence, pinned, False, False).words(lore(**fields)) == words
 
 
 FULL = Limit(1000, ALL)
@@ -214,9 +214,9 @@ def test_a_sync_that_raises_an_entry_of_this_clone_is_noted_with_what_it_was(
 def test_higher_values_and_moments_that_do_not_count_are_explained() -> None:
     entry = lore(prior=900, pinned=True)
     ignored = "as 0.95: what a source ignored here said is left out"
-    assert Counted(950, True, False, False).words(entry) == ignored
+    assert EffectiveValues(950, True, False, False).words(entry) == ignored
     assert (
-        Counted(900, True, False, False, has_moments=False).words(entry)
+        EffectiveValues(900, True, False, False, has_moments=False).words(entry)
         == f"as 0.90, not at its moments{MORE}"
     )
 
@@ -228,18 +228,18 @@ def test_a_claimed_importance_counts_if_it_is_allowed(limit: Limit, counts: floa
 
 def test_a_confirmation_here_counts_as_one_person_more_unless_that_person_has_a_line() -> None:
     entry = lore(source_id=OTHER)
-    assert earned_tier(entry, {OWN}) == Earned()
-    assert earned_tier(entry, {OWN}, is_confirmed=True) == Earned("confirmed", 1, "here")
-    assert earned_tier(entry, {OTHER}, is_confirmed=True) == Earned()
-    assert earned_tier(entry._replace(status="pending"), {OWN}, is_confirmed=True) == Earned("held")
+    assert earned_tier(entry, {OWN}) == EarnedTier()
+    assert earned_tier(entry, {OWN}, is_confirmed=True) == EarnedTier("confirmed", 1, "here")
+    assert earned_tier(entry, {OTHER}, is_confirmed=True) == EarnedTier()
+    assert earned_tier(entry._replace(status="pending"), {OWN}, is_confirmed=True) == EarnedTier("held")
     tally = Tally(700, 700, 0, 1, None, {}, people=("ada", "bob"), against=2, judged_at=5)
     judged = entry._replace(tally=tally)
-    assert earned_tier(judged, {OWN}) == Earned("confirmed", 2, "bob", 5)
-    assert earned_tier(judged, {OWN}, is_confirmed=True) == Earned("confirmed", 3, "bob", 5)
+    assert earned_tier(judged, {OWN}) == EarnedTier("confirmed", 2, "bob", 5)
+    assert earned_tier(judged, {OWN}, is_confirmed=True) == EarnedTier("confirmed", 3, "bob", 5)
     mine = judged._replace(tally=tally._replace(supporters=(OWN,)))
-    assert earned_tier(mine, {OWN}, is_confirmed=True) == Earned("confirmed", 2, "bob", 5)
+    assert earned_tier(mine, {OWN}, is_confirmed=True) == EarnedTier("confirmed", 2, "bob", 5)
     against = judged._replace(tally=tally._replace(against=3, by_signature=True))
-    assert earned_tier(against, {OWN}) == Earned("disputed", 2, "bob", 5, by_signature=True)
+    assert earned_tier(against, {OWN}) == EarnedTier("disputed", 2, "bob", 5, by_signature=True)
     assert credit_of(judged, UNLIMITED, {OWN}, TODAY).is_judged
     assert not credit_of(entry._replace(tally=tally._replace(people=())), UNLIMITED, {OWN}, TODAY).is_judged
 

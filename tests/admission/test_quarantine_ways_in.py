@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from apikit import QUEUE, cli, git, ok, opened, repository
 
-from engram.usecases.agents.auto_recall import by_files
+from engram.usecases.agents.auto_recall import recall_for_files
 from engram.usecases.agents.brief import brief
 from tests.admission.test_quarantine import NOTE, hold, learn, titles, waiting
 
@@ -86,10 +86,10 @@ def test_no_brief_and_no_hook_shows_a_quarantined_entry(clones: Clones, home: Pa
     ok("sync", cwd=root)
     with opened(root) as engram:
         assert NOTE not in brief(engram.store, str(root))
-        assert by_files(engram.store, ["src/door.py"]) == ""
+        assert recall_for_files(engram.store, ["src/door.py"]) == ""
     ok("trust", "accept", "--all", cwd=root)
     with opened(root) as engram:
-        assert NOTE in by_files(engram.store, ["src/door.py"])
+        assert NOTE in recall_for_files(engram.store, ["src/door.py"])
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import pytest
 from apikit import ok, opened
 from hookkit import LESSON, PROMPT, answer, make_store, text_of
 
-from engram.usecases.agents.auto_recall import by_files, by_text
+from engram.usecases.agents.auto_recall import recall_for_files, recall_for_text
 from engram.usecases.store.activity_log import QUERY, entries
 
 CLAUDE = "claude-code"
@@ -31,16 +31,16 @@ def root(tmp_path: Path) -> Path:
 
 def test_entries_are_recalled_only_if_they_mention_a_required_name(root: Path) -> None:
     with opened(root) as engram:
-        assert by_text(engram.store, PROMPT, naming=["bread.py"]) == ""
-        assert LESSON in by_text(engram.store, PROMPT, naming=["bread.py", "Redelivery"])
+        assert recall_for_text(engram.store, PROMPT, naming=["bread.py"]) == ""
+        assert LESSON in recall_for_text(engram.store, PROMPT, naming=["bread.py", "Redelivery"])
 
 
 def test_a_file_name_that_every_project_has_does_not_match_entries(root: Path) -> None:
     with opened(root) as engram:
         lore = engram.record(f"{LESSON} The README.md of the shop says so, too.", category="fact").lore
         engram.refresh()
-        assert by_text(engram.store, lore.content, naming=["README.md"]) == ""
-        assert lore.content in by_text(engram.store, lore.content, naming=["shop"])
+        assert recall_for_text(engram.store, lore.content, naming=["README.md"]) == ""
+        assert lore.content in recall_for_text(engram.store, lore.content, naming=["shop"])
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_files_match_by_the_end_of_their_path_unless_every_project_has_one_of_th
 ) -> None:
     with opened(tmp_path) as engram:
         engram.record(NEAR, category="fact", files=[of_entry])
-        assert (NEAR in by_files(engram.store, [asked])) is comes
+        assert (NEAR in recall_for_files(engram.store, [asked])) is comes
 
 
 def test_an_entry_about_a_file_is_recalled_from_the_minimum_confidence_on_and_logged(
@@ -73,7 +73,7 @@ def test_an_entry_about_a_file_is_recalled_from_the_minimum_confidence_on_and_lo
         with opened(root, settings=f"[recall]\nmin_confidence = {lowest}\n") as engram:
             lore = engram.record(NEAR, category="fact", files=["src/queue.py"]).lore
             assert lore.confidence == 0.7
-            assert (NEAR in by_files(engram.store, ["src/queue.py"])) is comes
+            assert (NEAR in recall_for_files(engram.store, ["src/queue.py"])) is comes
             logged = [
                 (one.strategy, one.ids, one.scores) for one in entries(engram.store) if one.action == QUERY
             ]
@@ -85,11 +85,11 @@ def test_a_name_recalls_its_entry_once_and_only_with_named(root: Path) -> None:
     with opened(root) as engram:
         engram.refresh()
         named = "prepare the kestrel branch with tests and a small command line"
-        assert by_text(engram.store, named) == ""
-        assert by_text(engram.store, named, named=True).count("twice, four hours apart") == 1
+        assert recall_for_text(engram.store, named) == ""
+        assert recall_for_text(engram.store, named, named=True).count("twice, four hours apart") == 1
     with opened(root, session="s2") as engram:
         answered = "does kestrel retry a declined card twice, hours apart?"
-        assert by_text(engram.store, answered, named=True).count("twice, four hours apart") == 1
+        assert recall_for_text(engram.store, answered, named=True).count("twice, four hours apart") == 1
 
 
 def test_a_sentence_of_a_prompt_is_judged_as_if_it_were_the_whole_prompt(root: Path) -> None:
@@ -99,17 +99,17 @@ def test_a_sentence_of_a_prompt_is_judged_as_if_it_were_the_whole_prompt(root: P
         engram.record(NEAR, category="fact")
         engram.record(KESTREL, category="fact")
         engram.refresh()
-        assert by_text(engram.store, talk.format(instruction)) == ""
-        assert by_text(engram.store, talk.format(instruction), sentences=[f"{instruction}?"]) == ""
-        assert LESSON in by_text(engram.store, talk.format(instruction), sentences=[instruction])
+        assert recall_for_text(engram.store, talk.format(instruction)) == ""
+        assert recall_for_text(engram.store, talk.format(instruction), sentences=[f"{instruction}?"]) == ""
+        assert LESSON in recall_for_text(engram.store, talk.format(instruction), sentences=[instruction])
 
 
 def test_tokens_already_spent_reduce_the_budget(root: Path) -> None:
     with opened(root) as engram:
         budget = int(engram.store.settings.number("hooks.recall_budget"))
-        assert by_text(engram.store, PROMPT, spent=budget - 59) == ""
-        assert by_text(engram.store, " \n") == ""
-        assert LESSON in by_text(engram.store, PROMPT, spent=budget - 100)
+        assert recall_for_text(engram.store, PROMPT, spent=budget - 59) == ""
+        assert recall_for_text(engram.store, " \n") == ""
+        assert LESSON in recall_for_text(engram.store, PROMPT, spent=budget - 100)
 
 
 def test_nothing_is_shown_if_it_cannot_be_noted_as_shown(root: Path) -> None:
@@ -117,7 +117,7 @@ def test_nothing_is_shown_if_it_cannot_be_noted_as_shown(root: Path) -> None:
         state = Path(engram.store.state.path)
         state.unlink(missing_ok=True)
         state.mkdir()
-        assert by_text(engram.store, PROMPT) == ""
+        assert recall_for_text(engram.store, PROMPT) == ""
 
 
 def test_links_in_the_title_of_an_entry_shown_before_are_marked(root: Path) -> None:
@@ -125,15 +125,17 @@ def test_links_in_the_title_of_an_entry_shown_before_are_marked(root: Path) -> N
         engram.record("See https://example.org/kestrels for how kestrels nest in towers.", category="fact")
         engram.refresh()
         asked = "how do kestrels nest in towers?"
-        assert "https://example.org" in by_text(engram.store, asked)
-        assert "    See [unchecked link] https://example.org" in by_text(engram.store, asked, above=True)
+        assert "https://example.org" in recall_for_text(engram.store, asked)
+        assert "    See [unchecked link] https://example.org" in recall_for_text(
+            engram.store, asked, above=True
+        )
 
 
 def test_the_activity_log_lists_near_entries_withheld_as_not_strong(root: Path) -> None:
     with opened(root) as engram:
         near = engram.record(NEAR, category="fact").lore.id
         engram.refresh()
-        assert LESSON in by_text(engram.store, PROMPT)
+        assert LESSON in recall_for_text(engram.store, PROMPT)
         (entry,) = [entry for entry in entries(engram.store) if entry.action == QUERY]
     (withheld,) = entry.withheld
     assert withheld.why == "not strong"
@@ -152,7 +154,7 @@ def test_entries_found_by_a_file_scan_are_logged_but_not_shown(
         auto_recall, "query", lambda store, asked: real(store, asked._replace(strategy=recall.SCAN))
     )
     with opened(root) as engram:
-        assert by_text(engram.store, PROMPT, sentences=[PROMPT]) == ""
+        assert recall_for_text(engram.store, PROMPT, sentences=[PROMPT]) == ""
         (entry,) = [entry for entry in entries(engram.store) if entry.action == QUERY]
     assert [one.why for one in entry.withheld] == ["no index"]
 
@@ -181,5 +183,7 @@ def test_the_passage_of_a_long_entry_nearest_in_meaning_is_shown(root: Path) -> 
             f"Manual of the airfield.\n\n{SHIPS}\n\n{filler}\n\n{ENGINE}\n\n{filler}", category="fact"
         )
         engram.refresh()
-        said = by_text(engram.store, "manual of the airfield: turning the motor of a plane off", bar=0.3)
+        said = recall_for_text(
+            engram.store, "manual of the airfield: turning the motor of a plane off", bar=0.3
+        )
     assert ENGINE in said

@@ -7,7 +7,7 @@ from hookkit import SAID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.domain.agents.candidates import LONGEST, MOST, candidates
+from engram.domain.agents.candidates import LONGEST, MOST, find_candidates
 
 CAUSE = SAID.split("\n", maxsplit=1)[0]
 
@@ -25,7 +25,7 @@ CAUSE = SAID.split("\n", maxsplit=1)[0]
     ],
 )
 def test_a_marked_sentence_is_a_candidate(text: str, category: str) -> None:
-    (found,) = candidates(f"I looked at it for a while.\n\n{text}\n\nAll tests pass now.")
+    (found,) = find_candidates(f"I looked at it for a while.\n\n{text}\n\nAll tests pass now.")
     assert found.category == category
     assert found.content[0].isalnum()
 
@@ -46,26 +46,26 @@ def test_a_marked_sentence_is_a_candidate(text: str, category: str) -> None:
     ],
 )
 def test_other_text_has_no_candidates(text: str) -> None:
-    assert candidates(text) == []
+    assert find_candidates(text) == []
 
 
 def test_a_labelled_cause_ends_before_the_account_of_what_was_done() -> None:
     cause = "Cause: the clock of `cron` is that of the host. It ignores the zone of the container."
-    (found,) = candidates(f"**Cause:** {cause[7:]} I set `TZ` in the unit. Restarted it, too.")
+    (found,) = find_candidates(f"**Cause:** {cause[7:]} I set `TZ` in the unit. Restarted it, too.")
     assert found.content == cause
 
 
 def test_a_cause_ends_before_a_clause_about_what_was_done() -> None:
-    (found,) = candidates(
+    (found,) = find_candidates(
         "Turns out `cron` ignores the zone of the container; I set `TZ` in `cron.sh` and it passes."
     )
     assert found.content == "Turns out `cron` ignores the zone of the container."
-    (whole,) = candidates("Root cause: `cron` may be used by one container at a time, and I can say so.")
+    (whole,) = find_candidates("Root cause: `cron` may be used by one container at a time, and I can say so.")
     assert whole.content.endswith("and I can say so.")
 
 
 def test_a_label_within_a_paragraph_begins_a_candidate() -> None:
-    (found,) = candidates(
+    (found,) = find_candidates(
         "I ran it at each hour. Takeaway: pin the clock of `cron` in every test of the plan."
     )
     assert (found.content, found.label) == (
@@ -76,21 +76,22 @@ def test_a_label_within_a_paragraph_begins_a_candidate() -> None:
 
 def test_a_possible_cause_is_no_candidate() -> None:
     assert (
-        candidates("Possible root cause: `cron` keeps the clock of the host and not the container's.") == []
+        find_candidates("Possible root cause: `cron` keeps the clock of the host and not the container's.")
+        == []
     )
-    assert candidates("It turned out that `cron` might keep the clock of the host.") == []
-    (found,) = candidates("Root cause: `cron` ignores an unknown zone and keeps the clock of the host.")
+    assert find_candidates("It turned out that `cron` might keep the clock of the host.") == []
+    (found,) = find_candidates("Root cause: `cron` ignores an unknown zone and keeps the clock of the host.")
     assert found.label == "root-cause"
 
 
 def test_there_are_few_candidates_and_each_once() -> None:
     text = "\n\n".join(f"Gotcha: number {n} of the many gotchas of this library." for n in range(9))
-    assert len(candidates(text)) == MOST
-    assert len(candidates(f"{CAUSE}\n\n{CAUSE.upper()}\n\n{CAUSE}")) == 1
+    assert len(find_candidates(text)) == MOST
+    assert len(find_candidates(f"{CAUSE}\n\n{CAUSE.upper()}\n\n{CAUSE}")) == 1
 
 
 @given(st.text(max_size=400))
 def test_candidates_of_any_text_keep_the_limits(text: str) -> None:
-    found = candidates(text)
+    found = find_candidates(text)
     assert len(found) <= MOST
     assert all(len(one.content) <= LONGEST for one in found)

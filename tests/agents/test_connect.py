@@ -108,7 +108,7 @@ def test_mutated_files_are_merged_and_restored_or_left_alone(data: st.DataObject
     furnish(home, agent, mutate)
     before = files(home)
     host = connect.agent_named(agent)
-    wanted = connect.Wish(own_command())
+    wanted = connect.ConnectOptions(own_command())
     plan = connect.plan(host, wanted)
     connect.apply(plan, Clock(), connected=True)
     now = files(home)
@@ -116,7 +116,7 @@ def test_mutated_files_are_merged_and_restored_or_left_alone(data: st.DataObject
         name = os.path.relpath(refused.path, home)
         assert now[name] == before[name]
     assert not connect.plan(host, wanted).wanted
-    connect.apply(connect.unplan(host, wanted), Clock(), connected=False)
+    connect.apply(connect.plan_removal(host, wanted), Clock(), connected=False)
     assert files(home) == before
 
 
@@ -220,7 +220,7 @@ def test_a_file_that_changes_between_preview_and_writing_is_not_overwritten(
 ) -> None:
     furnish(home, "zed")
     host = connect.agent_named("zed")
-    plan = connect.plan(host, connect.wish(os.getcwd()))
+    plan = connect.plan(host, connect.connect_options(os.getcwd()))
     path = home / ".config/zed/settings.json"
     path.write_text("{}")
     with pytest.raises(ConflictError):

@@ -55,10 +55,10 @@ def test_hooks_are_started_by_an_absolute_path_that_works(home: Path, project: P
 def test_a_python_path_with_a_space_is_quoted() -> None:
     from engram.adapters.agents.edits import is_our_hook
     from engram.adapters.agents.hook_events import HOOKS
-    from engram.adapters.agents.parts import Wish, hook_command
+    from engram.adapters.agents.parts import ConnectOptions, hook_command
 
     command = hook_command(
-        Wish(("/opt/my python/bin/python", "-P", "-m", "engram")), HOOKS["codex"][0], "codex"
+        ConnectOptions(("/opt/my python/bin/python", "-P", "-m", "engram")), HOOKS["codex"][0], "codex"
     )
     assert command.startswith("'/opt/my python/bin/python' -P")
     assert is_our_hook({"command": command})

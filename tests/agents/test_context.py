@@ -11,7 +11,7 @@ from apikit import QUEUE, SetClock
 from hypothesis import given, settings
 from team_kit import EVIL, as_agent
 
-from engram.domain.agents.framing import Framed, Section, as_text, pack
+from engram.domain.agents.framing import Framed, Section, pack, render
 from engram.domain.errors import UsageError
 from engram.domain.recall.budget import tokens
 
@@ -32,7 +32,7 @@ def test_a_context_never_exceeds_its_budget(lengths: list[tuple[int, int]], budg
     assert tokens(packed.text) <= budget
     shown = [one for section in packed.sections for one in section.items]
     assert packed.left_out == len(lengths) - len(shown)
-    assert all(as_text(one) in packed.text for one in shown)
+    assert all(render(one) in packed.text for one in shown)
     given_texts = {one.ref: one.content for section in sections for one in section}
     assert all((one.content == given_texts[one.ref]) == (one.left_out == 0) for one in shown)
 

@@ -9,7 +9,7 @@ from apikit import SECRET, SetClock, lore_files
 from team_kit import as_agent, changed
 
 from engram.domain.errors import SecretFoundError
-from engram.domain.graph.team import goes_on
+from engram.domain.graph.team import is_ongoing
 
 
 def test_a_pause_or_the_argument_new_begins_a_new_conversation(root: Path, clock: SetClock) -> None:
@@ -39,7 +39,7 @@ def test_a_pause_or_the_argument_new_begins_a_new_conversation(root: Path, clock
 
 
 def test_a_conversation_continues_across_short_pauses() -> None:
-    assert goes_on([], 0, 1800)
-    assert not goes_on([], 0, 1801)
-    assert goes_on([1700, 3400, 9999, -5], 0, 5000)
-    assert not goes_on([100, 2000], 0, 2001)
+    assert is_ongoing([], 0, 1800)
+    assert not is_ongoing([], 0, 1801)
+    assert is_ongoing([1700, 3400, 9999, -5], 0, 5000)
+    assert not is_ongoing([100, 2000], 0, 2001)

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from engram.domain.agents.error_lines import (
     LONGEST_ERROR,
-    complains,
     error_and_details,
     identifying_error,
+    reports_error,
 )
 
 TRACEBACK = """Traceback (most recent call last):
@@ -144,12 +144,12 @@ def test_details_are_the_lines_up_to_a_blank_one_and_the_parents_of_an_indented_
 def test_any_output_is_summarized_within_the_limit(output: str) -> None:
     assert len(identifying_error(output)) <= LONGEST_ERROR
     assert max(map(len, error_and_details(output))) <= LONGEST_ERROR
-    complains(output)
+    reports_error(output)
 
 
 def test_an_output_complains_if_a_line_other_than_an_exit_code_does() -> None:
-    assert complains("docking\nno such quay")
-    assert not complains("docking\nExit code 1")
+    assert reports_error("docking\nno such quay")
+    assert not reports_error("docking\nExit code 1")
 
 
 @pytest.mark.parametrize("length", range(250, 310, 10))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from labelled_transcripts import LABELLED, Labelled
 
 from engram.domain.agents.candidates import LONGEST, SHORTEST
-from engram.domain.agents.extraction import AGENT, MOST, PERSON, Turn, extract, turns_of_text
+from engram.domain.agents.extraction import AGENT, MOST, PERSON, Turn, extract, split_turns
 from engram.domain.errors import UsageError
 from engram.usecases.agents.extract import KNOWN, RECORDED, REFUSED
 
@@ -102,6 +102,6 @@ def test_extraction_from_a_long_document_keeps_the_limit(store: Engram) -> None:
 @settings(max_examples=examples(25, 500))
 @given(st.text(max_size=500) | st.binary(max_size=300).map(lambda raw: raw.decode("utf-8", "replace")))
 def test_any_text_keeps_the_limits(text: str) -> None:
-    found = extract(turns_of_text(f"Decision: {text}\n\n{text}"))
+    found = extract(split_turns(f"Decision: {text}\n\n{text}"))
     assert len(found) <= MOST
     assert all(SHORTEST <= len(one.content) <= LONGEST for one in found)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from engram.domain.agents.candidates import candidates
-from engram.domain.agents.fixes import ASKED, CHANGED, FAILED, PASSED, SAID, Fix, Step, fixes, keys_of
+from engram.domain.agents.candidates import find_candidates
+from engram.domain.agents.fixes import ASKED, CHANGED, FAILED, PASSED, SAID, Fix, Step, find_fixes, keys_of
 
 OUTPUT = "E   ConnectionError: broker refused the handshake\n1 failed"
 CAUSE = "Root cause: the handshake of the broker fails because TLS 1.1 is switched off since version 3.2."
@@ -13,7 +13,7 @@ PASS = Step(PASSED, "pytest tests/test_queue.py")
 
 
 def test_a_failure_a_change_a_pass_and_an_explanation_make_a_fix() -> None:
-    (found,) = fixes([FAILURE, CHANGE, CHANGE, PASS, Step(SAID, CAUSE)])
+    (found,) = find_fixes([FAILURE, CHANGE, CHANGE, PASS, Step(SAID, CAUSE)])
     assert found == Fix(
         CAUSE, "EDGE_CASE_DISCOVERY", "pytest tests/test_queue.py",
         "ConnectionError: broker refused the handshake", ("src/queue.py",)
@@ -28,24 +28,24 @@ def test_a_fix_has_the_prompts_before_the_failure() -> None:
         Step(ASKED, "Why does the queue stop at night?"),
         Step(ASKED, "Now tidy up the old tests."),
     )
-    (found,) = fixes([before, FAILURE, after, CHANGE, PASS, Step(SAID, CAUSE)])
+    (found,) = find_fixes([before, FAILURE, after, CHANGE, PASS, Step(SAID, CAUSE)])
     assert found.asked == before.text
 
 
 def test_without_a_change_an_explanation_or_a_pass_there_is_no_fix() -> None:
     said = Step(SAID, CAUSE)
-    assert fixes([FAILURE, PASS, said]) == []
-    assert fixes([FAILURE, CHANGE, PASS, Step(SAID, "All tests pass now.")]) == []
-    assert fixes([FAILURE, CHANGE, said]) == []
-    assert fixes([FAILURE, CHANGE, Step(PASSED, "cargo test"), said]) == []
-    assert fixes([FAILURE, CHANGE, PASS, *[Step(SAID, "Done.")] * 3, said]) == [], "too long after"
-    assert fixes([FAILURE, CHANGE, PASS, *[Step(PASSED, "ls")] * 3, said]) != []
+    assert find_fixes([FAILURE, PASS, said]) == []
+    assert find_fixes([FAILURE, CHANGE, PASS, Step(SAID, "All tests pass now.")]) == []
+    assert find_fixes([FAILURE, CHANGE, said]) == []
+    assert find_fixes([FAILURE, CHANGE, Step(PASSED, "cargo test"), said]) == []
+    assert find_fixes([FAILURE, CHANGE, PASS, *[Step(SAID, "Done.")] * 3, said]) == [], "too long after"
+    assert find_fixes([FAILURE, CHANGE, PASS, *[Step(PASSED, "ls")] * 3, said]) != []
 
 
 def test_for_a_fix_a_plain_sentence_is_enough_of_an_explanation() -> None:
     plain = "`asyncpg` does not support prepared statements behind PgBouncer."
-    assert candidates(plain) == []
-    (found,) = fixes([FAILURE, CHANGE, PASS, Step(SAID, plain)])
+    assert find_candidates(plain) == []
+    (found,) = find_fixes([FAILURE, CHANGE, PASS, Step(SAID, plain)])
     assert (found.explanation, found.category) == (plain, "DEPENDENCY_BEHAVIOR")
 
 
@@ -57,21 +57,21 @@ def test_if_the_prompt_reported_the_problem_the_cause_needs_no_label() -> None:
         PASS,
         Step(SAID, f"The queue starts again. {cause} I raised the client's version."),
     ]
-    assert fixes(steps) == fixes([Step(ASKED, "Upgrade the client, please."), *steps]) == []
-    (found,) = fixes([Step(ASKED, "Why does the queue refuse to start?"), *steps])
+    assert find_fixes(steps) == find_fixes([Step(ASKED, "Upgrade the client, please."), *steps]) == []
+    (found,) = find_fixes([Step(ASKED, "Why does the queue refuse to start?"), *steps])
     assert found.explanation == cause
 
 
 def test_a_described_change_explains_nothing_but_a_workaround_does() -> None:
     for label, count in (("Fix", 0), ("Workaround", 1)):
         said = Step(SAID, f"{label}: raised the version of the client in `queue.toml` to 2.8.")
-        assert len(fixes([FAILURE, CHANGE, PASS, said])) == count
+        assert len(find_fixes([FAILURE, CHANGE, PASS, said])) == count
 
 
 def test_of_two_explanations_the_one_nearer_to_the_error_is_used_once() -> None:
     other = "Root cause: the clock of the worker runs ahead of the clock of the scheduler by an hour."
     again = [FAILURE, CHANGE, PASS]
-    (found,) = fixes([FAILURE, CHANGE, Step(SAID, CAUSE), PASS, Step(SAID, other), *again])
+    (found,) = find_fixes([FAILURE, CHANGE, Step(SAID, CAUSE), PASS, Step(SAID, other), *again])
     assert found.explanation == CAUSE
 
 

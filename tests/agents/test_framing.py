@@ -8,25 +8,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.domain.admission.credit import CONFIRMED, Counted, Earned
+from engram.domain.admission.credit import CONFIRMED, EarnedTier, EffectiveValues
 from engram.domain.admission.tiers import Tier, tier_of
 from engram.domain.agents.framing import (
     EXCERPT,
     QUOTE,
-    also_text,
-    as_text,
     frame,
+    frame_whole,
     name_of,
     origin_of,
     quote,
-    whole,
+    render,
+    render_titles,
 )
 from engram.domain.entry.lore import Lore
 from engram.domain.recall.budget import tokens
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 OWN = "01JAAAAAAAAAAAAAAAAAAAAAAA"
-COUNTED = Counted(700, False, False, False)
+COUNTED = EffectiveValues(700, False, False, False)
 
 
 def lore(content: str, agent: str = "codex", source: str = OWN) -> Lore:
@@ -42,23 +42,23 @@ def test_every_line_of_a_text_is_quoted(text: str) -> None:
 
 @given(st.lists(st.text(min_size=1, max_size=3000), min_size=1, max_size=6), st.integers(50, 2000))
 def test_entries_keep_the_budget_and_excerpts_are_marked(texts: list[str], budget: int) -> None:
-    counts = Counted(700, False, False, False)
+    counts = EffectiveValues(700, False, False, False)
     found = [
         (f"L{n}", lore(text)._replace(id=f"{n:026}"), tier_of(lore(text), OWN), counts) for n, text in enumerate(texts, 1)
     ]  # fmt: skip
     fitted = frame(found, budget, NOW, "a question")
-    assert tokens("\n\n".join([*map(as_text, fitted.items), also_text(fitted.also)])) <= budget
-    each = {one.id: one for one in whole(found, NOW)}
+    assert tokens("\n\n".join([*map(render, fitted.items), render_titles(fitted.also)])) <= budget
+    each = {one.id: one for one in frame_whole(found, NOW)}
     for one in fitted.items:
         assert (one.content == each[one.id].content) == (one.left_out == 0)
         assert (EXCERPT in one.about) == bool(one.left_out)
     assert not {one.ref for one in fitted.items} & {ref for ref, _ in fitted.also}
-    if sum(len(as_text(one)) + 60 for one in each.values()) < 4 * budget and max(map(len, texts)) <= 500:
+    if sum(len(render(one)) + 60 for one in each.values()) < 4 * budget and max(map(len, texts)) <= 500:
         assert [one.id for one in fitted.items] == list(each)
 
 
 def test_an_entry_that_does_not_fit_is_named_by_its_title() -> None:
-    counts, tier = Counted(700, False, False, False), tier_of(lore("x"), OWN)
+    counts, tier = EffectiveValues(700, False, False, False), tier_of(lore("x"), OWN)
     texts = [
         "First.\n\n" + "It is short. " * 40,
         "Second.\n\n" + "It is longer. " * 60,
@@ -71,7 +71,7 @@ def test_an_entry_that_does_not_fit_is_named_by_its_title() -> None:
 
 
 def test_other_entries_are_named_by_title_as_far_as_there_is_room() -> None:
-    counts, tier = Counted(700, False, False, False), tier_of(lore("x"), OWN)
+    counts, tier = EffectiveValues(700, False, False, False), tier_of(lore("x"), OWN)
     said = "Paragraph {} says how the queue of note {} is drained."
     texts = [
         f"Note {n} about the queue.\n\n" + "\n\n".join(said.format(place, n) for place in range(length))
@@ -91,14 +91,18 @@ def test_titles_are_shown_without_link_targets() -> None:
 def test_the_line_about_an_entry_is_at_most_twenty_tokens() -> None:
     said = lore("x", "claude-code", "01JCCCCCCCCCCCCCCCCCCCCCCC")._replace(category="IMPLEMENTATION_FRICTION")
     later = NOW + timedelta(days=17)
-    (framed,) = whole(
+    (framed,) = frame_whole(
         [
             (
                 "L12",
                 said,
                 tier_of(said, OWN),
-                Counted(
-                    900, False, True, True, earned=Earned(CONFIRMED, 3, "Ada", int(NOW.timestamp() * 1000))
+                EffectiveValues(
+                    900,
+                    False,
+                    True,
+                    True,
+                    earned=EarnedTier(CONFIRMED, 3, "Ada", int(NOW.timestamp() * 1000)),
                 ),
             )
         ],
@@ -112,13 +116,13 @@ def test_the_line_about_an_entry_is_at_most_twenty_tokens() -> None:
     ("days", "age"), [(0, "today"), (3, "3 d"), (59, "59 d"), (60, "2 mo"), (729, "24 mo"), (730, "2 y")]
 )
 def test_ages_are_abbreviated(days: int, age: str) -> None:
-    (framed,) = whole([("L1", lore("x"), Tier("agent", "codex"), COUNTED)], NOW + timedelta(days=days))
+    (framed,) = frame_whole([("L1", lore("x"), Tier("agent", "codex"), COUNTED)], NOW + timedelta(days=days))
     assert framed.about == f"fact · codex · {age}"
 
 
 def test_an_entry_without_an_agent_names_none() -> None:
     said = lore("x", "", "")
-    (framed,) = whole([("L1", said, tier_of(said, OWN), COUNTED)], NOW)
+    (framed,) = frame_whole([("L1", said, tier_of(said, OWN), COUNTED)], NOW)
     assert framed.about == "fact · today"
 
 

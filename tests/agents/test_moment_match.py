@@ -7,12 +7,12 @@ import time
 import pytest
 
 from engram.domain.agents.command_signals import commands_of
-from engram.domain.agents.moment_match import Event, fitting, matches_path, parse_event
+from engram.domain.agents.moment_match import Event, match_moments, matches_path, parse_event
 
 
 def fits(moment: str, **event: object) -> bool:
     fields = {"commands": tuple(commands_of(str(event.pop("command", ""))))} | event
-    return fitting(Event(**fields), [moment]) == [moment]  # type: ignore[arg-type]
+    return match_moments(Event(**fields), [moment]) == [moment]  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -148,4 +148,4 @@ def test_an_event_is_parsed_as_a_command_a_file_a_tool_or_an_error() -> None:
         ("mcp__x__y", "tool: mcp__*"),
         ("ERROR: deadlock detected", "error: deadlock detected"),
     ):
-        assert fitting(parse_event(line), [moment]), line
+        assert match_moments(parse_event(line), [moment]), line

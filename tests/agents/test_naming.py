@@ -13,7 +13,7 @@ from engram.domain.agents import naming
 
 def test_possible_names_are_case_folded_without_common_words() -> None:
     prompt = "Ask Nováková's team on Monday: does redux-saga call set_timeout in the cache of Spring?"
-    assert naming.words_of(prompt) == ["ask", "novakova", "redux-saga", "spring"]
+    assert naming.find_possible_names(prompt) == ["ask", "novakova", "redux-saga", "spring"]
 
 
 @pytest.mark.parametrize(
@@ -53,12 +53,12 @@ def test_possible_names_are_case_folded_without_common_words() -> None:
 def test_the_spelling_in_entries_shows_whether_a_word_is_a_name(
     word: str, texts: list[str], how: int
 ) -> None:
-    assert naming.how_surely(word, texts) == how
+    assert naming.rate_certainty(word, texts) == how
     assert naming.NO < naming.LIKELY < naming.SURE
 
 
 def test_common_acronyms_are_no_names() -> None:
-    words = naming.words_of("The CI job of SAP fails since the API sends JSON")
+    words = naming.find_possible_names("The CI job of SAP fails since the API sends JSON")
     assert "sap" in words
     assert not {"ci", "api", "json"} & set(words)
 
@@ -81,9 +81,9 @@ def test_the_head_of_an_entry_ends_after_eighty_characters() -> None:
 
 
 def test_at_most_24_words_of_three_letters_or_in_capitals_may_be_names() -> None:
-    assert naming.words_of("zq zqx QF X") == ["zqx", "qf"]
+    assert naming.find_possible_names("zq zqx QF X") == ["zqx", "qf"]
     many = [f"zq{first}{second}" for first in "abcdef" for second in "abcdef"]
-    assert naming.words_of(" ".join(many)) == many[:24]
+    assert naming.find_possible_names(" ".join(many)) == many[:24]
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_at_most_24_words_of_three_letters_or_in_capitals_may_be_names() -> None
     ],
 )
 def test_a_short_or_everyday_name_is_not_telling(name: str, tells: bool) -> None:
-    assert naming.is_telling(name) == tells
+    assert naming.is_distinctive(name) == tells
 
 
 @pytest.mark.parametrize(
@@ -114,9 +114,9 @@ def test_a_short_or_everyday_name_is_not_telling(name: str, tells: bool) -> None
     ],
 )
 def test_a_text_begins_with_a_name_also_within_a_full_name(word: str, text: str, does: bool) -> None:
-    assert naming.begins(word, text) == does
+    assert naming.starts_with(word, text) == does
 
 
 def test_with_in_any_case_off_a_name_must_begin_in_lower_case() -> None:
-    assert naming.begins("falcon", "falcon mirrors images.", in_any_case=False)
-    assert not naming.begins("falcon", "Falcon mirrors images.", in_any_case=False)
+    assert naming.starts_with("falcon", "falcon mirrors images.", in_any_case=False)
+    assert not naming.starts_with("falcon", "Falcon mirrors images.", in_any_case=False)

@@ -15,7 +15,7 @@ from effort import sampled
 
 from engram.adapters.agents.edits import Entry, TomlTable, YamlEntry, apply_edit, siblings
 from engram.adapters.agents.hosts import HOSTS
-from engram.adapters.agents.parts import READ_ONLY_TOOLS, Wish, server_part
+from engram.adapters.agents.parts import READ_ONLY_TOOLS, ConnectOptions, server_part
 from engram.adapters.agents.servers import is_ours
 from engram.adapters.files import places
 from engram.usecases.store.own_command import own_command
@@ -34,21 +34,21 @@ def project(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def config(agent: str) -> Path:
-    part = server_part(AGENTS[agent], Wish(own_command()))
+    part = server_part(AGENTS[agent], ConnectOptions(own_command()))
     assert part is not None
     return Path(part.path)
 
 
 def servers(agent: str) -> dict[str, Any]:
     """Read the agent's MCP servers, by name, from its file."""
-    part = server_part(AGENTS[agent], Wish(own_command()))
+    part = server_part(AGENTS[agent], ConnectOptions(own_command()))
     assert part is not None
     return dict(siblings(config(agent).read_text("utf-8"), part.edit))
 
 
 def add_server(agent: str, name: str, value: dict[str, Any]) -> None:
     """Add a server to the agent's file, as a user would."""
-    part = server_part(AGENTS[agent], Wish(own_command(), server=name))
+    part = server_part(AGENTS[agent], ConnectOptions(own_command(), server=name))
     assert part is not None
     edit = part.edit
     if isinstance(edit, Entry):

@@ -10,7 +10,7 @@ from apikit import SetClock, opened
 from mcp_kit import QUEUE, inside, ok
 
 from engram.adapters.state.hook_memory import RECALLED, SHOWN, HookMemory
-from engram.usecases.agents.auto_recall import NO_ROOM, by_files, by_text, frame_unseen
+from engram.usecases.agents.auto_recall import NO_ROOM, frame_unseen, recall_for_files, recall_for_text
 from engram.usecases.agents.brief import brief
 
 if TYPE_CHECKING:
@@ -29,9 +29,9 @@ def make_note(number: int, length: int) -> str:
 def test_an_entry_needed_again_is_named_by_its_ref_and_not_repeated(root: Path) -> None:
     with opened(root, clock=SetClock()) as engram:
         engram.record(QUEUE, category="fact")
-        first = by_text(engram.store, ASKED, above=True)
-        again = by_text(engram.store, ASKED + " Please.", above=True)
-        tool = by_text(engram.store, ASKED)
+        first = recall_for_text(engram.store, ASKED, above=True)
+        again = recall_for_text(engram.store, ASKED + " Please.", above=True)
+        tool = recall_for_text(engram.store, ASKED)
     assert "    Brokers deliver twice after a missed ack." in first
     title = "Queue consumers must be idempotent."
     assert again == f"<engram-lore>\n[L1] above answers this:\n    {title}\n</engram-lore>"
@@ -42,7 +42,7 @@ def test_entries_of_a_brief_count_as_shown(root: Path) -> None:
     with opened(root, clock=SetClock()) as engram:
         engram.record(QUEUE, category="fact")
         assert "Brokers deliver twice" in brief(engram.store, str(root))
-        assert "[L1] above answers this:" in by_text(engram.store, ASKED, above=True)
+        assert "[L1] above answers this:" in recall_for_text(engram.store, ASKED, above=True)
         assert brief(engram.store, str(root)) == ""
 
 
@@ -56,8 +56,8 @@ async def test_an_entry_shown_whole_by_a_tool_is_not_repeated_by_a_hook(
             (found,) = (await ok(client, "recall_query", query=ASKED))["lore"]
             assert found["text"] == QUEUE
     with opened(root, clock=SetClock()) as engram, engram.calling("s1", "claude-code"):
-        assert "[L1] above answers this:" in by_text(engram.store, ASKED, above=True)
-        assert "Brokers" not in by_text(engram.store, ASKED)
+        assert "[L1] above answers this:" in recall_for_text(engram.store, ASKED, above=True)
+        assert "Brokers" not in recall_for_text(engram.store, ASKED)
 
 
 def test_showing_a_passage_of_a_long_entry_does_not_withhold_another(root: Path) -> None:
@@ -97,7 +97,7 @@ def test_only_entries_shown_by_recall_are_asked_about_later(root: Path) -> None:
             engram.record(make_note(number, 1100), category="fact", files=["a.py"]).lore
             for number in range(2)
         ]
-        said = by_files(engram.store, ["a.py"])
+        said = recall_for_files(engram.store, ["a.py"])
         (shown,) = HookMemory(engram.store.state).marked(RECALLED, engram.store.caller.session)
     assert shown in {lore.id for lore in found}
     assert said.count("It says something.") < 70
@@ -107,7 +107,7 @@ def test_the_best_three_entries_about_a_file_are_shown_first_the_others_later(ro
     with opened(root, clock=SetClock()) as engram:
         for number in range(5):
             engram.record(make_note(number, 60), category="fact", files=["a.py"])
-        said = [by_files(engram.store, ["a.py"]) for _ in range(3)]
+        said = [recall_for_files(engram.store, ["a.py"]) for _ in range(3)]
     assert [text.count("It says something.") > 0 for text in said] == [True, True, False]
     assert [len(re.findall(r"^    Lesson \d", text, re.MULTILINE)) for text in said] == [3, 2, 0]
 

@@ -43,14 +43,14 @@ WORDS = (
 texts = st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join)
 COMPARES = """
 import sys, engram
-from engram.usecases.similarity.near_duplicates import similar
+from engram.usecases.similarity.near_duplicates import find_similar
 with engram.open(sys.argv[1], background=False) as store:
     lore = store.record("The queue consumer must retry after a timeout.", category="FACT").lore
     new = lore._replace(id="", content="The queue consumer must retry after one timeout.")
-    [twin] = similar(store.store, new)
+    [twin] = find_similar(store.store, new)
     print(twin.similarity, "numpy" in sys.modules)
     for number in range(12):
-        similar(store.store, new)
+        find_similar(store.store, new)
     print("numpy" in sys.modules)
 """
 

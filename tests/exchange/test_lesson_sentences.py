@@ -6,10 +6,10 @@ import pytest
 
 from engram.domain.exchange.lesson_sentences import (
     labelled_category,
-    lesson_in,
+    lesson_category,
+    reports_action,
     sentences,
     stated_category,
-    tells_deed,
     without_lead,
 )
 
@@ -41,15 +41,15 @@ def test_a_paragraph_is_split_into_sentences_without_list_marks() -> None:
 def test_a_sentence_states_a_lesson_by_its_structure_if_it_names_something(
     sentence: str, category: str
 ) -> None:
-    assert lesson_in(sentence) == category
+    assert lesson_category(sentence) == category
 
 
 def test_more_counts_about_a_fixed_failure_and_only_decisions_of_a_person() -> None:
-    assert lesson_in(UNSURE) == ""
-    assert lesson_in(UNSURE, of_fix=True) == "DEPENDENCY_BEHAVIOR"
+    assert lesson_category(UNSURE) == ""
+    assert lesson_category(UNSURE, of_fix=True) == "DEPENDENCY_BEHAVIOR"
     found = "It turned out that `fetch` follows redirects across origins."
-    assert lesson_in(found, of_person=True) == ""
-    assert lesson_in("Never commit `.env` files.", of_person=True) == "PREFERENCE"
+    assert lesson_category(found, of_person=True) == ""
+    assert lesson_category("Never commit `.env` files.", of_person=True) == "PREFERENCE"
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_more_counts_about_a_fixed_failure_and_only_decisions_of_a_person() -> N
 )
 def test_conventions_that_a_person_states_in_passing_are_lessons(said: str) -> None:
     (sentence,) = sentences(said, spoken=True)[-1:]
-    assert lesson_in(without_lead(sentence), of_person=True) in (
+    assert lesson_category(without_lead(sentence), of_person=True) in (
         "PREFERENCE",
         "TESTING_STRATEGY",
         "ARCHITECTURAL_DECISION",
@@ -130,7 +130,7 @@ def test_conventions_that_a_person_states_in_passing_are_lessons(said: str) -> N
     ],
 )
 def test_a_persons_instruction_for_this_once_is_not_a_rule(said: str) -> None:
-    assert [lesson_in(without_lead(one), of_person=True) for one in sentences(said, spoken=True)] in (
+    assert [lesson_category(without_lead(one), of_person=True) for one in sentences(said, spoken=True)] in (
         [""],
         ["", ""],
     )
@@ -143,9 +143,9 @@ def test_reports_of_work_and_of_the_present_state_are_not_lessons() -> None:
         "The other zones weren't tried.", "Nothing of it is merged.",
         "We only added the zone.",
     ):  # fmt: skip
-        assert tells_deed(deed), deed
+        assert reports_action(deed), deed
     for held in ("`cron` ignores the zone.", "Nothing reads the zone.", "The unit's zone is the host's."):
-        assert not tells_deed(held), held
+        assert not reports_action(held), held
 
 
 def test_a_label_decides_and_a_text_longer_than_a_lesson_states_none() -> None:

@@ -9,7 +9,7 @@ import pytest
 from gitkit import git, make_repository, opened, person_commits, repository_of
 
 from engram.adapters.git.run import layout
-from engram.adapters.git.run.layout import Head, Repository, busy, find_repository, read_head
+from engram.adapters.git.run.layout import Head, Repository, find_repository, operation_in_progress, read_head
 from engram.domain.errors import GitError
 
 pytestmark = pytest.mark.usefixtures("persons_git")
@@ -133,9 +133,9 @@ def test_refs_in_a_reftable_are_read_by_git(tmp_path: Path) -> None:
     assert read_head(repo) == Head(None, "main")
     oid = person_commits(repo, {"a.txt": "1"})
     assert read_head(repo) == Head(oid, "main")
-    assert busy(repo) is None
+    assert operation_in_progress(repo) is None
     git(repo, "checkout", "-q", "--detach")
-    assert busy(repo) == "detached"
+    assert operation_in_progress(repo) == "detached"
 
 
 @pytest.mark.parametrize(("file", "content"), [("refs/heads/main", ""), ("HEAD", "nonsense"), ("HEAD", None)])
@@ -175,11 +175,11 @@ def torn(repo: Repository) -> Repository:
 def test_an_operation_under_way_is_seen_until_it_ends(
     torn: Repository, command: tuple[str, ...], state: str, end: tuple[str, ...]
 ) -> None:
-    assert busy(torn) is None
+    assert operation_in_progress(torn) is None
     git(torn, *command, check=False)
-    assert busy(torn) == state
+    assert operation_in_progress(torn) == state
     git(torn, *end)
-    assert busy(torn) is None
+    assert operation_in_progress(torn) is None
 
 
 def test_a_cherry_pick_of_several_is_seen_after_its_conflict_was_committed(torn: Repository) -> None:
@@ -187,7 +187,7 @@ def test_a_cherry_pick_of_several_is_seen_after_its_conflict_was_committed(torn:
     git(torn, "checkout", "--theirs", "a.txt")
     git(torn, "commit", "-qam", "resolved by hand")
     assert not Path(torn.git_dir, "CHERRY_PICK_HEAD").exists()
-    assert busy(torn) == "cherry-pick"
+    assert operation_in_progress(torn) == "cherry-pick"
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from hookkit import (
     text_of,
 )
 
-from engram.adapters.state.activity_table import LiveTable
+from engram.adapters.state.activity_table import ActivityTable
 from engram.domain.agents import fence
 from engram.usecases.agents import auto_recall
 from engram.usecases.recording.edit import Edit
@@ -115,7 +115,7 @@ def test_a_session_begins_with_the_latest_lines_of_the_activity_log_alone(
 ) -> None:
     for number in range(3):
         said("prompt", root, session_id=f"earlier {number}")
-    monkeypatch.setattr(LiveTable.prune, "__defaults__", (1,))
+    monkeypatch.setattr(ActivityTable.prune, "__defaults__", (1,))
     said("session-start", root, session_id="now")
     with opened(root, clock=Clock()) as engram:
         assert len([one for one in engram.live() if one.session.startswith("earlier")]) <= 1
@@ -169,7 +169,9 @@ CHATTER = (
 def test_one_sentence_of_a_long_prompt_gets_its_answer(root: Path) -> None:
     telling = CHATTER.format("The consumer has to be idempotent.")
     with opened(root) as engram:
-        assert auto_recall.by_text(engram.store, telling, bar=0.8) == "", "the whole of it is too much"
+        assert auto_recall.recall_for_text(engram.store, telling, bar=0.8) == "", (
+            "the whole of it is too much"
+        )
     assert LESSON in said("prompt", root, prompt=telling)
     assert answer(CLAUDE, "prompt", root, prompt=CHATTER.format("Thanks!"), session_id="s2") is None
 
@@ -181,9 +183,9 @@ def test_without_an_index_no_sentence_is_asked(root: Path, monkeypatch: pytest.M
     monkeypatch.setattr(
         auto_recall, "query", lambda store, asked: real(store, asked._replace(strategy=recall.SCAN))
     )
-    monkeypatch.setattr(auto_recall, "consult", lambda *_: pytest.fail("there is nothing to consult"))
+    monkeypatch.setattr(auto_recall, "query_index", lambda *_: pytest.fail("there is nothing to consult"))
     with opened(root) as engram:
-        assert auto_recall.by_text(engram.store, PROMPT, sentences=[PROMPT]) == ""
+        assert auto_recall.recall_for_text(engram.store, PROMPT, sentences=[PROMPT]) == ""
 
 
 # --- tools
@@ -380,8 +382,8 @@ def test_claude_code_is_told_the_session_for_its_commands(root: Path, tmp_path: 
 
 def test_files_that_lore_cannot_name_are_no_trouble(root: Path) -> None:
     with opened(root) as engram:
-        assert auto_recall.by_files(engram.store, []) == ""
-        assert auto_recall.by_files(engram.store, ["x' OR 1=1 --", "%", "\n"]) == ""
+        assert auto_recall.recall_for_files(engram.store, []) == ""
+        assert auto_recall.recall_for_files(engram.store, ["x' OR 1=1 --", "%", "\n"]) == ""
 
 
 # --- which entries are about a file
@@ -420,7 +422,7 @@ def quay(tmp_path: Path) -> Iterator[Engram]:
 def test_an_entry_about_a_file_is_found_by_any_end_of_its_path_that_says_something(
     asked: str, found: list[str], quay: Engram
 ) -> None:
-    text = auto_recall.by_files(quay.store, [asked])
+    text = auto_recall.recall_for_files(quay.store, [asked])
     starts = ("Cranes", "Berths", "The manual of the yard", "The manual of the whole", "Ropes")
     assert [start for start in starts if start in text] == found
 
@@ -433,13 +435,13 @@ def test_an_answer_is_shown_for_a_file_only_if_it_mentions_a_distinctive_name(
     naming: list[str], comes: bool, quay: Engram
 ) -> None:
     asked = "cranes are counted twice at the turn of the tide"
-    assert ("Cranes" in auto_recall.by_text(quay.store, asked, naming=naming)) == comes
+    assert ("Cranes" in auto_recall.recall_for_text(quay.store, asked, naming=naming)) == comes
 
 
 def test_the_activity_log_records_shown_and_withheld_entries_with_reasons(quay: Engram) -> None:
-    auto_recall.by_files(quay.store, ["crane.py"])
-    auto_recall.by_files(quay.store, ["crane.py"])
-    auto_recall.by_text(quay.store, "how are the cranes of the yard painted in spring")
+    auto_recall.recall_for_files(quay.store, ["crane.py"])
+    auto_recall.recall_for_files(quay.store, ["crane.py"])
+    auto_recall.recall_for_text(quay.store, "how are the cranes of the yard painted in spring")
     lines = [one for one in quay.live() if one.action == "query"]
     assert [(one.query, len(one.ids)) for one in lines][:2] == [("crane.py", 1), ("crane.py", 0)]
     assert [held.why for held in lines[1].withheld] == [auto_recall.SHOWN_BEFORE]

@@ -12,11 +12,11 @@ from apikit import SECRET, dedicated, ok, opened
 from gitkit import git
 from hookkit import answer, text_of
 
-from engram.domain.agents.captured_notes import CapturedNote, fence
+from engram.domain.agents.captured_notes import CapturedNote, fence_notes
 from engram.domain.agents.leaks import leaks_of_fence
 from engram.domain.entry.lore import PENDING
 from engram.usecases.agents import session_capture
-from engram.usecases.recall.captured_recall import matching
+from engram.usecases.recall.captured_recall import find_captured
 from engram.usecases.store import captured
 from engram.usecases.store.store import Clock
 from engram.usecases.upkeep.injection_test import corpus
@@ -67,7 +67,7 @@ def ends(root: Path, rows: list[dict[str, Any]], name: str = "one") -> None:
     (root / "transcript.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
     assert answer(CLAUDE, "session-end", root, session_id=name) is None
     with opened(root, session=name, clock=Clock()) as engram:
-        session_capture.persist(engram.store)
+        session_capture.process_reports(engram.store)
 
 
 def waiting(root: Path) -> list[Any]:
@@ -217,7 +217,7 @@ def test_a_rejected_entry_is_no_longer_reviewed_or_recalled(root: Path) -> None:
     ok("review", "reject", item["id"], cwd=root)
     assert all(one["paths"] for one in ok("review", "--json", cwd=root).json["items"])
     with opened(root, clock=Clock()) as engram:
-        assert matching(engram.store, PROMPT) == []
+        assert find_captured(engram.store, PROMPT) == []
 
 
 def test_a_lesson_found_again_is_captured_once(root: Path) -> None:
@@ -228,5 +228,5 @@ def test_a_lesson_found_again_is_captured_once(root: Path) -> None:
 
 @pytest.mark.parametrize("poison", corpus(), ids=[row["name"] for row in corpus()])
 def test_no_red_team_text_gets_through_a_captured_note(poison: dict[str, Any]) -> None:
-    shown = fence([CapturedNote(poison["text"], "FACT", "captured 3 days ago")])
+    shown = fence_notes([CapturedNote(poison["text"], "FACT", "captured 3 days ago")])
     assert leaks_of_fence(shown) == []

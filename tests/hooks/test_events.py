@@ -149,7 +149,9 @@ def test_a_command_of_two_words_is_too_common_to_recall_by(root: Path) -> None:
             found = events.before_tool(engram.store, at(root, tool="Bash", command=command), CLAUDE).text
             assert ("lock table" in found) == comes
             if not comes:
-                assert "lock table" in auto_recall.by_text(engram.store, command), "if it were asked about"
+                assert "lock table" in auto_recall.recall_for_text(engram.store, command), (
+                    "if it were asked about"
+                )
 
 
 def test_recall_uses_the_first_four_files_of_a_command(store: Store, root: Path) -> None:
@@ -216,7 +218,7 @@ def test_a_transcript_that_a_turn_named_is_read_when_the_session_ends(
         handed.append((report.event, report.transcript, report.whole))
         return True
 
-    monkeypatch.setattr(session_capture, "hand_in", hand_in)
+    monkeypatch.setattr(session_capture, "submit_report", hand_in)
     assert events.session_end(store, at(root), "copilot-cli") == Reply(later=SYNC)
     assert events.session_end(store, at(root, transcript="/other.jsonl"), "copilot-cli") == Reply(later=SYNC)
     for event in (events.pre_compact, events.subagent_stop, events.task_completed):
@@ -227,7 +229,7 @@ def test_a_transcript_that_a_turn_named_is_read_when_the_session_ends(
         ("session-end", "/there.jsonl", True), ("session-end", "/other.jsonl", True), ("pre-compact", "/a.jsonl", False),
         ("subagent-stop", "", False), ("task-completed", "", False), ("stop", "", False),
     ]  # fmt: skip
-    monkeypatch.setattr(session_capture, "hand_in", lambda *_: False)
+    monkeypatch.setattr(session_capture, "submit_report", lambda *_: False)
     assert events.pre_compact(store, at(root), CLAUDE) == Reply()
 
 

@@ -16,7 +16,7 @@ import pytest
 from apikit import opened
 from hookkit import answer, text_of
 
-from engram.usecases.agents.named_entities import MOST, about_named
+from engram.usecases.agents.named_entities import MOST, find_named
 from engram.usecases.recording.edit import Edit
 from engram.usecases.store.store import Clock
 
@@ -100,7 +100,7 @@ def test_an_ordinary_word_that_begins_one_entry_shows_it_only_for_a_question_abo
         for text in (said, MONEY, *COMMON):
             engram.record(text, category="FACT")
         engram.refresh()
-        assert [hit.lore.content for hit in about_named(engram.store, prompt)] == ([said] if comes else [])
+        assert [hit.lore.content for hit in find_named(engram.store, prompt)] == ([said] if comes else [])
 
 
 def test_an_everyday_word_counts_as_a_name_where_it_is_written_as_one(tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def test_an_everyday_word_counts_as_a_name_where_it_is_written_as_one(tmp_path: 
             engram.record(text, category="FACT")
         engram.link_entity("Summit", type="tool")
         engram.refresh()
-        assert [hit.lore.content for hit in about_named(engram.store, "Summit is not for me")] == [said]
+        assert [hit.lore.content for hit in find_named(engram.store, "Summit is not for me")] == [said]
 
 
 def test_entries_linked_from_a_named_one_are_not_shown_for_its_name(tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ def test_entries_linked_from_a_named_one_are_not_shown_for_its_name(tmp_path: Pa
         linked = engram.record(MONEY, category="FACT").lore
         engram.record(KESTREL, category="FACT", relations=[("see_also", linked.id)])
         engram.refresh()
-        assert [hit.lore.content for hit in about_named(engram.store, "write a mock of kestrel")] == [KESTREL]
+        assert [hit.lore.content for hit in find_named(engram.store, "write a mock of kestrel")] == [KESTREL]
 
 
 def test_two_words_of_one_name_are_one_thing_of_which_two_entries_come(tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_two_words_of_one_name_are_one_thing_of_which_two_entries_come(tmp_path:
         for text in (*both, MONEY):
             engram.record(text, category="FACT")
         engram.refresh()
-        found = [hit.lore.content for hit in about_named(engram.store, "what does Anna Lindqvist review")]
+        found = [hit.lore.content for hit in find_named(engram.store, "what does Anna Lindqvist review")]
     assert sorted(found) == sorted(both)
 
 
@@ -167,7 +167,7 @@ def harbour(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def about(root: Path, prompt: str) -> list[str]:
     with opened(root, clock=Clock()) as engram:
-        return [hit.lore.content for hit in about_named(engram.store, prompt)]
+        return [hit.lore.content for hit in find_named(engram.store, prompt)]
 
 
 def test_a_prompt_that_names_nothing_brings_nothing(harbour: Path) -> None:
@@ -250,7 +250,7 @@ def test_an_entry_that_begins_with_one_name_is_kept_for_it_though_it_answers_ano
             engram.record(text, category="FACT")
         engram.refresh()
         asked = "is granaria on skuastore with the copy of Sunday, 20 days ago"
-        assert sorted(hit.lore.content for hit in about_named(engram.store, asked)) == sorted([backup, snow])
+        assert sorted(hit.lore.content for hit in find_named(engram.store, asked)) == sorted([backup, snow])
 
 
 # --- how much evidence a name needs besides it, by how many the prompt names
@@ -326,5 +326,5 @@ def test_without_a_model_no_name_is_rare_and_entries_are_found_by_their_words(tm
             engram.record(text, category="FACT")
         engram.refresh()
         asked = "does kestrel take a declined card twice"
-        assert [hit.lore.content for hit in about_named(engram.store, asked)] == [KESTREL]
-        assert about_named(engram.store, "what does plovernt do with alarms") == []
+        assert [hit.lore.content for hit in find_named(engram.store, asked)] == [KESTREL]
+        assert find_named(engram.store, "what does plovernt do with alarms") == []

@@ -45,7 +45,7 @@ def _make_root(folder: Path) -> None:
 def persisted(root: Path, session: str = "s1") -> list[dict[str, Any]]:
     """The entries that hooks made, after the detached process did its work here: captured ones, then those with a file."""
     with opened(root, session=session, clock=Clock()) as engram:
-        session_capture.persist(engram.store)
+        session_capture.process_reports(engram.store)
         engram.refresh()
         filed = [shown.lore for shown in engram.list(limit=None).lore if "captured" in shown.lore.tags]
         return [
@@ -206,13 +206,15 @@ def test_captures_are_limited_per_session_and_day(root: Path, monkeypatch: pytes
     monkeypatch.setattr(session_capture, "MOST_A_DAY", 5)
     with opened(root) as engram:
         for number in range(5):
-            session_capture.hand_in(engram.store, Report("subagent-stop", CLAUDE, "one", distinct(number)))
-        assert session_capture.persist(engram.store) == 3
+            session_capture.submit_report(
+                engram.store, Report("subagent-stop", CLAUDE, "one", distinct(number))
+            )
+        assert session_capture.process_reports(engram.store) == 3
         for number in range(20, 25):
-            session_capture.hand_in(
+            session_capture.submit_report(
                 engram.store, Report("subagent-stop", CLAUDE, f"s{number}", distinct(number))
             )
-        assert session_capture.persist(engram.store) == 2
+        assert session_capture.process_reports(engram.store) == 2
         assert session_capture._queue(engram.store).is_empty()
 
 
@@ -220,7 +222,9 @@ def test_the_number_and_size_of_queued_reports_are_limited(root: Path) -> None:
     clock = SetClock()
     with opened(root, clock=clock) as engram:
         kept = [
-            session_capture.hand_in(engram.store, Report("subagent-stop", CLAUDE, "one", "x" * 1_000_000))
+            session_capture.submit_report(
+                engram.store, Report("subagent-stop", CLAUDE, "one", "x" * 1_000_000)
+            )
             for _ in range(session_capture.MOST_WAITING + 3)
         ]
     assert kept == [True] * session_capture.MOST_WAITING + [False] * 3
@@ -234,7 +238,7 @@ def test_an_invalid_report_is_deleted(root: Path) -> None:
     queue.put("2", {"event": 3, "agent": None, "session": [], "said": {}})
     (root / ".engram/outcomes/3.json").write_bytes(b"\xff{")
     with opened(root) as engram:
-        assert session_capture.persist(engram.store) == 0
+        assert session_capture.process_reports(engram.store) == 0
     assert queue.is_empty()
 
 
@@ -245,7 +249,7 @@ def test_reports_that_an_earlier_version_left_as_files_are_still_recorded(root: 
         report = Report("subagent-stop", CLAUDE, f"s{number}", distinct(number))
         (folder / f"{number}.json").write_text(json.dumps(report._asdict()))
     with opened(root) as engram:
-        assert session_capture.persist(engram.store) == 2
+        assert session_capture.process_reports(engram.store) == 2
         assert session_capture._queue(engram.store).is_empty()
 
 
@@ -253,8 +257,8 @@ def test_reports_are_left_to_a_process_that_holds_the_lock(root: Path) -> None:
     answer(CLAUDE, "subagent-stop", root)
     with opened(root) as engram:
         with FileLock(str(root / ".engram/outcomes/lock")):
-            assert session_capture.persist(engram.store) == 0
-        assert session_capture.persist(engram.store) == 1
+            assert session_capture.process_reports(engram.store) == 0
+        assert session_capture.process_reports(engram.store) == 1
 
 
 # --- the detached process
@@ -270,10 +274,10 @@ def test_the_detached_process_records_commits_and_pushes_all_but_what_nobody_con
     ok("sync", cwd=root)
     payload = recorded(CLAUDE, "session-end", root)
     with opened(root) as engram:
-        session_capture.hand_in(engram.store, Report("subagent-stop", CLAUDE, "s1", SAID))
+        session_capture.submit_report(engram.store, Report("subagent-stop", CLAUDE, "s1", SAID))
         result = "The export writes one file for each tenant now, named after it; the old file is gone."
         task = Report("task-completed", CLAUDE, "s1", result, "Split the export")
-        session_capture.hand_in(engram.store, task)
+        session_capture.submit_report(engram.store, task)
     assert payload["reason"] == "prompt_input_exit"
     done = subprocess.run(
         [sys.executable, "-P", "-m", "engram.hooks.hook_process", str(root), "sync"],

@@ -232,5 +232,5 @@ def _serve(world: World) -> None:
     with opened(world) as store:
         record_once(store.store, Draft("A program keeps the numbers of pallets.", "FACT"), "one-key")
         change_feed.delta(store.store)
-        serving.token_of(store.store.places.state)
+        serving.load_token(store.store.places.state)
         commit_pending(store.store, wait=30)

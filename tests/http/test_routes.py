@@ -158,7 +158,6 @@ async def test_a_deletion_names_undo_also_in_a_store_on_a_branch_of_code(tmp_pat
         assert gone.json()["undo"] == "engram undo"
 
 
-
 async def test_a_file_that_came_back_is_not_among_the_deleted_ids(root: Path) -> None:
     with opened(root) as store:
         path = root / store.record(QUEUE, category="fact").path

@@ -28,7 +28,7 @@ from engram.adapters.index.catalog import (
     Waiting,
     count_waiting,
     set_vector_checks,
-    waiting,
+    texts_without_vectors,
 )
 from engram.adapters.index.catalog_check import find_damage
 from engram.adapters.index.row_details import Link, put_tokens
@@ -465,8 +465,8 @@ def test_texts_wait_for_their_vectors_until_they_are_stored(catalog: Catalog) ->
     assert entries[1].lore is not None
     named = entries[1].lore._replace(relations=(Relation("see_also", "ANOTHER"),), tags=("a", "b"))
     catalog.put([entries[0], entries[1]._replace(lore=named), entries[2], entry(4)])
-    assert waiting(catalog, 1, 1) == [Waiting(2, "lore/2.md", "text")]
-    assert [text.row for text in waiting(catalog, 0, 9)] == [1, 2, 3]
+    assert texts_without_vectors(catalog, 1, 1) == [Waiting(2, "lore/2.md", "text")]
+    assert [text.row for text in texts_without_vectors(catalog, 0, 9)] == [1, 2, 3]
     assert count_waiting(catalog) == 3
     set_vector_checks(catalog, {2: 17, 3: 18})
     assert count_waiting(catalog) == 1

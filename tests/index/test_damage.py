@@ -30,7 +30,7 @@ from engram.adapters.index.damage import (
     DamagedIndexError,
     IndexUnavailableError,
     check_vectors,
-    damage_noticed,
+    converting_damage,
 )
 from engram.adapters.index.words import Words
 from engram.domain.errors import EngramError
@@ -171,7 +171,7 @@ def test_damage_is_distinguished_from_refused_writes_and_from_bugs(
 ) -> None:
     with tempfile.TemporaryDirectory() as name:  # where every user may write, unlike in pytest's own
         os.chmod(name, 0o777)
-        with unprivileged(), pytest.raises(error, match=f"^{message}$") as caught, damage_noticed():
+        with unprivileged(), pytest.raises(error, match=f"^{message}$") as caught, converting_damage():
             broken(Path(name))
     assert type(caught.value) is error
     if isinstance(caught.value, EngramError):

@@ -13,7 +13,7 @@ import pytest
 from storekit import commit, engram_command, opened
 
 from engram.adapters.embed.provider import BUNDLED_FOLDER
-from engram.adapters.state.activity_table import LiveEntry
+from engram.adapters.state.activity_table import ActivityLine
 from engram.adapters.state.database import StateDatabase
 from engram.domain.errors import StoreError
 from engram.usecases.index import file_scan, freshness
@@ -179,7 +179,7 @@ def test_lore_recorded_without_git_is_committed_later(
 
 # The private database
 
-ENTRY = LiveEntry(1.0, "session", "query", "hybrid", "strong", ("ID",), (0.5,), 1.5)
+ENTRY = ActivityLine(1.0, "session", "query", "hybrid", "strong", ("ID",), (0.5,), 1.5)
 
 
 def damage(file: Path, how: str) -> None:

@@ -14,7 +14,7 @@ from engram.adapters.files.durable.lock import FileLock
 from engram.adapters.index.damage import IndexUnavailableError
 from engram.domain.errors import StoreError
 from engram.usecases.index import catch_up, freshness
-from engram.usecases.index.index_query import consult, look_up
+from engram.usecases.index.index_query import query_index, query_without_refresh
 
 if TYPE_CHECKING:
     from engram.adapters.index.index import Generation
@@ -34,21 +34,21 @@ def titles_of(generation: Generation) -> list[str]:
 
 def test_a_query_that_finds_damage_is_answered_from_a_rebuilt_index(tmp_path: Path) -> None:
     with filled(tmp_path, SteadyClock()) as engram:
-        for ask, answer in ((consult, ["slow"]), (look_up, [])):
+        for ask, answer in ((query_index, ["slow"]), (query_without_refresh, [])):
             generation = engram.store.index.look()
             assert generation is not None
             generation.catalog.connection.execute("DROP VIEW tags")
             assert ask(engram.store, tags_of) == answer
-            assert (engram.store.index.look() is None) == (ask is look_up)
-            assert consult(engram.store, tags_of) == ["slow"]
+            assert (engram.store.index.look() is None) == (ask is query_without_refresh)
+            assert query_index(engram.store, tags_of) == ["slow"]
 
 
 def test_consult_finds_a_new_entry_but_look_up_does_not(tmp_path: Path) -> None:
     with opened(tmp_path, SteadyClock()) as engram:
-        assert look_up(engram.store, paths_of) == []
+        assert query_without_refresh(engram.store, paths_of) == []
         path = engram.record(TEXTS[0][0]).path
-        assert look_up(engram.store, paths_of) == []
-        assert consult(engram.store, paths_of) == look_up(engram.store, paths_of) == [path]
+        assert query_without_refresh(engram.store, paths_of) == []
+        assert query_index(engram.store, paths_of) == query_without_refresh(engram.store, paths_of) == [path]
 
 
 def test_in_a_large_store_only_a_thorough_query_finds_files_written_in_place(
@@ -59,11 +59,11 @@ def test_in_a_large_store_only_a_thorough_query_finds_files_written_in_place(
     clock = SteadyClock()
     with filled(tmp_path, clock) as engram:
         clock.ahead = 10 * SECONDS
-        path = tmp_path / consult(engram.store, paths_of)[0]
+        path = tmp_path / query_index(engram.store, paths_of)[0]
         path.write_text("# Herons wait\n")
         engram.store.watchable = False
-        assert "Herons wait" not in consult(engram.store, titles_of)
-        assert "Herons wait" in consult(engram.store, titles_of, thorough=True)
+        assert "Herons wait" not in query_index(engram.store, titles_of)
+        assert "Herons wait" in query_index(engram.store, titles_of, thorough=True)
 
 
 def test_queries_are_refused_while_another_process_builds_the_first_index(
@@ -76,7 +76,7 @@ def test_queries_are_refused_while_another_process_builds_the_first_index(
         with lock.tried() as held:
             assert held
             with pytest.raises(StoreError, match="cannot be built"):
-                consult(engram.store, paths_of)
+                query_index(engram.store, paths_of)
 
 
 def test_on_a_full_disk_the_index_is_kept_and_answers_until_a_file_changes(
@@ -90,10 +90,10 @@ def test_on_a_full_disk_the_index_is_kept_and_answers_until_a_file_changes(
             assert len(engram.list(limit=None).lore) == len(TEXTS)
             assert engram.query(TEXTS[0][0]).strategy == "hybrid"
             clock.ahead = 40 * 86_400 * SECONDS  # the index would record decayed confidences
-            assert len(consult(engram.store, paths_of)) == len(TEXTS)
+            assert len(query_index(engram.store, paths_of)) == len(TEXTS)
             path = tmp_path / engram.list().lore[0].path
             path.rename(path.with_name("moved.md"))
             with pytest.raises(IndexUnavailableError, match="cannot be written now"):
-                consult(engram.store, paths_of)
+                query_index(engram.store, paths_of)
         assert generation_of(tmp_path) == before
-        assert [path for path in consult(engram.store, paths_of) if path.endswith("moved.md")]
+        assert [path for path in query_index(engram.store, paths_of) if path.endswith("moved.md")]

@@ -20,7 +20,7 @@ from engram.adapters.index.catalog import WAITING, set_vector_checks
 from engram.domain.settings import Settings
 from engram.usecases.index import vector_graph as store_graph
 from engram.usecases.index.refresh import refresh
-from engram.usecases.index.vector_graph import graph_due
+from engram.usecases.index.vector_graph import is_graph_due
 from engram.usecases.index.vector_graph import make_graph as make_store_graph
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def test_a_graph_is_due_with_enough_vectors_and_when_a_sixteenth_is_not_in_it(sm
     def due(**values: int) -> bool:
         generation.reload()
         vars(generation).update(values)
-        return graph_due(store)
+        return is_graph_due(store)
 
     assert [due(next_slot=slots) for slots in (14, 15)] == [False, True]
     assert [due(waiting=1, next_row=rows) for rows in (16, 17)] == [False, True]
@@ -81,7 +81,7 @@ def test_a_graph_is_due_with_enough_vectors_and_when_a_sixteenth_is_not_in_it(sm
     store.settings = Settings({"embedding.graph": 0})
     assert not due()
     store.index.drop()
-    assert not graph_due(store)
+    assert not is_graph_due(store)
 
 
 def test_a_continued_graph_replaces_the_previous_one(small: Engram) -> None:

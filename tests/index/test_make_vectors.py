@@ -18,10 +18,10 @@ from storekit import contents, opened
 from engram.adapters.embed.errors import EmbeddingError, EmbeddingUnavailableError
 from engram.adapters.embed.vector_cache import text_key
 from engram.adapters.files.durable.lock import FileLock
-from engram.adapters.index.catalog import waiting
+from engram.adapters.index.catalog import texts_without_vectors
 from engram.usecases.index import catch_up, vectors
 from engram.usecases.index.refresh import refresh
-from engram.usecases.index.vectors import Filled, make_vectors, unfinished
+from engram.usecases.index.vectors import Filled, can_make_vectors, make_vectors
 from engram.usecases.upkeep.doctor import doctor
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def index(engram: Engram) -> Generation:
 
 
 def waiting_rows(engram: Engram) -> list[int]:
-    return [one.row for one in waiting(index(engram).catalog, -1, 2 * COUNT)]
+    return [one.row for one in texts_without_vectors(index(engram).catalog, -1, 2 * COUNT)]
 
 
 def during(engram: Engram, monkeypatch: pytest.MonkeyPatch, happens: Callable[[], Any]) -> None:
@@ -132,36 +132,36 @@ def test_vectors_can_be_made_if_some_are_missing_and_no_process_makes_them(
     engram: Engram, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = engram.store
-    assert unfinished(store)
+    assert can_make_vectors(store)
     with FileLock(os.path.join(store.index.folder, "vectors.lock")):
-        assert not unfinished(store)
+        assert not can_make_vectors(store)
         assert make_vectors(store) == Filled(0, COUNT, "")
     with monkeypatch.context() as patch:
         patch.setattr(index(engram), "waiting", 0)
-        assert not unfinished(store)
+        assert not can_make_vectors(store)
         assert make_vectors(store) == Filled(0, 0, "")
         patch.setattr(index(engram), "other_model", True)
-        assert unfinished(store)
+        assert can_make_vectors(store)
         assert make_vectors(store) == Filled(0, 0, "")
         patch.setattr(index(engram), "waiting", COUNT)
         assert make_vectors(store) == Filled(0, COUNT, "")
     with monkeypatch.context() as patch:
         patch.setattr(type(store), "model", None)
-        assert not unfinished(store)
+        assert not can_make_vectors(store)
         assert make_vectors(store) == Filled(0, COUNT, "")
     lock = Path(store.index.folder, "vectors.lock")
     lock.unlink()
     lock.symlink_to(lock / "nowhere")
-    assert not unfinished(store)
+    assert not can_make_vectors(store)
     trouble = make_vectors(store)
     assert trouble == Filled(0, COUNT, trouble.trouble)
     assert trouble.trouble
     assert "lock" not in trouble.trouble
     store.give_up_meaning(EmbeddingUnavailableError("The model is loading.", "Wait."))
     lock.unlink()
-    assert not unfinished(store), "it failed just now"
+    assert not can_make_vectors(store), "it failed just now"
     store.index.drop()
-    assert not unfinished(store)
+    assert not can_make_vectors(store)
     Path(store.index.folder, "CURRENT").unlink()
     assert make_vectors(store) == Filled(0, 0, "")
 

@@ -45,13 +45,13 @@ def test_texts_that_share_rare_words_are_pairs_weighted_by_rarity(
         weight = sum(rarity(size, count) for size in shared)
         if (fresh[one] or fresh[other]) and weight >= 4 + 1e-4:
             expected[one, other] = weight / math.sqrt(len(found[one]) * len(found[other]))
-    assert pairs(nearest_pairs.by_words(terms_of(found), fresh)) == pytest.approx(expected, rel=1e-4)
+    assert pairs(nearest_pairs.find_by_words(terms_of(found), fresh)) == pytest.approx(expected, rel=1e-4)
 
 
 def test_words_in_more_than_ten_texts_and_a_tenth_of_them_make_no_pairs() -> None:
     for count, size, is_rare in ((60, 10, True), (60, 11, False), (120, 12, True), (120, 13, False)):
         found = [{*range(6)} if number < size else {number + 6} for number in range(count)]
-        assert bool(pairs(nearest_pairs.by_words(terms_of(found), np.ones(count, bool)))) is is_rare
+        assert bool(pairs(nearest_pairs.find_by_words(terms_of(found), np.ones(count, bool)))) is is_rare
 
 
 @given(st.integers(0, 12), st.integers(0, 99), st.floats(-0.5, 0.9))
@@ -65,7 +65,7 @@ def test_texts_with_near_vectors_are_pairs_if_one_of_them_is_new(count: int, see
         for one, other in combinations(range(count), 2)
         if (cosine := float(vectors[one] @ vectors[other])) >= floor and (fresh[one] or fresh[other])
     }
-    assert pairs(nearest_pairs.by_vectors(vectors, floor, fresh)) == pytest.approx(expected, abs=1e-5)
+    assert pairs(nearest_pairs.find_by_vectors(vectors, floor, fresh)) == pytest.approx(expected, abs=1e-5)
 
 
 def test_only_the_nearest_neighbours_of_a_text_make_pairs() -> None:
@@ -73,7 +73,7 @@ def test_only_the_nearest_neighbours_of_a_text_make_pairs() -> None:
     vectors = np.stack([np.cos(angles), np.sin(angles)], axis=1).astype("float32")
     fresh = np.zeros(40, bool)
     fresh[0] = True
-    assert sorted(pairs(nearest_pairs.by_vectors(vectors, 0.9, fresh))) == [
+    assert sorted(pairs(nearest_pairs.find_by_vectors(vectors, 0.9, fresh))) == [
         (0, other) for other in range(1, 17)
     ]
 
@@ -84,7 +84,7 @@ def test_a_cosine_equal_to_the_floor_makes_a_pair() -> None:
     vectors[-1] = (0.5, -(0.75**0.5))
     fresh = np.array([True, *[False] * 17])
     for some, others in ((vectors, [*range(1, 17)]), (np.delete(vectors, 16, axis=0), [*range(1, 17)])):
-        found = nearest_pairs.by_vectors(some, 0.5, fresh[: len(some)])
+        found = nearest_pairs.find_by_vectors(some, 0.5, fresh[: len(some)])
         assert [other for _, other in pairs(found)] == others
 
 

@@ -31,7 +31,7 @@ from engram.adapters.index.vectors import GraphCosines, VectorFile
 from engram.adapters.index.writer import GenerationWriter
 from engram.usecases.index import catch_up
 from engram.usecases.index.refresh import refresh
-from engram.usecases.index.vector_graph import graph_due
+from engram.usecases.index.vector_graph import is_graph_due
 from engram.usecases.index.vector_graph import make_graph as make_store_graph
 from engram.usecases.upkeep.background import tidy
 
@@ -151,7 +151,7 @@ def test_a_folder_in_place_of_a_graph_file_is_not_a_graph(tmp_path: Path) -> Non
     place = tmp_path / "graph-x.usearch"
     place.mkdir()
     file = GraphFile(place.name, place.stat().st_size, 0, ROWS, 320)
-    assert vector_graph.is_there(str(tmp_path), file)
+    assert vector_graph.graph_exists(str(tmp_path), file)
     assert not vector_graph.is_whole(str(tmp_path), file)
 
 
@@ -175,7 +175,7 @@ def test_a_graph_file_on_disk_has_the_recorded_name_size_and_check_number(
             vector_graph.VectorGraph(file.folder, other, WIDTH)
     with pytest.raises(ValueError, match=rf"^{made.name} is of another kind"):
         vector_graph.VectorGraph(file.folder, made, WIDTH + 1)
-    assert vector_graph.is_there(file.folder, made._replace(name="graph-gone")) is False
+    assert vector_graph.graph_exists(file.folder, made._replace(name="graph-gone")) is False
     with pytest.raises(OSError, match=r"graph-t\.usearch: "):
         make_graph(str(tmp_path / "nowhere"), file.stored(500), "t", None, 1)
 
@@ -408,7 +408,7 @@ def store_with_graph(root: Path, home: Path, count: int = 120) -> Engram:
     for number in range(count):
         engram.record(text(number), category="FACT")
     engram.refresh()
-    assert graph_due(engram.store)
+    assert is_graph_due(engram.store)
     assert make_store_graph(engram.store)
     return engram
 
@@ -455,7 +455,7 @@ def test_the_background_makes_a_graph_and_makes_a_damaged_one_again(tmp_path: Pa
         assert generation is not None
         first = generation.graph_file
         assert first is not None
-        assert not graph_due(engram.store)
+        assert not is_graph_due(engram.store)
         assert generation.verify() == []
         path = Path(generation.folder, first.name)
         content = path.read_bytes()

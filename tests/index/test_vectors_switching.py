@@ -14,7 +14,7 @@ from storekit import SteadyClock, engram_command, opened
 from engram.adapters.files.durable.lock import FileLock
 from engram.domain.errors import EngramError
 from engram.usecases.index import freshness, vectors
-from engram.usecases.index.vectors import unfinished
+from engram.usecases.index.vectors import can_make_vectors
 from engram.usecases.store import store
 from engram.usecases.store.configuration import configure_own
 from engram.usecases.upkeep.doctor import doctor
@@ -78,7 +78,7 @@ def test_vectors_of_a_few_entries_are_made_at_once_and_of_many_in_the_background
         answer = engram.query("bread")
         assert (answer.strategy, len(answer.lore)) == ("words", 3)
         assert answer.notes[0].startswith("words only: 24 of 24 entries have no vector yet")
-        assert unfinished(engram.store)
+        assert can_make_vectors(engram.store)
         findings = [one for one in doctor(engram.store) if one.kind in ("vectors", "embedding")]
         assert [one.kind for one in findings] == ["vectors"]
         steps: list[tuple[int, int]] = []

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from engram.adapters.index import delta
-from engram.adapters.index.catalog import Entry, Problem, waiting
+from engram.adapters.index.catalog import Entry, Problem, texts_without_vectors
 from engram.adapters.index.damage import DamagedIndexError
 from engram.adapters.index.graph_ranks import RankedGraph, ranked_graph
 from engram.adapters.index.index import GRAPH, Generation
@@ -278,7 +278,7 @@ def test_texts_without_vectors_wait_for_them(generation: Generation) -> None:
     writer.add([text(3, "first to wait"), text(4, "second to wait")], None, [1, 2])
     writer.commit({})
     assert (generation.waiting, generation.next_slot) == (2, 7)
-    assert [one.row for one in waiting(generation.catalog, 0, 9)] == [3, 4]
+    assert [one.row for one in texts_without_vectors(generation.catalog, 0, 9)] == [3, 4]
     assert rows(generation, "wait") == [3, 4]
     assert generation.verify() == []
     writer = GenerationWriter(generation, bulk=False)
@@ -312,7 +312,7 @@ def test_only_texts_with_missing_vectors_wait(tmp_path: Path, bulk: bool) -> Non
     writer.add([text(0, "here"), text(1, "there")], units(2), [1, 1], [True, False])
     writer.commit({})
     assert generation.waiting == 1
-    assert [one.row for one in waiting(generation.catalog, -1, 9)] == [1]
+    assert [one.row for one in texts_without_vectors(generation.catalog, -1, 9)] == [1]
 
 
 def test_an_index_of_words_alone_has_no_vectors(tmp_path: Path) -> None:

@@ -60,9 +60,9 @@ def test_own_lines_are_one_commit_with_attributes_and_the_name_and_a_second_call
     assert commit_own(judges["a"])
     source = judges["a"].source_id
     path = ledger.path_of(source, said[0].id)
-    assert files_of(judges.root("a")) == [".gitattributes", path, ledger.who_path(source)]
+    assert files_of(judges.root("a")) == [".gitattributes", path, ledger.name_path(source)]
     assert git(judges.root("a"), "show", f"{BRANCH}:.gitattributes") == "* -text merge=union"
-    assert git(judges.root("a"), "show", f"{BRANCH}:{ledger.who_path(source)}") == "Engram Test"
+    assert git(judges.root("a"), "show", f"{BRANCH}:{ledger.name_path(source)}") == "Engram Test"
     assert git(judges.root("a"), "log", "-1", "--format=%an %ct", BRANCH).startswith("Engram Test")
     assert lines_at(judges.root("a")).keys() == ids(said)
     assert commits(judges.root("a")) == 1
@@ -145,7 +145,7 @@ def test_opting_out_of_names_publishes_none_and_removes_a_published_one(tmp_path
     judges = Judges(tmp_path / "scene", "ab")
     judge(judges["a"])
     judges.exchange("a", "b")
-    who = ledger.who_path(judges["a"].source_id)
+    who = ledger.name_path(judges["a"].source_id)
     assert who in files_of(judges.root("b"))
     config_file.change(places.user_config_file(), "judgements.name", False)
     nameless = opened(judges.root("a"))

@@ -27,12 +27,12 @@ def test_a_list_is_its_ids_in_order_and_nothing_else() -> None:
     ("path", "source"),
     [
         (PATH, ADA),
-        (ledger.who_path(ADA), ADA),
+        (ledger.name_path(ADA), ADA),
         (LEGACY, ""),
-        (f"elsewhere/{ADA}/{ledger.WHO}", None),
-        (f"{ADA}/{ledger.WHO}", None),
-        (ledger.who_path("x" * 26), None),
-        (ledger.who_path(ADA) + "s", None),
+        (f"elsewhere/{ADA}/{ledger.NAME_FILE}", None),
+        (f"{ADA}/{ledger.NAME_FILE}", None),
+        (ledger.name_path("x" * 26), None),
+        (ledger.name_path(ADA) + "s", None),
         ("README.md", None),
     ],
 )
@@ -44,7 +44,7 @@ def test_the_path_of_a_file_names_its_writer(path: str, source: str | None) -> N
     ("path", "erased", "may"),
     [
         (PATH, ADA, True),
-        (ledger.who_path(ADA), ADA, True),
+        (ledger.name_path(ADA), ADA, True),
         (PATH, SECOND.id, True),
         (ledger.path_of(BOB, FIRST.id), SECOND.id, True),
         (ledger.path_of(BOB, "01ARYZ6S41TSV4RRFFQ69G5FAV"), SECOND.id, False),

@@ -107,7 +107,7 @@ def test_united_accounts_have_the_larger_of_each_number() -> None:
 
 def test_names_of_files_and_limits_are_those_of_the_format() -> None:
     assert ledger.LARGEST_FILE == 8_388_608
-    assert ledger.who_path(SOURCE) == f"39/{SOURCE}/who"
+    assert ledger.name_path(SOURCE) == f"39/{SOURCE}/who"
     assert ledger.legacy_path("6R2H5F8K", "01KJPY44E0ABCDEFGHJKMNPQRS") == "legacy/6R2H5F8K-A.jsonl"
     assert ledger.path_of(SOURCE, line(1).id, 2).endswith("V9EQ-2602-2.jsonl")
 

@@ -101,7 +101,7 @@ def test_erased_lines_are_removed_everywhere_and_restored_by_nobody(tmp_path: Pa
     late = judge(judges["b"]) + judge(judges["c"])
     judges.settle()
     assert lines_at(judges.hub).keys() == {kept[1].id, late[1].id}
-    assert ledger.who_path(judges["b"].source_id) not in files_of(judges.hub)
+    assert ledger.name_path(judges["b"].source_id) not in files_of(judges.hub)
     assert not ids(gone) & lines_at(judges.root("b")).keys()
     assert len({tree_of(judges.root(name)) for name in "abc"}) == 1
 

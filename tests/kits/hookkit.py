@@ -128,7 +128,7 @@ def kept(root: Path) -> list[Any]:
 def worked_off(root: Path, session: str = "s1") -> None:
     """Do the work of the detached process in this one."""
     with opened(root, session=session, clock=Clock()) as engram:
-        session_capture.persist(engram.store)
+        session_capture.process_reports(engram.store)
 
 
 def said(event: str, root: Path, **changed: Any) -> str:

@@ -18,7 +18,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp_kit import COMMAND, CORE, ERAS, HELLO, ok
 
 from engram.domain.errors import StoreError, UsageError
-from engram.serving import Address, token_of, transport_rules
+from engram.serving import Address, load_token, transport_rules
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -130,20 +130,20 @@ def test_a_body_of_ten_megabytes_is_refused_and_the_server_lives(server: Serving
 
 
 def test_the_token_is_made_once_for_its_owner_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first, place = token_of(str(tmp_path))
-    assert token_of(str(tmp_path)) == (first, place)
+    first, place = load_token(str(tmp_path))
+    assert load_token(str(tmp_path)) == (first, place)
     assert len(first) >= 40
     if sys.platform != "win32":
         assert Path(place).stat().st_mode & 0o777 == 0o600
     monkeypatch.setenv("ENGRAM_HTTP_TOKEN", "chosen-by-an-administrator")
-    assert token_of(str(tmp_path)) == ("chosen-by-an-administrator", "ENGRAM_HTTP_TOKEN")
+    assert load_token(str(tmp_path)) == ("chosen-by-an-administrator", "ENGRAM_HTTP_TOKEN")
     for weak in ("short", "with spaces in the middle", "non-ascii-tökén-here"):
         monkeypatch.setenv("ENGRAM_HTTP_TOKEN", weak)
         with pytest.raises(UsageError):
-            token_of(str(tmp_path))
+            load_token(str(tmp_path))
     monkeypatch.delenv("ENGRAM_HTTP_TOKEN")
     with pytest.raises(StoreError, match="cannot be used"):
-        token_of(str(tmp_path / "nowhere"))
+        load_token(str(tmp_path / "nowhere"))
 
 
 def test_a_server_open_to_every_network_must_be_named() -> None:

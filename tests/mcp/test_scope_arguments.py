@@ -214,18 +214,18 @@ def test_handoffs_and_observations_go_to_the_agents_default_scope_or_nowhere(
 
 
 def test_each_session_of_one_server_has_a_session_store_of_its_own(tmp_path: Path) -> None:
-    from engram.usecases.opening.scopes import reach
+    from engram.usecases.opening.scopes import open_scope_of
     from engram.usecases.recording.record import Draft, record
 
     root = plain(tmp_path / "store")
     with opened(root) as engram:
         with engram.calling("one", "ada"):
-            record(reach(engram.store, "session"), Draft(SECRETIVE, "FACT"))
+            record(open_scope_of(engram.store, "session"), Draft(SECRETIVE, "FACT"))
             assert [hit.lore.content for hit in engram.query("salaries", scopes="session").lore] == [
                 SECRETIVE
             ]
         with engram.calling("two", "bob"):
             assert engram.query("salaries", scopes="session").lore == ()
-            record(reach(engram.store, "session"), Draft("Bob's own.", "FACT"))
+            record(open_scope_of(engram.store, "session"), Draft("Bob's own.", "FACT"))
             (own,) = engram.query("bob", scopes="session").lore
             assert (own.lore.content, own.lore.agent) == ("Bob's own.", "bob")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from engram.adapters.files.merge.conflict_markers import sides_of
+from engram.adapters.files.merge.conflict_markers import split_sides
 
 lines = st.sampled_from(["a", "b", "", "# x", "=======", "id: 1", "|", "<<<<"])
 texts = st.lists(lines, max_size=6).map(lambda found: "".join(f"{line}\n" for line in found).encode())
@@ -30,7 +30,7 @@ def test_both_sides_are_read_back_from_the_markers_that_git_writes(
         return
     if any(b"=======" in version for version in (base, ours, theirs)):
         return  # what underlines a heading cannot be told from a marker inside of a conflict
-    found = sides_of(made.stdout)
+    found = split_sides(made.stdout)
     assert found is not None
     # What one side alone changed, git has merged into both.
     for favoured, side in (("--ours", found.ours), ("--theirs", found.theirs)):
@@ -53,9 +53,9 @@ def test_both_sides_are_read_back_from_the_markers_that_git_writes(
     ],
 )
 def test_an_incomplete_conflict_has_no_sides(text: bytes) -> None:
-    assert sides_of(text) is None
+    assert split_sides(text) is None
 
 
 def test_line_ends_and_a_missing_last_one_stay() -> None:
-    found = sides_of(b"a\r\n<<<<<<< x\r\nb\r\n=======\r\nc\r\n>>>>>>> y\r\nd")
+    found = split_sides(b"a\r\n<<<<<<< x\r\nb\r\n=======\r\nc\r\n>>>>>>> y\r\nd")
     assert found == (b"a\r\nb\r\nd", b"a\r\nc\r\nd", None)

@@ -22,7 +22,7 @@ from engram.domain.errors import EngramError, UsageError
 from engram.usecases.graph.broken_links import all_bad_links
 from engram.usecases.history.blame import blame
 from engram.usecases.history.log import history
-from engram.usecases.index.index_query import consult
+from engram.usecases.index.index_query import query_index
 from engram.usecases.opening.init import init_here
 from engram.usecases.recording.edit import Edit
 from tests.opening.vault_kit import commit, ids, vault, write
@@ -51,7 +51,7 @@ def everything(folder: Path) -> dict[str, bytes]:
 
 
 def broken(lore: Engram) -> list[str]:
-    found = consult(lore.store, lambda generation: all_bad_links(lore.store, generation))
+    found = query_index(lore.store, lambda generation: all_bad_links(lore.store, generation))
     return [f"{one.path}: {one.message}" for one in found]
 
 

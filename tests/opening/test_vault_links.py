@@ -13,7 +13,7 @@ from gitkit import isolate
 import engram
 from engram.usecases.graph.broken_links import all_bad_links
 from engram.usecases.graph.graph_building import graph_of
-from engram.usecases.index.index_query import consult
+from engram.usecases.index.index_query import query_index
 from engram.usecases.index.refresh import refresh
 from engram.usecases.opening.init import init_here
 
@@ -111,9 +111,9 @@ def written(lore: Engram, text: str) -> tuple[set[str], list[str]]:
     with open(lore.store.files.absolute(HERE), "w", encoding="utf-8") as file:
         file.write(text)
     refresh(lore.store)
-    paths = consult(lore.store, lambda found: {hit.id: hit.path for hit in found.catalog.select("1")})
+    paths = query_index(lore.store, lambda found: {hit.id: hit.path for hit in found.catalog.select("1")})
     edges = [edge for edge in graph_of(lore.store).edges if paths.get(edge.source) == HERE]
-    reported = consult(lore.store, lambda found: all_bad_links(lore.store, found))
+    reported = query_index(lore.store, lambda found: all_bad_links(lore.store, found))
     return {paths.get(edge.target, edge.target) for edge in edges}, [
         one.message for one in reported if one.path == HERE
     ]

@@ -8,7 +8,7 @@ from gitkit import git
 
 import engram
 from benchmarks.vaults.notes import make_vault
-from engram.usecases.index.index_query import consult
+from engram.usecases.index.index_query import query_index
 from engram.usecases.index.refresh import refresh
 from engram.usecases.opening.init import init_here
 
@@ -45,5 +45,5 @@ def commit(folder: Path) -> None:
 def ids(lore: Engram) -> dict[str, str]:
     refresh(lore.store)
     return {
-        hit.path: hit.id for hit in consult(lore.store, lambda generation: generation.catalog.select("1"))
+        hit.path: hit.id for hit in query_index(lore.store, lambda generation: generation.catalog.select("1"))
     }

@@ -9,8 +9,8 @@ from apikit import SetClock, ok, opened
 from mcp_kit import inside
 from mcp_kit import ok as called
 
-from engram.usecases.agents.captured_notes import with_captured
-from engram.usecases.recall.captured_recall import MOST, matching
+from engram.usecases.agents.captured_notes import append_captured
+from engram.usecases.recall.captured_recall import MOST, find_captured
 from engram.usecases.store import captured
 from tests.hooks.test_captured import PROMPT, WHY, ends, session, with_two_facts
 
@@ -42,9 +42,9 @@ def test_at_most_two_captured_entries_are_shown_and_they_expire_after_two_weeks(
         for number in range(5):
             text = f"{WHY} Seen in the upload test, part {number}."
             captured.keep(engram.store, prepare(engram.store, Draft(text, "FACT"))[0])
-        assert len(matching(engram.store, PROMPT)) == MOST
+        assert len(find_captured(engram.store, PROMPT)) == MOST
         clock.advance(days=1)
-        assert "captured yesterday, not confirmed" in with_captured(engram.store, "", PROMPT)
+        assert "captured yesterday, not confirmed" in append_captured(engram.store, "", PROMPT)
         clock.advance(days=13)
-        assert matching(engram.store, PROMPT) == []
+        assert find_captured(engram.store, PROMPT) == []
         assert captured.list_captured(engram.store) == []

@@ -63,7 +63,7 @@ async def by_import(root: Path) -> None:
 async def by_hook(root: Path) -> None:
     assert answer("claude-code", "subagent-stop", root) is None
     with opened(root, clock=Clock()) as store:
-        session_capture.persist(store.store)
+        session_capture.process_reports(store.store)
 
 
 WAYS: tuple[Callable[[Path], Awaitable[None]], ...] = (by_cli, by_mcp, by_http, by_python, by_import, by_hook)
@@ -210,11 +210,11 @@ def test_a_hook_that_repeats_what_its_session_was_shown_confirms_nothing(tmp_pat
         report = session_capture.Report(session="s1", agent="claude-code", event="subagent-stop", said=TEXT)
         shown = store.inject("why does the upload client retry without the multipart header")
         assert "multipart" in shown
-        session_capture.hand_in(store.store, report)
-        session_capture.persist(store.store)
+        session_capture.submit_report(store.store, report)
+        session_capture.process_reports(store.store)
         assert judgements.lines_of(store.store, [lore.id]) == []
-        session_capture.hand_in(store.store, report._replace(session="s2"))
-        session_capture.persist(store.store)
+        session_capture.submit_report(store.store, report._replace(session="s2"))
+        session_capture.process_reports(store.store)
         assert [line.kind for line in judgements.lines_of(store.store, [lore.id])] == ["confirmed"]
         assert store.list().total == 1
 

@@ -8,25 +8,25 @@ import pytest
 
 from engram.domain.errors import UsageError, ValidationError
 from engram.usecases.recording.edit import Edit
-from engram.usecases.recording.patch import edit_of
+from engram.usecases.recording.patch import parse_patch
 
 
 def test_each_field_is_accepted_in_its_json_forms() -> None:
     relations = [{"kind": "refines", "id": "01A"}, ["see_also", "01B"]]
     changes = {"content": "Text", "confidence": 1, "pinned": False, "tags": "one", "files": ["a", "b"],
                "relations": relations, "expires_at": "2027-01-31T10:00:00Z"}  # fmt: skip
-    assert edit_of(changes) == Edit(
+    assert parse_patch(changes) == Edit(
         content="Text", confidence=1.0, pinned=False, tags=("one",), files=("a", "b"),
         relations=(("refines", "01A"), ("see_also", "01B")), expires_at=datetime(2027, 1, 31, 10, tzinfo=UTC),
     )  # fmt: skip
 
 
 def test_null_empties_lists_unsets_optional_fields_and_is_refused_for_required_ones() -> None:
-    found = edit_of({"tags": None, "expires_at": None})
+    found = parse_patch({"tags": None, "expires_at": None})
     assert found == Edit(tags=(), unset=("expires_at",))
     for needed in ("content", "category", "confidence"):
         with pytest.raises(ValidationError, match=f"needs a value for {needed}"):
-            edit_of({needed: None})
+            parse_patch({needed: None})
 
 
 @pytest.mark.parametrize(
@@ -47,12 +47,12 @@ def test_null_empties_lists_unsets_optional_fields_and_is_refused_for_required_o
 )
 def test_a_value_of_another_kind_is_refused_with_its_field(field: str, value: object) -> None:
     with pytest.raises(ValidationError, match=f"'{field}'") as caught:
-        edit_of({"content": "Text", field: value})
+        parse_patch({"content": "Text", field: value})
     assert caught.value.field == field
 
 
 def test_an_unknown_field_and_an_empty_patch_are_refused() -> None:
     with pytest.raises(ValidationError, match="no field 'id' to change"):
-        edit_of({"id": "01A"})
+        parse_patch({"id": "01A"})
     with pytest.raises(UsageError, match="No change was given"):
-        edit_of({})
+        parse_patch({})

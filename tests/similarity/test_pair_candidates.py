@@ -14,7 +14,7 @@ def test_near_vectors_are_found_as_by_comparing_each_with_each() -> None:
     vectors = random.normal(size=(90, 8)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     fresh = random.random(90) < 0.3
-    found = nearest_pairs.by_vectors(vectors, 0.8, fresh)
+    found = nearest_pairs.find_by_vectors(vectors, 0.8, fresh)
     cosines = vectors @ vectors.T
     wanted = {
         (one, other)
@@ -31,7 +31,7 @@ def test_shared_words_are_found_as_by_comparing_each_with_each() -> None:
     said = [sorted({*random.integers(0, 40, size=6).tolist()}) for _ in range(30)]
     starts = np.concatenate([[0], np.cumsum([len(terms) for terms in said])])
     terms = nearest_pairs.Terms(starts, np.array([term for terms in said for term in terms], np.uint32))
-    found = nearest_pairs.by_words(terms, np.ones(30, bool))
+    found = nearest_pairs.find_by_words(terms, np.ones(30, bool))
     counts = nearest_pairs.frequencies(terms)
     from engram.domain.similarity.pairs import rarity
 

@@ -13,10 +13,10 @@ from storekit import later_tick, opened
 from engram.domain.entry import ulid
 from engram.domain.entry.lore import Lore, Relation
 from engram.domain.similarity.equivalence import CONTRADICTION, DUPLICATE, SAME
-from engram.domain.similarity.pair_groups import groups
+from engram.domain.similarity.pair_groups import group_pairs
 from engram.usecases.recording import record as recording
 from engram.usecases.similarity import pair_terms
-from engram.usecases.similarity.pairs import pairs
+from engram.usecases.similarity.pairs import find_pairs
 
 if TYPE_CHECKING:
     from engram.app import Engram
@@ -58,7 +58,7 @@ def kinds(found: tuple[Pair, ...]) -> set[tuple[str, str, str]]:
 
 def test_a_store_shows_its_duplicates_contradictions_and_copies(store: Engram) -> None:
     ids = record(store, PPRINT, LIMIT, TIDES, PPRINT_TOO, OTHER_LIMIT, TIDES)
-    assert kinds(pairs(store.store)) == {
+    assert kinds(find_pairs(store.store)) == {
         (ids[0], ids[3], DUPLICATE),
         (ids[1], ids[4], CONTRADICTION),
         (ids[2], ids[5], SAME),
@@ -69,9 +69,9 @@ def test_a_second_call_reads_no_entry_and_gives_the_same_pairs(
     store: Engram, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     record(store, PPRINT, LIMIT, TIDES, PPRINT_TOO)
-    first = pairs(store.store)
+    first = find_pairs(store.store)
     looked = spied(monkeypatch)
-    assert pairs(store.store) == first
+    assert find_pairs(store.store) == first
     assert looked == []
 
 
@@ -81,13 +81,13 @@ def test_after_a_change_only_changed_entries_are_read_and_compared(
     ids = record(
         store, PPRINT, LIMIT, TIDES, PPRINT_TOO, "Queue consumers are idempotent.", "Use uv.", "Pin it."
     )
-    before = kinds(pairs(store.store))
+    before = kinds(find_pairs(store.store))
     looked = spied(monkeypatch)
     ids += record(store, OTHER_LIMIT)
-    assert kinds(pairs(store.store)) == before | {(ids[1], ids[-1], CONTRADICTION)}
+    assert kinds(find_pairs(store.store)) == before | {(ids[1], ids[-1], CONTRADICTION)}
     assert len(looked) == 1
     store.forget(ids[-1])
-    assert kinds(pairs(store.store)) == before
+    assert kinds(find_pairs(store.store)) == before
 
 
 def spied(monkeypatch: pytest.MonkeyPatch) -> list[str]:
@@ -106,17 +106,17 @@ def spied(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 @pytest.mark.parametrize("damage", [b"", b"PK\x03\x04 nonsense", None])
 def test_a_damaged_cache_of_pairs_is_rebuilt(store: Engram, damage: bytes | None) -> None:
     record(store, PPRINT, LIMIT, PPRINT_TOO, OTHER_LIMIT)
-    first = pairs(store.store)
+    first = find_pairs(store.store)
     cache = Path(store.store.places.state, "pairs.npz")
     whole = cache.read_bytes()
     cache.write_bytes(whole[:60] + b"\xff" * 20 + whole[80:] if damage is None else damage)
-    assert pairs(store.store) == first
+    assert find_pairs(store.store) == first
     assert len(cache.read_bytes()) == len(whole)
 
 
 def test_linked_and_archived_entries_are_not_proposed(store: Engram) -> None:
     ids = record(store, LIMIT, OTHER_LIMIT, PPRINT, PPRINT_TOO)
-    assert len(pairs(store.store)) == 2
+    assert len(find_pairs(store.store)) == 2
     from engram.usecases.store import entry_writer
 
     hits = {hit.id: hit.path for hit in store.store.index.look().catalog.select("1")}  # type: ignore[union-attr]
@@ -130,7 +130,7 @@ def test_linked_and_archived_entries_are_not_proposed(store: Engram) -> None:
     later_tick(Path(store.store.places.root))
     entry_writer.update(store.store, hits[ids[1]], ids[1], linked, "link")
     entry_writer.update(store.store, hits[ids[2]], ids[2], archived, "archive")
-    assert pairs(store.store) == ()
+    assert find_pairs(store.store) == ()
 
 
 def test_parts_of_one_imported_note_are_not_compared_with_each_other(store: Engram, tmp_path: Path) -> None:
@@ -144,9 +144,9 @@ def test_parts_of_one_imported_note_are_not_compared_with_each_other(store: Engr
     imported = store.import_markdown(note)
     assert imported.split == 1
     assert len(store.list().lore) == 3
-    assert pairs(store.store) == ()
+    assert find_pairs(store.store) == ()
     record(store, LIMIT, OTHER_LIMIT)
-    assert pairs(store.store) != ()
+    assert find_pairs(store.store) != ()
 
 
 def test_without_a_model_the_words_find_candidates(tmp_path: Path) -> None:
@@ -155,11 +155,11 @@ def test_without_a_model_the_words_find_candidates(tmp_path: Path) -> None:
     config.write_text(config.read_text() + '\n[embedding]\nprovider = "none"\n')
     store = opened(tmp_path / "store", SetClock())
     ids = record(store, LIMIT, TIDES, OTHER_LIMIT)
-    assert kinds(pairs(store.store)) == {(ids[0], ids[2], CONTRADICTION)}
+    assert kinds(find_pairs(store.store)) == {(ids[0], ids[2], CONTRADICTION)}
 
 
 def test_an_empty_store_has_no_pairs(store: Engram) -> None:
-    assert pairs(store.store) == ()
+    assert find_pairs(store.store) == ()
 
 
 def test_a_thousand_copies_are_one_group_and_not_half_a_million_pairs(tmp_path: Path) -> None:
@@ -167,9 +167,9 @@ def test_a_thousand_copies_are_one_group_and_not_half_a_million_pairs(tmp_path: 
     scratch_store.make_plain(root)
     made = [_lore(number, TIDES) for number in range(300)]
     scratch_store.write_lore(root, ((f"lore/{lore.id}.md", lore) for lore in made))
-    found = pairs(opened(tmp_path / "store").store)
+    found = find_pairs(opened(tmp_path / "store").store)
     assert len(found) == 299
-    assert [len(group) for group in groups(found)] == [300]
+    assert [len(group) for group in group_pairs(found)] == [300]
 
 
 def _lore(number: int, text: str, category: str = "FACT") -> Lore:
@@ -185,7 +185,7 @@ def test_the_texts_of_the_held_out_half_in_one_store_give_most_of_the_pairs(tmp_
     root = str(tmp_path / "store")
     scratch_store.make_plain(root)
     scratch_store.write_lore(root, ((f"lore/{made.id}.md", made) for made in lore.values()))
-    found = {(pair.one, pair.other): pair.kind for pair in pairs(opened(tmp_path / "store").store)}
+    found = {(pair.one, pair.other): pair.kind for pair in find_pairs(opened(tmp_path / "store").store)}
 
     ids = {text: made.id for text, made in lore.items()}
     listed: dict[str, list[str]] = {}

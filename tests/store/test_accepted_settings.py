@@ -211,6 +211,6 @@ def test_accepted_settings_are_read_without_parsing_the_file(
     root = str(clones.root("a"))
     state = os.path.join(root, ".git", "engram")
     accepted_settings.in_force(root, state)
-    monkeypatch.setattr(config_file, "parse_kindly", None)
+    monkeypatch.setattr(config_file, "parse_leniently", None)
     monkeypatch.setattr(config_file, "parse", lambda raw, path: {})
     assert accepted_settings.in_force(root, state).settings.text("store.placement") == "dedicated"

@@ -12,7 +12,7 @@ from apikit import COLOUR, QUEUE, TIDES, cli, dedicated, opened
 from hookkit import answer
 from mcp_kit import inside, ok
 
-from engram.adapters.state.activity_table import LiveEntry
+from engram.adapters.state.activity_table import ActivityLine
 from engram.adapters.state.database import StateDatabase
 from engram.domain.errors import UsageError
 from engram.usecases.recording.edit import Edit
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 CLAUDE = "claude-code"
 
 
-def last(store: Engram) -> LiveEntry:
+def last(store: Engram) -> ActivityLine:
     return store.live(limit=1)[0]
 
 
@@ -107,7 +107,7 @@ def test_a_log_of_an_earlier_version_is_continued(tmp_path: Path) -> None:
         old.execute("PRAGMA user_version = 4")
         old.commit()
     state = StateDatabase(str(tmp_path))
-    before = LiveEntry(1.0, "s", "q", "hybrid", "strong", ("A",), (0.5,), 1.5, number=7)
+    before = ActivityLine(1.0, "s", "q", "hybrid", "strong", ("A",), (0.5,), 1.5, number=7)
     assert state.retrievals() == [before]
     state.live.add(before._replace(action="get", via="cli"))
     assert [entry.number for entry in state.live.since(0, 9)] == [7, 8]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engram.adapters.state.activity_table import LiveEntry
+from engram.adapters.state.activity_table import ActivityLine
 from engram.adapters.state.captured_table import CapturedTable
 from engram.adapters.state.database import StateDatabase
 from engram.adapters.state.hook_memory import HookMemory
@@ -28,7 +28,7 @@ def test_every_table_can_be_written_where_a_later_version_has_added_columns(tmp_
         state.record_feedback("session", name, "helpful", 1.0)
         state.put_aside(name, "mark", None)
         state.surface(name, [(name, "title")], 1.0)
-        state.live.add(LiveEntry(1.0, "session", "query", "", "none", (), (), 1.0))
+        state.live.add(ActivityLine(1.0, "session", "query", "", "none", (), (), 1.0))
         state.live.flush()
 
     write("now")

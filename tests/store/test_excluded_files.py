@@ -16,7 +16,7 @@ from sync_kit import SOON, Clones, files, settled
 
 from engram.domain.admission.safe_paths import twins
 from engram.domain.errors import NEEDS_HUMAN, SecretFoundError, StayedBehindError
-from engram.domain.sync.sync_plan import REGULAR, refusal
+from engram.domain.sync.sync_plan import REGULAR, judge_file
 from engram.usecases.sync.sync import sync
 
 KEY = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
@@ -239,7 +239,7 @@ def test_following_the_hint_keeps_a_committed_secret_local_and_sends_the_rest(
 
 def let_out(tree: set[str], batch: list[tuple[str, str]]) -> None:
     """Add the files that may be committed to a tree, as a commit of these files does."""
-    fine = [path for path, mode in batch if path not in tree and refusal(path, mode, 1, "lore") is None]
+    fine = [path for path, mode in batch if path not in tree and judge_file(path, mode, 1, "lore") is None]
     there: dict[str, set[str]] = {}
     for path in tree:
         while path:
@@ -261,8 +261,8 @@ def test_files_sent_in_any_order_are_accepted_by_a_fresh_clone(batches: list[lis
         assert not part.endswith((" ", "."))
         assert part.split(".")[0].rstrip().lower() not in DEVICES
     for path in tree:
-        assert refusal(path, REGULAR[0], 1, "lore") is None
-        assert refusal(path, REGULAR[1], 1, "lore") is not None or path == ".engram.toml"
+        assert judge_file(path, REGULAR[0], 1, "lore") is None
+        assert judge_file(path, REGULAR[1], 1, "lore") is not None or path == ".engram.toml"
 
 
 @pytest.mark.slow

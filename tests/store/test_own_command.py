@@ -12,7 +12,7 @@ from gitkit import git, isolate
 from storekit import PROJECT
 
 from engram.adapters.agents.hosts import host_named
-from engram.adapters.agents.parts import Wish, server_part
+from engram.adapters.agents.parts import ConnectOptions, server_part
 from engram.adapters.agents.servers import is_ours
 from engram.adapters.git.run.layout import find_repository
 from engram.adapters.git.write.merge_driver import configured_command
@@ -67,7 +67,7 @@ def test_the_server_of_such_an_environment_is_recognised(
     monkeypatch.setenv("UV", "/opt/uv")
     host = host_named(agent)
     assert host is not None
-    part = server_part(host, Wish(own_command()))
+    part = server_part(host, ConnectOptions(own_command()))
     assert part is not None
     assert is_ours(part.edit.value)
 

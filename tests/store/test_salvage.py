@@ -6,7 +6,7 @@ import os
 import sqlite3
 from typing import TYPE_CHECKING
 
-from engram.adapters.state.activity_table import LiveEntry
+from engram.adapters.state.activity_table import ActivityLine
 from engram.adapters.state.captured_table import CapturedTable
 from engram.adapters.state.database import StateDatabase
 from engram.adapters.state.trust_tables import QuarantinedText
@@ -38,7 +38,7 @@ def fill(folder: Path) -> None:
     state = StateDatabase(str(folder))
     state.refs("session")
     for moment in (1.0, 2.0, 3.0):
-        state.live.add(LiveEntry(moment, "session", f"asked at {moment}", "", "none", (), (), 1.0))
+        state.live.add(ActivityLine(moment, "session", f"asked at {moment}", "", "none", (), (), 1.0))
     state.trust.quarantine([QuarantinedText("A", "digest", "commit", "foreign", 1.0)])
     state.surface("session", [("A", "title")], 1.0)
     CapturedTable(state).add("01", "captured", 2e12, 10)

@@ -22,7 +22,7 @@ from engram.usecases.review.decisions import reopen
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from engram.domain.admission.credit import Counted, Earned
+    from engram.domain.admission.credit import EarnedTier, EffectiveValues
     from engram.domain.entry.lore import Lore
 
 BRANCH = "engram/judgements"
@@ -39,11 +39,11 @@ def lore_of(clones: Clones, name: str, lore_id: str) -> Lore:
     return clones[name].get(lore_id).lore
 
 
-def counts(clones: Clones, lore_id: str, name: str = "a") -> Counted:
+def counts(clones: Clones, lore_id: str, name: str = "a") -> EffectiveValues:
     return credit.of(clones[name].store, lore_of(clones, name, lore_id))
 
 
-def earned(clones: Clones, lore_id: str, name: str = "a") -> Earned:
+def earned(clones: Clones, lore_id: str, name: str = "a") -> EarnedTier:
     return counts(clones, lore_id, name).earned
 
 
@@ -88,7 +88,7 @@ def push_judgements(
     text = ledger.words_digest(lore)
     drafts = [Judgement("", lore.id, kind, text=text)._replace(**more) for _ in range(count)]
     files = {ledger.path_of(source, clones.clock.new_id()): lines(clones, source, drafts)}
-    push(clones, files | ({ledger.who_path(source): f"{name}\n".encode()} if name else {}))
+    push(clones, files | ({ledger.name_path(source): f"{name}\n".encode()} if name else {}))
 
 
 def theirs(clones: Clones, **fields: object) -> Lore:
@@ -162,7 +162,7 @@ def test_lines_and_retractions_under_the_readers_own_source_count_as_nobodys_her
     before = counts(clones, lore.id)
     (said,) = clones["a"].store.judgements.of_source(own)
     push_judgements(clones, lore, own, 1, "retracted", of=said.id, text="")
-    push(clones, {ledger.who_path(own): b"Bob\n"})
+    push(clones, {ledger.name_path(own): b"Bob\n"})
     other = clones["b"].record("Another note of the other clone.", category="fact").lore
     clones.sync("b")
     push_judgements(clones, other, own, 6)

@@ -25,7 +25,7 @@ from engram.usecases.sync.auto_sync import (
     mark_change,
     retry_delay,
     seconds_until_due,
-    session_sync,
+    start_session_sync,
     sync_if_due,
     sync_now,
 )
@@ -50,7 +50,7 @@ def clock() -> ManyClock:
 def engram(tmp_path: Path, clock: ManyClock) -> Engram:
     """A store with something to push every 10 minutes, and an empty remote."""
     made = connected(tmp_path / "store", bare(tmp_path / "hub.git"), clock)
-    sync_consent.give(made.store, "origin")
+    sync_consent.grant(made.store, "origin")
     made.record("Worth keeping.", category="FACT")
     return wishing(made, sync_interval=10)
 
@@ -63,13 +63,13 @@ def auto(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_automatic_syncs_are_off_by_default(engram: Engram) -> None:
     assert seconds_until_due(wishing(engram, sync_interval=0).store) == NEVER
-    assert not session_sync(engram.store)
+    assert not start_session_sync(engram.store)
 
 
 def test_without_a_remote_or_a_repository_of_its_own_nothing_is_due(tmp_path: Path, clock: ManyClock) -> None:
     alone = wishing(opened(tmp_path / "alone", clock), sync_interval=10)
     assert seconds_until_due(alone.store) == NEVER
-    assert not session_sync(alone.store)
+    assert not start_session_sync(alone.store)
     assert sync_now(alone.store) is None
     assert sync_state.last(alone.store)["at"] is None, "it is no failure either"
 
@@ -216,7 +216,7 @@ def test_the_settings_of_a_store_cannot_turn_on_automatic_syncs(tmp_path: Path) 
     fresh.record("Not for others.", category="FACT")
     mark_change(fresh.store)
     assert seconds_until_due(fresh.store) == NEVER
-    assert not session_sync(fresh.store)
+    assert not start_session_sync(fresh.store)
     assert sync_now(fresh.store) is None
     assert cli("config", "sync.interval", "5", cwd=engram.path).code == 2
     assert cli("config", "sync.auto", "true", cwd=engram.path).code == 2
@@ -275,14 +275,14 @@ def test_a_refusal_counts_until_it_is_withdrawn(engram: Engram) -> None:
     sync_consent.refuse(engram.store, "origin")
     by_a_person(engram).sync()
     assert not can_sync(engram.store)
-    sync_consent.give(engram.store, "origin")
+    sync_consent.grant(engram.store, "origin")
     assert can_sync(engram.store)
 
 
 @pytest.mark.usefixtures("auto")
 def test_nothing_syncs_automatically_in_ci(engram: Engram, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CI", "true")
-    assert not session_sync(engram.store)
+    assert not start_session_sync(engram.store)
     assert seconds_until_due(engram.store) == NEVER
 
 

@@ -65,7 +65,7 @@ def test_an_automatic_sync_of_a_large_store_pushes_a_file_edited_in_place(
     clones: Clones, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("ENGRAM_SYNC_SECONDS")
-    sync_consent.give(clones["a"].store, "origin")
+    sync_consent.grant(clones["a"].store, "origin")
     path = edit_in_place(clones.root("a"))
     done = auto_sync.sync_now(clones["a"].store)
     assert done is not None

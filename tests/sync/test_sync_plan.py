@@ -8,12 +8,12 @@ from engram.domain.sync.sync_plan import (
     LARGEST_LORE,
     LARGEST_OTHER,
     Plan,
-    clash,
-    is_by_fields,
+    find_clash,
     is_lore,
+    is_merged_by_field,
+    judge_file,
+    merge_whole_file,
     plan,
-    refusal,
-    three_way,
 )
 
 OLD, ONE, OTHER = (("100644", name) for name in ("old", "one", "other"))
@@ -43,13 +43,13 @@ def test_another_file_loses_a_version_only_if_both_sides_changed_it(
     merged: tuple[str, str] | None,
     lost: bool,
 ) -> None:
-    assert three_way(base, one, other) == (merged, lost)
+    assert merge_whole_file(base, one, other) == (merged, lost)
 
 
 def test_is_lore_accepts_entries_but_not_entities_agents_and_hidden_files() -> None:
     paths = ("lore/a.md", "lore/x/entities/a.md", "lore/entities/a.md", "lore/.x/a.md", "lore/a.txt", "a.md")
     assert [is_lore(path, "lore") for path in paths] == [True, True, False, False, False, False]
-    assert is_by_fields("lore/entities/a.md", "lore")
+    assert is_merged_by_field("lore/entities/a.md", "lore")
     whole = ("a.md", "entities/a.md", "lore/entities/a.md", "node_modules/a.md", ".x/a.md")
     assert [is_lore(path, "") for path in whole] == [True, True, False, False, False]
 
@@ -72,7 +72,7 @@ def test_is_lore_accepts_entries_but_not_entities_agents_and_hidden_files() -> N
 def test_files_that_are_too_large_or_not_regular_are_refused(
     path: str, mode: str, size: int, why: str
 ) -> None:
-    found = refusal(path, mode, size, "lore")
+    found = judge_file(path, mode, size, "lore")
     assert (found is None) == (not why)
     if found:
         assert found.why.startswith(why)
@@ -92,11 +92,11 @@ def test_files_that_are_too_large_or_not_regular_are_refused(
     ],
 )
 def test_a_path_that_is_no_mistake_stops_its_whole_commit(path: str, stops: bool) -> None:
-    found = refusal(path, "120000", 9, "docs/lore")
+    found = judge_file(path, "120000", 9, "docs/lore")
     assert found
     assert found.stops is stops
 
 
 def test_a_path_cannot_be_a_file_and_a_folder() -> None:
-    assert clash(["a/b/c.md", "a/b", "x.md"]) == "a/b"
-    assert clash(["a/b/c.md", "a/bc", "x.md"]) == ""
+    assert find_clash(["a/b/c.md", "a/b", "x.md"]) == "a/b"
+    assert find_clash(["a/b/c.md", "a/bc", "x.md"]) == ""

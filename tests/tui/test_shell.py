@@ -14,7 +14,7 @@ from engram_tui.app import TABS
 from engram_tui.shell import actions
 from engram_tui.shell.action import Action, key_label
 from engram_tui.shell.frame import choose_fitting, heading_line
-from engram_tui.shell.store_watch import Heading, short_path
+from engram_tui.shell.store_watch import Heading, abbreviate_home
 from engram_tui.shell.undo import Step
 
 if TYPE_CHECKING:
@@ -212,5 +212,5 @@ def test_in_few_cells_the_first_line_says_how_much_waits() -> None:
 
 
 def test_home_is_written_as_a_tilde(home: object) -> None:
-    assert short_path(f"{home}/notes") == "~/notes"
-    assert short_path(f"{home}less/notes") == f"{home}less/notes"
+    assert abbreviate_home(f"{home}/notes") == "~/notes"
+    assert abbreviate_home(f"{home}less/notes") == f"{home}less/notes"

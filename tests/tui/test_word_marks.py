@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engram_tui.widgets.word_marks import inline, side_by_side
+from engram_tui.widgets.word_marks import mark_both, merge_marked
 
 
 @pytest.mark.parametrize(
@@ -17,14 +17,14 @@ from engram_tui.widgets.word_marks import inline, side_by_side
     ],
 )
 def test_words_of_both_texts_do_not_run_together(left: str, right: str, shown: str) -> None:
-    assert inline(left, right).plain == shown
+    assert merge_marked(left, right).plain == shown
 
 
 def test_side_by_side_each_text_is_as_it_was() -> None:
     left, right = "They expire after 8 hours.", "They expire after 24 hours."
-    assert [text.plain for text in side_by_side(left, right)] == [left, right]
+    assert [text.plain for text in mark_both(left, right)] == [left, right]
 
 
 def test_a_line_end_that_only_one_text_has_is_visible() -> None:
-    found = side_by_side("One.\n\nTwo.", "One.\nTwo.")
+    found = mark_both("One.\n\nTwo.", "One.\nTwo.")
     assert [text.plain for text in found] == ["One.¶\n\nTwo.", "One.\nTwo."]

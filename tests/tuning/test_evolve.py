@@ -27,7 +27,7 @@ from engram.domain.settings import Settings, key_named
 from engram.domain.tuning import evolution
 from engram.domain.tuning.evolution import Evidence, Proposal
 from engram.usecases.consolidation.replay import open_replayer
-from engram.usecases.index.index_query import consult
+from engram.usecases.index.index_query import query_index
 from engram.usecases.store import judgements
 from engram.usecases.store.accepted_settings import in_force
 from engram.usecases.store.commit import commit_pending
@@ -231,7 +231,7 @@ def test_own_judgements_are_removed_before_the_search(small: Engram) -> None:
 
 
 def hits(engram: Engram) -> list[Any]:
-    return consult(engram.store, lambda generation: generation.catalog.select("1", (), "ORDER BY id"))
+    return query_index(engram.store, lambda generation: generation.catalog.select("1", (), "ORDER BY id"))
 
 
 # --- applying and taking back

@@ -15,7 +15,7 @@ from engram.adapters.files import config_file, places
 from engram.domain.recall.retrieval_measures import Interval, Quality
 from engram.domain.tuning.evolution import Evidence, Evolution, Proposal, steps, verdict
 from engram.usecases.consolidation.replay import open_replayer
-from engram.usecases.opening.scopes import others, reach
+from engram.usecases.opening.scopes import open_scope_of, others
 from engram.usecases.tuning.settings_search import ScopeTrial
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def test_a_helpful_scope_with_too_little_weight_gets_more(tmp_path: Path) -> Non
     with at(root, clock) as project:
         answers = {one["q"]: [hit.lore.id for hit in project.query(one["q"]).lore] for one in asked[:10]}
         with ExitStack() as stack:
-            both = (project.store, reach(project.store, "user"))
+            both = (project.store, open_scope_of(project.store, "user"))
             trial = ScopeTrial([(store, stack.enter_context(open_replayer(store))) for store in both])
             again = trial.ask([*answers], trial._present)
         assert {text: [*shown] for text, shown in again.items()} == answers, "as the query itself"
@@ -74,7 +74,7 @@ def test_a_helpful_scope_with_too_little_weight_gets_more(tmp_path: Path) -> Non
         assert verdict(found).endswith("engram evolve --apply --user")
         done = project.evolve(apply=True, user=True)
         assert (done.file, done.applied) == (str(user_file), (WEIGHT,))
-        assert reach(project.store, "user").scope.weight == 1.0
+        assert open_scope_of(project.store, "user").scope.weight == 1.0
         assert (root / places.CONFIG_NAME).read_bytes() == own
     assert "has been restored" in ok("evolve", "--revert", cwd=root).out
     assert user_file.read_bytes() == before

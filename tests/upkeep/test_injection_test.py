@@ -68,7 +68,7 @@ def test_the_corpus_has_many_texts_of_each_attack() -> None:
         (framing, "neutralize", lambda text, **_: text, {RAW, BROKEN, LINK}),
         (fence, "INDENT", "", {UNFRAMED}),
         (quarantine, "quarantined_texts", lambda _store, **_: {}, {QUARANTINED}),
-        (auto_recall, "by_files", lambda *_, **__: "", {NOT_SHOWN}),
+        (auto_recall, "recall_for_files", lambda *_, **__: "", {NOT_SHOWN}),
     ],
     ids=["cleaning", "indentation", "holding", "showing"],
 )

@@ -21,9 +21,9 @@ from engram_tui.shell.errors import EXPECTED, describe_error
 from engram_tui.shell.frame import HIGH
 from engram_tui.shell.prompts import Prompt
 from engram_tui.shell.sanitize import SanitizeFilter, safe_line
-from engram_tui.shell.store_watch import short_path
+from engram_tui.shell.store_watch import abbreviate_home
 from engram_tui.shell.terminal_watch import tolerant_driver
-from engram_tui.shell.themes import theme_named
+from engram_tui.shell.themes import find_theme
 
 if TYPE_CHECKING:
     from textual.driver import Driver
@@ -88,7 +88,7 @@ class FirstRun(App[str | None]):
         """Use the app's colours."""
         self._show_status("")
         if "NO_COLOR" not in os.environ:
-            theme = theme_named("dark")
+            theme = find_theme("dark")
             self.register_theme(theme)
             self.theme = theme.name
 
@@ -116,9 +116,9 @@ class FirstRun(App[str | None]):
 
     def _ask_where(self) -> None:
         self._asks_where = True
-        here = f"{short_path(self._folder)}{_branch_note(self._folder)}"
+        here = f"{abbreviate_home(self._folder)}{_branch_note(self._folder)}"
         places = {
-            EVERYWHERE: ("For everything I do", short_path(user_store())),
+            EVERYWHERE: ("For everything I do", abbreviate_home(user_store())),
             HERE: ("For this folder only", here),
         }
         self._ask_question("Where should it be? esc goes back.", places)

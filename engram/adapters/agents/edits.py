@@ -279,7 +279,7 @@ def snippet(edit: Edit) -> str:
     return apply_edit("", edit)
 
 
-def is_there(text: str, edit: Edit) -> bool:
+def has_edit(text: str, edit: Edit) -> bool:
     """Return whether the text has the edit, possibly of another version or for another Python."""
     try:
         return bool(text) and remove_edit(text, edit, text) != text

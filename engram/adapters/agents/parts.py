@@ -28,7 +28,7 @@ READ_ONLY_TOOLS = ("recall_query", "recall_get", "recall_status")
 MCP, HOOK, RULES, TOOLS, GUIDE = "MCP server", "hooks", "rules", "tool permissions", "commands and skill"
 
 
-class Wish(NamedTuple):
+class ConnectOptions(NamedTuple):
     """A request to connect: the command to run, the project ("" for none), the wanted parts, the name of the server.
 
     Without a command it is for the project's own files, which others use, too: they run `engram` from the PATH.
@@ -49,7 +49,7 @@ class Part(NamedTuple):
     edit: Edit
 
 
-def parts(host: Host, wish: Wish) -> list[Part]:
+def parts(host: Host, wish: ConnectOptions) -> list[Part]:
     """Return the parts that connect an agent, in the order they are shown."""
     server = server_part(host, wish)
     found = [] if server is None else [server]
@@ -78,7 +78,7 @@ def parts(host: Host, wish: Wish) -> list[Part]:
     return found
 
 
-def server_part(host: Host, wish: Wish) -> Part | None:
+def server_part(host: Host, wish: ConnectOptions) -> Part | None:
     """Return the edit that adds the MCP server; None for an agent without MCP."""
     if host.server is None:
         return None
@@ -95,14 +95,14 @@ def project_of(host: Host, path: str) -> str:
     return os.path.dirname(path)
 
 
-def generic(wish: Wish) -> str:
+def generic(wish: ConnectOptions) -> str:
     """Return the configuration accepted by most MCP hosts that are not in the table."""
     program, *arguments = _run(wish)
     server = {"command": program, "args": [*arguments, "mcp"]}
     return snippet(Entry((SERVERS, SERVER_NAME), server))
 
 
-def plugin(folder: str, host: Host, wish: Wish) -> list[Part]:
+def plugin(folder: str, host: Host, wish: ConnectOptions) -> list[Part]:
     """Return the files of Claude Code's plugin in `folder`: manifest with server, hooks, commands, skill."""
     hooks = _hooks(host, "groups", wish)
     assert isinstance(hooks, HookEntries)
@@ -116,7 +116,7 @@ def plugin(folder: str, host: Host, wish: Wish) -> list[Part]:
     return [Part(GUIDE, os.path.join(folder, name), Owned(text)) for name, text in files.items()]
 
 
-def hook_command(wish: Wish, hook: Hook, agent: str) -> str:
+def hook_command(wish: ConnectOptions, hook: Hook, agent: str) -> str:
     """Return the command line of a hook, quoted for the shell."""
     words = [*_run(wish), "hook", hook.event, "--agent", agent]
     if os.name == "nt":
@@ -138,7 +138,7 @@ def _server_file(path: str, host: Host) -> str:
     return commented if host.name == "opencode" and os.path.exists(commented) else path
 
 
-def _server(host: Host, server: Server, wish: Wish, path: str) -> Edit:
+def _server(host: Host, server: Server, wish: ConnectOptions, path: str) -> Edit:
     if server.format == TOML:
         approved = {tool: {"approval_mode": "approve"} for tool in READ_ONLY_TOOLS}
         permissions = {host.allow_key: approved} if host.allow_key and wish.allow_tools else {}
@@ -164,7 +164,7 @@ def _is_version_2(path: str) -> bool:
         return False
 
 
-def _run(wish: Wish) -> list[str]:
+def _run(wish: ConnectOptions) -> list[str]:
     return list(wish.command or ("engram",))
 
 
@@ -172,26 +172,26 @@ def _environment(host: Host) -> dict[str, object]:
     return {AGENT_VARIABLE: host.name}
 
 
-def _server_entry(host: Host, wish: Wish) -> dict[str, object]:
+def _server_entry(host: Host, wish: ConnectOptions) -> dict[str, object]:
     program, *arguments = _run(wish)
     return {"command": program, "args": [*arguments, "mcp"], "env": _environment(host)}
 
 
-def _server_with_type(host: Host, wish: Wish) -> dict[str, object]:
+def _server_with_type(host: Host, wish: ConnectOptions) -> dict[str, object]:
     return {"type": "stdio", **_server_entry(host, wish)}
 
 
-def _copilot_server(host: Host, wish: Wish) -> dict[str, object]:
+def _copilot_server(host: Host, wish: ConnectOptions) -> dict[str, object]:
     return {"type": "local", **_server_entry(host, wish), "tools": ["*"]}
 
 
-def _opencode_server(host: Host, wish: Wish) -> dict[str, object]:
+def _opencode_server(host: Host, wish: ConnectOptions) -> dict[str, object]:
     return {
         "type": "local", "command": [*_run(wish), "mcp"], "enabled": True, "environment": _environment(host)
     }  # fmt: skip
 
 
-def _goose_extension(host: Host, wish: Wish) -> dict[str, object]:
+def _goose_extension(host: Host, wish: ConnectOptions) -> dict[str, object]:
     entry = _server_entry(host, wish)
     return {
         "enabled": True, "type": "stdio", "name": wish.server, "cmd": entry["command"], "args": entry["args"],
@@ -210,7 +210,7 @@ _FORMS = {
 # --- hooks
 
 
-def _hooks(host: Host, form: str, wish: Wish) -> Edit:
+def _hooks(host: Host, form: str, wish: ConnectOptions) -> Edit:
     hooks = HOOKS[host.name]
     if form == "owned":
         return Owned(_OWNED[host.name](host, wish))
@@ -230,7 +230,7 @@ def _hooks(host: Host, form: str, wish: Wish) -> Edit:
     return HookEntries(lines)
 
 
-def _hook_entry(host: Host, hook: Hook, wish: Wish, unit: int) -> dict[str, object]:
+def _hook_entry(host: Host, hook: Hook, wish: ConnectOptions, unit: int) -> dict[str, object]:
     entry: dict[str, object] = {"type": "command", "command": hook_command(wish, hook, host.name)}
     entry["timeout"] = hook.seconds * unit
     if hook.detached and host.name == "claude-code":
@@ -238,7 +238,7 @@ def _hook_entry(host: Host, hook: Hook, wish: Wish, unit: int) -> dict[str, obje
     return entry
 
 
-def _copilot_file(host: Host, wish: Wish) -> str:
+def _copilot_file(host: Host, wish: ConnectOptions) -> str:
     events = {}
     for hook in HOOKS[host.name]:
         command = hook_command(wish, hook, host.name)
@@ -247,12 +247,12 @@ def _copilot_file(host: Host, wish: Wish) -> str:
     return json.dumps({"version": 1, "description": guides.WRITTEN, "hooks": events}, indent=2) + "\n"
 
 
-def _goose_file(host: Host, wish: Wish) -> str:
+def _goose_file(host: Host, wish: ConnectOptions) -> str:
     events = {hook.native: _hook_entry(host, hook, wish, 1) for hook in HOOKS[host.name]}
     return snippet(HookEntries(events, {}, {"description": guides.WRITTEN}))
 
 
-def _opencode_file(host: Host, wish: Wish) -> str:
+def _opencode_file(host: Host, wish: ConnectOptions) -> str:
     return opencode.plugin([*_run(wish), "hook"], host.name)
 
 

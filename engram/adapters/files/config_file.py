@@ -82,7 +82,7 @@ def parse(raw: bytes, path: str) -> dict[str, object]:
     )
 
 
-def parse_kindly(raw: bytes, path: str) -> tuple[dict[str, object], dict[str, ConfigError]]:
+def parse_leniently(raw: bytes, path: str) -> tuple[dict[str, object], dict[str, ConfigError]]:
     """Return the valid values, and the errors of the others. Raises ConfigError if the file cannot be parsed."""
     values: dict[str, object] = {}
     errors: dict[str, ConfigError] = {}

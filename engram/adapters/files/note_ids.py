@@ -48,7 +48,7 @@ class NoteIds:
             os.makedirs(os.path.dirname(file), exist_ok=True)
             atomic.write(file, f"{_HEAD}{first}\n{_NOW}{path}\n".encode(), unique)
         except OSError as error:
-            raise atomic.unwritable(file, error) from None
+            raise atomic.write_error(file, error) from None
 
     def forget(self, path: str) -> None:
         """Delete the record of a path that no longer has a note."""

@@ -545,7 +545,7 @@ class Waiting(NamedTuple):
     text_digest: str
 
 
-def waiting(catalog: Catalog, after: int, most: int) -> list[Waiting]:
+def texts_without_vectors(catalog: Catalog, after: int, most: int) -> list[Waiting]:
     """Return the first texts without vectors beyond row `after`, at most `most`."""
     query = "SELECT row, path, text_digest FROM files WHERE vector_check = ? AND row > ? ORDER BY row LIMIT ?"
     return [Waiting._make(line) for line in catalog.connection.execute(query, (WAITING, after, most))]

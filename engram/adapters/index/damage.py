@@ -32,7 +32,7 @@ class IndexUnavailableError(StoreError):
 
 
 @contextmanager
-def damage_noticed() -> Iterator[None]:
+def converting_damage() -> Iterator[None]:
     """Convert the exceptions of a broken index to DamagedIndexError, those of a full disk to IndexUnavailableError.
 
     tantivy reports broken files as ValueError or as a pyo3 PanicException, a BaseException that `except Exception`

@@ -17,7 +17,7 @@ from engram.adapters.index.damage import (
     DamagedIndexError,
     IndexUnavailableError,
     check_vectors,
-    damage_noticed,
+    converting_damage,
 )
 from engram.adapters.index.delta import Delta, Indexed
 from engram.adapters.index.words import Words
@@ -56,7 +56,7 @@ class Generation:
         self._folders_mark = ""
         self._stamps: tuple[int, dict[str, tuple[str, int, int, int]]] | None = None
         self._vectors: VectorFile | None = None
-        with damage_noticed():
+        with converting_damage():
             if create:
                 self._create()
             else:
@@ -87,7 +87,7 @@ class Generation:
 
         Sizes are checked each time: reading a mapped file that was truncated kills the process.
         """
-        with damage_noticed():
+        with converting_damage():
             self._check_words()
             if self._words is None:
                 self._words = Words(self._words_folder)
@@ -166,7 +166,7 @@ class Generation:
 
     def save_ranks(self, known: RankedGraph, importance: Mapping[str, float] | None) -> bool:
         """Store the importance of all nodes of a graph (None: unchanged); False if another process is writing."""
-        with damage_noticed():
+        with converting_damage():
             is_saved = graph_ranks.save_ranks(self.catalog, known, importance)
             self.has_ranks = graph_ranks.has_ranks(self.catalog.connection)
         return is_saved
@@ -240,7 +240,7 @@ class Generation:
         from engram.adapters.index.catalog_check import find_damage
 
         found = []
-        with damage_noticed():
+        with converting_damage():
             found += [f"catalog.db: {what}" for what in find_damage(self.catalog.connection)]
             for name, (_, expected) in self._words_files.items():
                 if self.words_in_step() and _file_check(os.path.join(self._words_folder, name)) != expected:
@@ -272,9 +272,9 @@ class Generation:
         file = self.graph_file
         if file is None:
             return []
-        from engram.adapters.index.vector_graph import is_there, is_whole
+        from engram.adapters.index.vector_graph import graph_exists, is_whole
 
-        is_damaged = is_there(self.folder, file) and not is_whole(self.folder, file)
+        is_damaged = graph_exists(self.folder, file) and not is_whole(self.folder, file)
         return [f"{file.name}: contents changed since they were written"] if is_damaged else []
 
     def close(self) -> None:
@@ -333,7 +333,7 @@ class Index:
             if self._generation is None:
                 self._generation = Generation(os.path.join(self.folder, name), self.model, self.dimensions)
             else:
-                with damage_noticed():
+                with converting_damage():
                     self._generation.follow()
         except DamagedIndexError as error:
             self._condemn(name, str(error))
@@ -397,7 +397,7 @@ class Index:
         name = os.path.basename(generation.folder)
         before = self._current_name()
         temporary = os.path.join(self.folder, f".{_CURRENT}.{name}")
-        with damage_noticed():
+        with converting_damage():
             with open(temporary, "w", encoding="utf-8") as file:
                 file.write(name)
             current = os.path.join(self.folder, _CURRENT)

@@ -31,7 +31,7 @@ class Terms(NamedTuple):
     terms: numpy.ndarray
 
 
-def by_vectors(vectors: numpy.ndarray, floor: float, fresh: numpy.ndarray) -> Found:
+def find_by_vectors(vectors: numpy.ndarray, floor: float, fresh: numpy.ndarray) -> Found:
     """Return pairs of rows with a cosine of at least `floor`, at least one of them `fresh` (a mask)."""
     np = numpy_module()
     chosen, count = np.flatnonzero(fresh), len(vectors)
@@ -50,7 +50,7 @@ def by_vectors(vectors: numpy.ndarray, floor: float, fresh: numpy.ndarray) -> Fo
     return Found(pairs // count, pairs % count, np.concatenate(nearness)[places])
 
 
-def by_words(texts: Terms, fresh: numpy.ndarray) -> Found:
+def find_by_words(texts: Terms, fresh: numpy.ndarray) -> Found:
     """Return pairs of texts that share rare words, at least one of them `fresh`.
 
     The nearness is the weight of the shared words relative to the number of words: long texts share much by chance.

@@ -61,7 +61,7 @@ def read_graph_file(packed: str) -> GraphFile | None:
     return found if found.name == os.path.basename(found.name) and found.name.startswith(_PREFIX) else None
 
 
-def is_there(folder: str, file: GraphFile) -> bool:
+def graph_exists(folder: str, file: GraphFile) -> bool:
     """Return whether the file of a graph exists and has its size."""
     try:
         return os.stat(os.path.join(folder, file.name)).st_size == file.size
@@ -72,7 +72,7 @@ def is_there(folder: str, file: GraphFile) -> bool:
 def is_whole(folder: str, file: GraphFile) -> bool:
     """Return whether the file of a graph has the bytes that were written (reads all of it)."""
     try:
-        return is_there(folder, file) and _check(os.path.join(folder, file.name)) == file.check
+        return graph_exists(folder, file) and _check(os.path.join(folder, file.name)) == file.check
     except OSError:
         return False
 
@@ -112,7 +112,7 @@ class VectorGraph:
     @property
     def is_usable(self) -> bool:
         """Whether the mapped file still has its size: reading past its end would kill the process."""
-        return is_there(self._folder, self.file)
+        return graph_exists(self._folder, self.file)
 
     def nearest(self, query: numpy.ndarray, count: int) -> numpy.ndarray:
         """Return the places of about the `count` vectors nearest to `query` (int8): intp, in no order."""

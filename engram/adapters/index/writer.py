@@ -13,7 +13,7 @@ import os
 
 from engram.adapters.index import delta, row_details
 from engram.adapters.index.catalog import WAITING, Entry, count_waiting, set_vector_checks
-from engram.adapters.index.damage import DamagedIndexError, IndexUnavailableError, damage_noticed
+from engram.adapters.index.damage import DamagedIndexError, IndexUnavailableError, converting_damage
 from engram.adapters.numeric import numpy_module
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
@@ -52,7 +52,7 @@ class GenerationWriter:
         self._ids: set[str] = set()
         self._paths: set[str] = set()
         self._lacks_vectors = generation.waiting > 0
-        with damage_noticed():
+        with converting_damage():
             generation.catalog.connection.execute("BEGIN IMMEDIATE")
 
     @property
@@ -77,7 +77,7 @@ class GenerationWriter:
             return
         first = self._next_row
         self._next_row += len(texts)
-        with damage_noticed():
+        with converting_damage():
             checks = [0] * len(texts)
             if self._generation.vectors is not None:
                 checks = self._write_vectors(self._generation.vectors, first, vectors, counts, there)
@@ -118,7 +118,7 @@ class GenerationWriter:
         """Store the missing vectors of texts, by row."""
         generation = self._generation
         assert generation.vectors is not None
-        with damage_noticed():
+        with converting_damage():
             checks = generation.vectors.overwrite(rows, generation.next_row, generation.next_slot)
             set_vector_checks(generation.catalog, checks)
 
@@ -127,7 +127,7 @@ class GenerationWriter:
 
         `again` says that this transaction may already have recorded them.
         """
-        with damage_noticed():
+        with converting_damage():
             if not self._bulk:
                 self._note_paths([entry.path for entry in entries])
                 self._ids |= {entry.lore.id for entry in entries if entry.lore is not None}
@@ -135,12 +135,12 @@ class GenerationWriter:
 
     def owners(self) -> dict[str, str]:
         """Return the same as `Catalog.owners`, for the entries recorded so far."""
-        with damage_noticed():
+        with converting_damage():
             return self._generation.catalog.owners()
 
     def remove(self, paths: Sequence[str]) -> None:
         """Forget files."""
-        with damage_noticed():
+        with converting_damage():
             self._note_paths(paths)
             self._generation.catalog.remove(paths)
 
@@ -148,7 +148,7 @@ class GenerationWriter:
         """Remove texts from words and vectors."""
         if not rows:
             return
-        with damage_noticed():
+        with converting_damage():
             connection, indexed = self._generation.catalog.connection, self._generation.delta.indexed
             if self._words is not None:
                 self._words.remove(rows)
@@ -161,27 +161,27 @@ class GenerationWriter:
 
     def touch(self, stamps: Sequence[tuple[int, int, int, int, str]]) -> None:
         """Update (mtime_ns, size, inode, seen_ns, path) of files whose bytes are unchanged."""
-        with damage_noticed():
+        with converting_damage():
             self._paths.update([stamp[-1] for stamp in stamps])
             self._generation.catalog.touch(stamps)
 
     def fade(self, day: int) -> None:
         """Give every entry the confidence that it has on a day (since 1970, UTC)."""
-        with damage_noticed():
+        with converting_damage():
             self._generation.catalog.fade(day)
 
     def folders(self, changed: dict[str, int], removed: Sequence[str]) -> None:
         """Set the times of changed folders and forget removed ones."""
         if not changed and not removed:
             return
-        with damage_noticed():
+        with converting_damage():
             self._generation.catalog.set_folders(changed, removed)
             self._generation.catalog.set_meta({"folders_mark": os.urandom(8).hex()})
 
     def commit(self, notes: dict[str, str]) -> None:
         """Make all changes take effect; `notes` are metadata of the whole index (`head`, `swept_ns`)."""
         generation = self._generation
-        with damage_noticed():
+        with converting_damage():
             meta = dict(notes) | self._commit_words()
             meta |= {
                 "next_row": str(self._next_row),
@@ -207,7 +207,7 @@ class GenerationWriter:
 
     def abandon(self) -> None:
         """Drop everything that was not committed, as far as a damaged index allows."""
-        with contextlib.suppress(DamagedIndexError, IndexUnavailableError), damage_noticed():
+        with contextlib.suppress(DamagedIndexError, IndexUnavailableError), converting_damage():
             if self._generation.catalog.connection.in_transaction:
                 self._generation.catalog.connection.execute("ROLLBACK")
             if self._words is not None:

@@ -51,7 +51,7 @@ class Withheld(NamedTuple):
     ids: tuple[str, ...] = ()
 
 
-class LiveEntry(NamedTuple):
+class ActivityLine(NamedTuple):
     """A line of the log. `at` is in Unix seconds, `took_ms` in milliseconds, `tokens` the approximate cost of what was shown.
 
     `action` is `query` for recall, or `record`, `feedback`, `get`, `forget`, `brief`, `ask`, `capture`, `import`, `skill`,
@@ -81,14 +81,14 @@ class LiveEntry(NamedTuple):
         return {**self._asdict(), "withheld": withheld, "details": dict(self.details)}
 
 
-class LiveTable:
+class ActivityTable:
     """The activity log of one state database."""
 
     def __init__(self, state: StateConnection) -> None:
         """Open nothing yet."""
         self._state = state
 
-    def add(self, entry: LiveEntry) -> None:
+    def add(self, entry: ActivityLine) -> None:
         """Append a line. Raises StoreError, OSError."""
         values = (
             entry.at, entry.session, entry.query[:_LONGEST_QUERY], entry.strategy, entry.strength,
@@ -148,13 +148,13 @@ class LiveTable:
                 os.rename(claimed, self._pending)
         return self._state
 
-    def since(self, number: int, limit: int) -> list[LiveEntry]:
+    def since(self, number: int, limit: int) -> list[ActivityLine]:
         """Return at most `limit` lines after that number, oldest first."""
         return _read(
             self._flush().run(f"{_SELECT} WHERE number > ? ORDER BY number LIMIT ?", (number, limit))
         )
 
-    def latest(self, limit: int, action: str = "") -> list[LiveEntry]:
+    def latest(self, limit: int, action: str = "") -> list[ActivityLine]:
         """Return the latest lines (of one action), newest first."""
         where, values = ("WHERE action = ? ", [action]) if action else ("", [])
         return _read(self._flush().run(f"{_SELECT} {where}ORDER BY number DESC LIMIT ?", (*values, limit)))
@@ -177,7 +177,7 @@ class LiveTable:
             (row[0], row[1], row[2]) for row in self._flush().run(query, (QUERY, json.dumps(SHOWING), most))
         ]
 
-    def answered(self, lore_id: str, limit: int) -> list[LiveEntry]:
+    def answered(self, lore_id: str, limit: int) -> list[ActivityLine]:
         """Return the latest queries that showed one entry, newest first."""
         where = "WHERE action = ? AND instr(ids, ?) ORDER BY number DESC LIMIT ?"
         return _read(self._flush().run(f"{_SELECT} {where}", (QUERY, f'"{lore_id}"', limit)))
@@ -259,11 +259,11 @@ def add_columns(connection: sqlite3.Connection) -> None:
             connection.execute(f"ALTER TABLE retrievals ADD COLUMN {name} {kind}")
 
 
-def _read(rows: Sequence[tuple[Any, ...]]) -> list[LiveEntry]:
+def _read(rows: Sequence[tuple[Any, ...]]) -> list[ActivityLine]:
     found = []
     for row in rows:
         ids, scores, withheld, details = (json.loads(row[at]) for at in (5, 6, 12, 13))
         reasons = tuple(Withheld(why, tuple(of)) for why, of in withheld)
         values = (*row[:5], tuple(ids), tuple(scores), *row[7:12], reasons, details, row[14])
-        found.append(LiveEntry._make(values))
+        found.append(ActivityLine._make(values))
     return found

@@ -11,7 +11,7 @@ from contextlib import closing, suppress
 from types import MappingProxyType
 
 from engram.adapters.state import activity_table
-from engram.adapters.state.activity_table import QUERY, LiveEntry, LiveTable
+from engram.adapters.state.activity_table import QUERY, ActivityLine, ActivityTable
 from engram.adapters.state.connection import StateConnection, busy_error, transaction, use_write_ahead_log
 from engram.domain.entry.confidence import Vote
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -121,11 +121,11 @@ class StateDatabase(StateConnection):
         return Tombstones(self)
 
     @property
-    def live(self) -> LiveTable:
+    def live(self) -> ActivityTable:
         """The activity log of all actions."""
-        return LiveTable(self)
+        return ActivityTable(self)
 
-    def retrievals(self, limit: int = 100) -> list[LiveEntry]:
+    def retrievals(self, limit: int = 100) -> list[ActivityLine]:
         """Return the latest queries, newest first."""
         return self.live.latest(limit, QUERY)
 

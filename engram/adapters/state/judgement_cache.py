@@ -14,7 +14,7 @@ from engram.adapters.state.connection import StateConnection, transaction, use_w
 from engram.domain.entry import ulid
 from engram.domain.entry.confidence import Vote
 from engram.domain.judgements import ledger
-from engram.domain.judgements.ledger import Judgement, LegacyAccount, Said
+from engram.domain.judgements.ledger import EntryJudgements, Judgement, LegacyAccount
 from engram.domain.judgements.tally import Sums
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
@@ -88,9 +88,9 @@ class Packed(NamedTuple):
         """Return whether there are any."""
         return bool(self.lines or self.accounts)
 
-    def unpack(self) -> Said:
+    def unpack(self) -> EntryJudgements:
         """Return the lines and accounts."""
-        return Said(_parse_lines(self.entry, self.lines) if self.lines else [], self.accounts)
+        return EntryJudgements(_parse_lines(self.entry, self.lines) if self.lines else [], self.accounts)
 
 
 class OvertakenError(Exception):
@@ -152,7 +152,7 @@ class JudgementCache:
         if batch.deleted:
             self._state.work(batch.write)
 
-    def of(self, entries: Sequence[str]) -> Said:
+    def of(self, entries: Sequence[str]) -> EntryJudgements:
         """Return all lines, each once, and accounts about these entries; the lines of one entry are sorted by id."""
         lines, accounts = list[Judgement](), list[LegacyAccount]()
         for start in range(0, len(entries), _BATCH_SIZE):
@@ -163,7 +163,7 @@ class JudgementCache:
                     lines += _distinct_lines(entry, text)
                 else:
                     accounts.append(LegacyAccount(entry, text, Vote(up, down, n), at))
-        return Said(lines, accounts)
+        return EntryJudgements(lines, accounts)
 
     def by_entry(self, entries: Sequence[str]) -> dict[str, Packed]:
         """Return the lines and accounts of each of these entries; a line in two ledgers is there twice."""

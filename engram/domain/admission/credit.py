@@ -88,7 +88,7 @@ class Limit(NamedTuple):
         return self.accepted is None or claim in self.accepted
 
 
-class Earned(NamedTuple):
+class EarnedTier(NamedTuple):
     """What people other than its author made of an entry's current text: one of `TIERS`, and how many confirmed it.
 
     `by` is the name of the last one ("": unknown), `at` the time (Unix ms, 0: unknown). People are counted by name,
@@ -121,7 +121,7 @@ class Earned(NamedTuple):
         return f"{text}, last{who}{when}" if who or when else text
 
 
-class Counted(NamedTuple):
+class EffectiveValues(NamedTuple):
     """What an entry counts as in this clone: confidence (thousandths), pin, importance and tier.
 
     `is_confirmed` says whether it was confirmed here, `is_judged` whether anybody but its author judged it, and
@@ -133,7 +133,7 @@ class Counted(NamedTuple):
     is_confirmed: bool
     is_judged: bool
     importance: float | None = None
-    earned: Earned = Earned()
+    earned: EarnedTier = EarnedTier()
     has_moments: bool = True
 
     @property
@@ -181,7 +181,7 @@ def cap_confidence(believed: int, modest: int, limit: Limit) -> int:
     return modest if limit == UNCONFIRMED else min(believed, limit.confidence)
 
 
-def credit_of(lore: Lore, limit: Limit, own: Collection[str], today: int) -> Counted:
+def credit_of(lore: Lore, limit: Limit, own: Collection[str], today: int) -> EffectiveValues:
     """Return what an entry counts as on a day (since 1970, UTC) in a clone whose user has the sources `own`."""
     claims = claims_of(lore)
     pinned = lore.pinned and limit.allows(claims.get("pinned", ""))
@@ -197,10 +197,10 @@ def credit_of(lore: Lore, limit: Limit, own: Collection[str], today: int) -> Cou
     earned = earned_tier(lore, own, is_confirmed=limit.is_confirmed)
     is_judged = _is_judged(lore, own, is_confirmed=limit.is_confirmed)
     has_moments = "when" not in claims or limit.allows(claims["when"])
-    return Counted(value, pinned, limit.is_confirmed, is_judged, importance, earned, has_moments)
+    return EffectiveValues(value, pinned, limit.is_confirmed, is_judged, importance, earned, has_moments)
 
 
-def earned_tier(lore: Lore, own: Collection[str], *, is_confirmed: bool = False) -> Earned:
+def earned_tier(lore: Lore, own: Collection[str], *, is_confirmed: bool = False) -> EarnedTier:
     """Return the tier of an entry. `own` are the sources of this clone's user, who may have confirmed it without a line."""
     tally = lore.tally
     people = tally.people if tally is not None else ()
@@ -211,20 +211,20 @@ def earned_tier(lore: Lore, own: Collection[str], *, is_confirmed: bool = False)
     if is_confirmed and lore.source_id not in own and not has_line:
         count, by = count + 1, by or HERE
     if lore.status == PENDING:
-        return Earned(HELD)
+        return EarnedTier(HELD)
     if (
         lore.conflicts
         or against > count
         or any(relation.kind == "contradicts" for relation in lore.relations)
     ):
-        return Earned(DISPUTED, count, by, at, by_signature)
+        return EarnedTier(DISPUTED, count, by, at, by_signature)
     if count:
-        return Earned(CONFIRMED, count, by, at, by_signature)
+        return EarnedTier(CONFIRMED, count, by, at, by_signature)
     is_captured = any(text.startswith(_CAPTURED_PREFIX) for text in lore.context)
-    return Earned(CAPTURED if is_captured else UNCONFIRMED_TIER)
+    return EarnedTier(CAPTURED if is_captured else UNCONFIRMED_TIER)
 
 
-def in_effect(lore: Lore, counted: Counted) -> Lore:
+def in_effect(lore: Lore, counted: EffectiveValues) -> Lore:
     """Return the entry with the confidence and claims that count: to be ranked or shown, never to be written."""
     known = lore.tally or Tally(0, 0, 0, lore.validation_count, lore.last_validated, lore.votes)
     tally = known._replace(confidence=counted.confidence)
@@ -232,7 +232,7 @@ def in_effect(lore: Lore, counted: Counted) -> Lore:
     return lore._replace(tally=tally, pinned=counted.pinned, importance=counted.importance, when=when)
 
 
-def as_dict(lore: Lore, path: str, counted: Counted) -> dict[str, object]:
+def as_dict(lore: Lore, path: str, counted: EffectiveValues) -> dict[str, object]:
     """Return every field of an entry as JSON values, and what it counts as in this clone: `here` and `tier`."""
     earned = counted.earned
     here = {"here": counted.fraction, "tier": earned.tier, "confirmed": earned.as_dict()}

@@ -15,9 +15,9 @@ from engram.domain.exchange.lesson_sentences import (
     LONGEST,
     RESULTS,
     labelled_category,
-    lesson_in,
+    lesson_category,
+    reports_action,
     sentences,
-    tells_deed,
     without_lead,
 )
 from engram.domain.typed import NamedTuple
@@ -52,7 +52,7 @@ class Candidate(NamedTuple):
     label: str = ""
 
 
-def candidates(text: str, most: int = MOST, *, of_fix: bool = False) -> list[Candidate]:
+def find_candidates(text: str, most: int = MOST, *, of_fix: bool = False) -> list[Candidate]:
     """Return at most `most` candidates, in the order of the text, without repetitions, code blocks and questions.
 
     `of_fix` says that the text is about a failure that was fixed.
@@ -69,26 +69,26 @@ def candidates_in(paragraph: str, *, of_person: bool = False, of_fix: bool = Fal
 
     With `of_person` only sentences count in which a person decides, wants or prescribes something.
     """
-    labelled = candidate(paragraph)
+    labelled = labelled_candidate(paragraph)
     if labelled is not None:
         return [labelled]
     if paragraph.startswith(("#", ">")) or labelled_category(paragraph) or _DOUBT.search(paragraph):
         return []
     found = []
     for sentence in sentences(paragraph, spoken=of_person):
-        labelled = candidate(sentence)
+        labelled = labelled_candidate(sentence)
         if labelled is not None:
             found.append(labelled)
             continue
         text = without_lead(sentence) if of_person else sentence
-        category = lesson_in(text, of_person=of_person, of_fix=of_fix)
+        category = lesson_category(text, of_person=of_person, of_fix=of_fix)
         one = make_candidate(text, category, "") if category else None
         if one is not None:
             found.append(one)
     return found
 
 
-def candidate(paragraph: str) -> Candidate | None:
+def labelled_candidate(paragraph: str) -> Candidate | None:
     """Return a paragraph as a candidate if it begins with a label, else None."""
     category = labelled_category(paragraph)
     if not category:
@@ -111,7 +111,7 @@ def make_candidate(paragraph: str, category: str, label: str) -> Candidate | Non
 
 def _without_deeds(text: str) -> str:
     """Return a text up to the first sentence that tells what somebody did about it."""
-    deed = next((one for one in sentences(text)[1:] if tells_deed(one)), "")
+    deed = next((one for one in sentences(text)[1:] if reports_action(one)), "")
     return text[: text.index(deed)].strip() if deed else text
 
 

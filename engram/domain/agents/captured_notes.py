@@ -31,7 +31,7 @@ def as_lines(note: CapturedNote, prefix: str = INDENT) -> list[str]:
     return [neutralize(heading_of(note)), *(f"{prefix}{line}" for line in text.split("\n") if line.strip())]
 
 
-def fence(notes: Sequence[CapturedNote]) -> str:
+def fence_notes(notes: Sequence[CapturedNote]) -> str:
     """Fence the notes; "" for none."""
     lines = [line for note in notes for line in as_lines(note)]
     return "\n".join([f"<{FRAME}>", NOTICE, LEAD, *lines, f"</{FRAME}>"]) if lines else ""

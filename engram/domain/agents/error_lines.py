@@ -143,7 +143,7 @@ def _indent(line: str) -> int:
     return len(line) - len(line.lstrip())
 
 
-def complains(output: str) -> bool:
+def reports_error(output: str) -> bool:
     """Return whether any line of an output reports an error."""
     return any(map(_complains, map(_clean, _last_states(output))))
 

@@ -12,15 +12,15 @@ from __future__ import annotations
 import re
 
 from engram.domain.agents.candidates import Candidate, make_candidate, paragraphs
-from engram.domain.agents.quiet_turns import tells_to_do
+from engram.domain.agents.quiet_turns import is_instruction
 from engram.domain.exchange.lesson_sentences import (
     CAUSE,
     is_remark,
-    lesson_in,
+    lesson_category,
     names_something,
+    reports_action,
     sentences,
     stated_category,
-    tells_deed,
     without_lead,
 )
 from engram.domain.typed import TYPE_CHECKING
@@ -118,10 +118,10 @@ def reports_problem(prompts: Sequence[str]) -> bool:
 
 def _reports(prompt: str) -> bool:
     """Return whether a prompt describes a problem; one that states a rule for the work does not."""
-    if any(lesson_in(without_lead(one), of_person=True) for one in sentences(prompt, spoken=True)):
+    if any(lesson_category(without_lead(one), of_person=True) for one in sentences(prompt, spoken=True)):
         return False
     first = _CLAUSE_END.split(prompt.strip(), maxsplit=1)[0].lower()
-    if tells_to_do(first.split()) or _INSTRUCTS.match(first):
+    if is_instruction(first.split()) or _INSTRUCTS.match(first):
         return _TROUBLE.search(prompt) is not None
     return _PROBLEM.search(prompt) is not None or (
         len(prompt.split()) >= _FEWEST and _NO_SYMPTOM.match(first) is None
@@ -161,12 +161,12 @@ def _explains(sentence: str) -> bool:
         _SHORTEST <= len(sentence) <= _LONGEST
         and not sentence.count("`") % 2
         and not sentence.endswith(("?", ":"))
-        and not tells_deed(sentence)
+        and not reports_action(sentence)
         and not _REMARKS.search(sentence)
         and not _IS_FIXED.search(sentence)
         and not _REFERS_BACK.match(sentence)
         and not is_remark(sentence)
-        and not tells_to_do(sentence.lower().split()[:2])
+        and not is_instruction(sentence.lower().split()[:2])
         and _RELATES.search(sentence) is not None
         and names_something(sentence)
     )

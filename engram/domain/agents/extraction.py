@@ -12,14 +12,14 @@ from itertools import zip_longest
 from engram.domain.agents.candidates import (
     CHANGE,
     Candidate,
-    candidate,
     candidates_in,
+    labelled_candidate,
     make_candidate,
     paragraphs,
     section_of,
 )
 from engram.domain.agents.explanations import find_explanation, reports_problem
-from engram.domain.exchange.lesson_sentences import sentences, tells_deed
+from engram.domain.exchange.lesson_sentences import reports_action, sentences
 from engram.domain.review.anchors import code_names
 from engram.domain.text.stop_words import STOP_WORDS
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -89,7 +89,7 @@ def speaker_of(role: str) -> str:
     return _ROLES.get(role.lower(), "")
 
 
-def turns_of_text(text: str) -> list[Turn]:
+def split_turns(text: str) -> list[Turn]:
     """Split a plain text into turns: a transcript if lines begin with two or more different speakers, else one document."""
     lines = text.splitlines()
     starts = [(at, match) for at, line in enumerate(lines) if (match := _SPEAKER.match(line))]
@@ -122,7 +122,7 @@ def extract(turns: Iterable[Turn], most: int = MOST) -> list[Extracted]:
             found += [(turn.where or f"line {turn.line}", one)] if one is not None else []
     kept: list[tuple[str, Candidate]] = []
     for where, one in found:
-        if not any(say_alike(one.content, other.content) for _, other in kept):
+        if not any(are_alike(one.content, other.content) for _, other in kept):
             kept.append((where, one))
     return [_add_references(one, where) for where, one in kept[:most]]
 
@@ -152,10 +152,10 @@ def _candidates_of(
             section, level, left = section_of("lessons learned"), _DEEPEST, _MOST_OF_SECTION
         elif level == _DEEPEST and not _ITEM.match(paragraph):
             section, level = None, 0
-        one = candidate(paragraph)
+        one = labelled_candidate(paragraph)
         if one is None and section and left and not heading and not paragraph.startswith(_NOT_PROSE):
             first = "".join(sentences(paragraph)[:1])
-            one = None if tells_deed(first) else make_candidate(paragraph, *section)
+            one = None if reports_action(first) else make_candidate(paragraph, *section)
             left -= one is not None
         if _RETRACTED.search(paragraph) and one is None:
             yield number, None
@@ -183,12 +183,12 @@ def _add_references(one: Candidate, where: str) -> Extracted:
     )  # fmt: skip
 
 
-def is_a_change(one: Extracted) -> bool:
+def is_mere_change(one: Extracted) -> bool:
     """Return whether a candidate labelled "Fix:" describes a change, which is in git anyway, rather than a workaround."""
     return CHANGE in one.tags and CHANGE not in one.content.casefold()
 
 
-def say_alike(one: str, other: str) -> bool:
+def are_alike(one: str, other: str) -> bool:
     """Return whether nearly all words of the shorter of two texts occur in the other."""
     first, second = _words(one), _words(other)
     return len(first & second) >= _ALIKE * max(1, min(len(first), len(second)))

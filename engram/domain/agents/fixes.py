@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 
-from engram.domain.agents.candidates import CHANGE, candidates
+from engram.domain.agents.candidates import CHANGE, find_candidates
 from engram.domain.agents.command_signals import commands_of
 from engram.domain.agents.error_lines import identifying_error
 from engram.domain.agents.explanations import find_explanation, reports_problem
 from engram.domain.agents.fence import remove_frames
-from engram.domain.agents.prompt_intent import asked_in
+from engram.domain.agents.prompt_intent import topic_of
 from engram.domain.text.stop_words import STOP_WORDS
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
@@ -70,7 +70,7 @@ def describe_failure(command: str, error: str) -> str:
     return f"`{command}` failing with: {error}"
 
 
-def fixes(steps: Sequence[Step]) -> list[Fix]:
+def find_fixes(steps: Sequence[Step]) -> list[Fix]:
     """Return the fixes of a session, in order, each explanation once."""
     open_failures: dict[tuple[str, str], _Failure] = {}
     found: dict[str, Fix] = {}
@@ -114,7 +114,7 @@ def _fix(steps: Sequence[Step], failure: _Failure, passed: int) -> Fix | None:
     stated = [
         one
         for text in texts
-        for one in candidates(remove_frames(text), of_fix=True)
+        for one in find_candidates(remove_frames(text), of_fix=True)
         if one.category in _EXPLAINING and not (one.label == CHANGE and CHANGE not in one.content.casefold())
     ]
     prompts = [step.text for step in steps[: failure.at] if step.kind == ASKED]
@@ -125,7 +125,7 @@ def _fix(steps: Sequence[Step], failure: _Failure, passed: int) -> Fix | None:
     about = _words(f"{failure.error} {failure.command} {' '.join(files)}")
     # The last explanation is usually the right one, unless an earlier one shares more words with the error.
     _, best = max(enumerate(stated), key=lambda one: (len(_words(one[1].content) & about), one[0]))
-    return Fix(best.content, best.category, failure.command, failure.error, files, asked_in(prompts))
+    return Fix(best.content, best.category, failure.command, failure.error, files, topic_of(prompts))
 
 
 def _words(text: str) -> set[str]:

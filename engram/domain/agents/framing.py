@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from engram.domain.admission.credit import CONFIRMED, UNCONFIRMED_TIER, Counted
+from engram.domain.admission.credit import CONFIRMED, UNCONFIRMED_TIER, EffectiveValues
 from engram.domain.admission.tiers import AGENT, BY_HAND, HUMAN, Tier, writer
 from engram.domain.agents.neutralization import neutralize
 from engram.domain.entry.categories import short_name
@@ -103,13 +103,13 @@ class Fitted(NamedTuple):
     also: tuple[tuple[str, str], ...] = ()
 
 
-def whole(found: Sequence[tuple[str, Lore, Tier, Counted]], now: datetime) -> list[Framed]:
+def frame_whole(found: Sequence[tuple[str, Lore, Tier, EffectiveValues]], now: datetime) -> list[Framed]:
     """Frame entries whole. Each is (session ref or "", entry, trust tier, effective confidence)."""
     return [_frame_one(*one, now) for one in found]
 
 
 def frame(
-    found: Sequence[tuple[str, Lore, Tier, Counted]],
+    found: Sequence[tuple[str, Lore, Tier, EffectiveValues]],
     budget: int,
     now: datetime,
     question: str = "",
@@ -123,7 +123,7 @@ def frame(
     entry as shown (default: in the answer of a tool, as text and as data).
     """
     cost = _remember_each(cost or _characters)  # fitting tries each entry several times
-    each, room = _without_context(whole(found, now)), budget * CHARACTERS_PER_TOKEN
+    each, room = _without_context(frame_whole(found, now)), budget * CHARACTERS_PER_TOKEN
     names = {
         lore.id: (ref, name_of(lore.title, is_checked=trust.is_checked)) for ref, lore, trust, _ in found
     }
@@ -183,29 +183,29 @@ def quote(text: str) -> str:
     return "\n".join(f"{QUOTE}{line}".rstrip() for line in neutralize(text, lines=True).split("\n"))
 
 
-def as_text(framed: Framed) -> str:
+def render(framed: Framed) -> str:
     """Render an entry as a line of facts and the quoted content."""
     return f"{framed.ref or framed.id} · {framed.about}\n{quote(framed.body)}"
 
 
-def context_text(framed: Framed) -> str:
+def render_context(framed: Framed) -> str:
     """Render where an entry was learned, quoted; "" if it does not say."""
     return quote(f"{LEARNED}{framed.context}") if framed.context else ""
 
 
-def also_text(also: Sequence[tuple[str, str]]) -> str:
+def render_titles(also: Sequence[tuple[str, str]]) -> str:
     """Render the titles of entries that did not fit, quoted; "" for none."""
     return "\n".join([ALSO, *(quote(f"{ref} {title}") for ref, title in also)]) if also else ""
 
 
-def whole_text(ref: str, lore: Lore, path: str, trust: Tier, counts: Counted, now: datetime) -> str:
+def render_whole(ref: str, lore: Lore, path: str, trust: Tier, counts: EffectiveValues, now: datetime) -> str:
     """Render a whole entry with its fields."""
     framed = _frame_one(ref, lore, trust, counts, now)
     fields = lore_as_dict(lore, path)
     usual: tuple[object, ...] = ("", None, [], 0, ACTIVE)
     facts = [f"confidence {two_decimals(round(framed.confidence * 1000))} {framed.tier}"]
     facts += [f"{name} {_words(fields[name])}" for name in _FACTS if fields[name] not in usual]
-    return f"{as_text(framed)}\n{quote(neutralize(' · '.join(facts), is_checked=trust.is_checked))}"
+    return f"{render(framed)}\n{quote(neutralize(' · '.join(facts), is_checked=trust.is_checked))}"
 
 
 class Section(NamedTuple):
@@ -237,7 +237,7 @@ def pack(
         missing += len(section.items) - len(items)
         fitted.append(section._replace(items=tuple(items)))
         left -= sum(map(_text_length, items)) + len(section.title) + 2 if items else 0
-    shown = [part for one in fitted if one.items for part in (one.title, *map(as_text, one.items))]
+    shown = [part for one in fitted if one.items for part in (one.title, *map(render, one.items))]
     return Packed(tuple(fitted), "\n\n".join([NOTICE, *shown]), missing)
 
 
@@ -262,7 +262,7 @@ def _fit_all(
 
 def _text_length(framed: Framed) -> int:
     """Count the characters of an entry as text, with the blank line after it."""
-    return len(as_text(framed)) + 2
+    return len(render(framed)) + 2
 
 
 def _characters(framed: Framed) -> int:
@@ -277,7 +277,7 @@ def _words(value: object) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else " ".join(str(value).split())
 
 
-def _frame_one(ref: str, lore: Lore, trust: Tier, counts: Counted, now: datetime) -> Framed:
+def _frame_one(ref: str, lore: Lore, trust: Tier, counts: EffectiveValues, now: datetime) -> Framed:
     text = neutralize(lore.content.strip("\n"), lines=True, is_checked=trust.is_checked)
     disputed = ""
     if lore.conflicts:

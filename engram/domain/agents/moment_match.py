@@ -38,7 +38,7 @@ class Event(NamedTuple):
     error: str = ""
 
 
-def fitting(event: Event, lines: Iterable[str]) -> list[str]:
+def match_moments(event: Event, lines: Iterable[str]) -> list[str]:
     """Return the moments that match an event."""
     return [line for line in lines if _fits(event, line)]
 

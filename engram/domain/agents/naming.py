@@ -46,7 +46,7 @@ _ACRONYMS_WORDS = """
 _DATES, _ACRONYMS = (frozenset(words.split()) for words in (_DATES_WORDS, _ACRONYMS_WORDS))
 
 
-def words_of(prompt: str) -> list[str]:
+def find_possible_names(prompt: str) -> list[str]:
     """Return the words of a prompt that may be names, folded, each once, in order.
 
     A compound (`redux-saga`) is one word. Everyday words are left out unless they are written as a name.
@@ -70,12 +70,12 @@ def words_of(prompt: str) -> list[str]:
     return list(found)[:MOST_WORDS]
 
 
-def words_in(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     """Return all words of a text, folded; a compound is one word."""
     return [fold(_OWNED.sub("", match[0])) for match in _WORD.finditer(text)]
 
 
-def is_telling(name: str) -> bool:
+def is_distinctive(name: str) -> bool:
     """Return whether a name is recognized in lower case, too: it has an uncommon word, and is not short unless as odd as `p9`."""
     words = [part.lower() for part in _PART.findall(name)]
     is_short = sum(map(len, words)) < _SHORTEST and name.isalpha()
@@ -87,7 +87,7 @@ def fold(text: str) -> str:
     return without_accents(text.casefold())
 
 
-def how_surely(word: str, texts: Iterable[str]) -> int:
+def rate_certainty(word: str, texts: Iterable[str]) -> int:
     """Rate how surely a folded word is a name, by its spelling in entries: SURE, LIKELY or NO.
 
     LIKELY means that an entry begins with it and none has it in lower case, so that it is a name unless it is an ordinary word.
@@ -125,12 +125,12 @@ def is_about(word: str, text: str) -> bool:
     return any(len(before) < _HEAD for _, before in _occurrences(word, text.partition("\n")[0]))
 
 
-def is_in(word: str, text: str) -> bool:
+def occurs_in(word: str, text: str) -> bool:
     """Return whether a text contains a folded word."""
     return bool(_occurrences(word, text))
 
 
-def begins(word: str, text: str, in_any_case: bool = True) -> bool:
+def starts_with(word: str, text: str, in_any_case: bool = True) -> bool:
     """Return whether a text begins with a folded word, or with a full name that ends with it.
 
     Without `in_any_case` only in lower case, in which no text begins with an ordinary word.

@@ -37,7 +37,7 @@ _BEGINS_AS_QUESTION = re.compile(
 _REQUEST = re.compile(r"\W*(?:please|(?:can|could|would|will) (?:you|we|I))\b", re.IGNORECASE)
 
 
-def bar_of(prompt: str) -> float:
+def threshold_for(prompt: str) -> float:
     """Return the threshold for a prompt, as a share of the evidence that makes an answer strong (0 to 1)."""
     words = prompt.lower().split()
     if len(without_stop_words(words)) < _FEWEST_WORDS or any(map(_is_question, _SENTENCES.split(prompt))):
@@ -48,14 +48,14 @@ def bar_of(prompt: str) -> float:
     return INSTRUCTION - (INSTRUCTION - LONG_INSTRUCTION) * length
 
 
-def sentences_of(prompt: str) -> list[str]:
+def split_sentences(prompt: str) -> list[str]:
     """Return the first sentences of a prompt that are long enough to be matched alone; none if it is a single sentence."""
     found = [sentence for sentence in _SENTENCES.split(prompt) if sentence.strip()]
     long_enough = [sentence.strip() for sentence in found if len(sentence.split()) >= _SHORTEST_SENTENCE]
     return long_enough[:_MOST_SENTENCES] if len(found) > 1 else []
 
 
-def asked_in(prompts: Sequence[str]) -> str:
+def topic_of(prompts: Sequence[str]) -> str:
     """Return the latest prompts that name a topic, in one line of a few hundred characters; "" if none does."""
     lines = (first_words(" ".join(prompt.split()), _LONGEST_PROMPT) for prompt in reversed(prompts))
     topics = (line for line in lines if len(set(line.lower().split()) - STOP_WORDS) >= _FEWEST_TOPIC_WORDS)

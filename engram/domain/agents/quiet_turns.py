@@ -160,7 +160,7 @@ def asks_for_nothing(prompt: str) -> bool:
     statements: list[list[str]] = []
     for clause in _CLAUSES.split(_SMILEYS.sub(" ", text)):
         rest = clause.strip()
-        if tells_to_do(rest.split(), 1):
+        if is_instruction(rest.split(), 1):
             return False
         while opening := _opening().match(rest):
             thanks |= opening["thanks"] is not None
@@ -172,7 +172,7 @@ def asks_for_nothing(prompt: str) -> bool:
             instructs |= words[:1] != [] and words[0] in _INSTRUCTING
         elif _going_on().match(rest):
             agrees = True
-        elif tells_to_do(words):
+        elif is_instruction(words):
             return False
         elif _is_now().match(rest) or _is_well(words):
             agrees = True
@@ -193,7 +193,7 @@ def _is_about_it(text: str) -> bool:
     return match is not None and _only_points(text[match.end() :].split())
 
 
-def tells_to_do(words: Sequence[str], start: int = 0) -> bool:
+def is_instruction(words: Sequence[str], start: int = 0) -> bool:
     """Return whether a clause is an instruction: a verb comes first, or after "and", and is no noun, as in `search works`.
 
     A question without its mark counts, too: `does search work`.

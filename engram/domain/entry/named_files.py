@@ -7,7 +7,7 @@ AGENTS = "agents"
 FOLDERS = (ENTITIES, AGENTS)
 WHOLE = "."  # as `store.folder`: every markdown file of the store is an entry
 HOME = "lore"
-PASSED_OVER = frozenset({"node_modules"})  # third-party folders in a whole store
+SKIPPED_FOLDERS = frozenset({"node_modules"})  # third-party folders in a whole store
 
 # Device names on Windows, whatever the extension.
 DEVICES = frozenset(
@@ -46,7 +46,7 @@ def below(folder: str) -> str:
 def may_hold_lore(folder: str, lore: str) -> bool:
     """Whether files in a folder can be entries; `lore` is the lore folder."""
     top, _, name = folder.rpartition("/")
-    if name.startswith(".") or (not lore and name in PASSED_OVER):
+    if name.startswith(".") or (not lore and name in SKIPPED_FOLDERS):
         return False
     return not (top == home_of(lore) and name in FOLDERS)
 

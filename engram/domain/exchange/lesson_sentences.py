@@ -245,7 +245,7 @@ def sentences(paragraph: str, *, spoken: bool = False) -> list[str]:
     return [part.strip() for part in (_SPOKEN_SPLIT if spoken else _SPLIT).split(text) if part.strip()]
 
 
-def lesson_in(sentence: str, *, of_person: bool = False, of_fix: bool = False) -> str:
+def lesson_category(sentence: str, *, of_person: bool = False, of_fix: bool = False) -> str:
     """Return the category of the lesson that a sentence states; "" if it states none.
 
     With `of_person`, only decisions, preferences and rules of a person count. With `of_fix`, the sentence is about a
@@ -271,7 +271,7 @@ def lesson_in(sentence: str, *, of_person: bool = False, of_fix: bool = False) -
         ),
         None,
     )
-    if rule is None or (of_person and not rule.of_persons) or not (rule.sure or not tells_deed(sentence)):
+    if rule is None or (of_person and not rule.of_persons) or not (rule.sure or not reports_action(sentence)):
         return ""
     if (
         rule.category != CHOICE
@@ -288,7 +288,7 @@ def without_lead(sentence: str) -> str:
     return rest[:1].upper() + rest[1:] if rest != sentence else sentence
 
 
-def tells_deed(sentence: str) -> bool:
+def reports_action(sentence: str) -> bool:
     """Return whether a sentence reports what somebody did, checked, or will do, or the present state."""
     return _DEED.search(sentence) is not None
 

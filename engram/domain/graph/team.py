@@ -78,7 +78,7 @@ def normalize_profile(profile: AgentProfile) -> AgentProfile:
     )
 
 
-def goes_on(moments: Sequence[float], last: float, now: float) -> bool:
+def is_ongoing(moments: Sequence[float], last: float, now: float) -> bool:
     """Whether the conversation last active at `last` is still going on at `now`.
 
     `moments` are the times of activity in its session (all in Unix seconds). A long pause ends it.
@@ -92,7 +92,7 @@ def tag_for(agent: str) -> str:
     return _FOR + (agent.lower() or "anybody")
 
 
-def receiver(lore: Lore) -> str:
+def handoff_receiver(lore: Lore) -> str:
     """Return the agent that a handoff is for; "" for anybody."""
     receivers = [tag.removeprefix(_FOR) for tag in lore.tags if tag.startswith(_FOR)]
     return ANYBODY if receivers in ([], ["anybody"]) else receivers[0]

@@ -44,7 +44,7 @@ def source_of(path: str) -> str | None:
     """Return the writer of a ledger or of the file with their name; "" for legacy accounts, else None."""
     folder, _, name = path.rpartition("/")
     source = folder.rpartition("/")[2]
-    if name == ledger.WHO and ulid.is_valid(source) and path == ledger.who_path(source):
+    if name == ledger.NAME_FILE and ulid.is_valid(source) and path == ledger.name_path(source):
         return source
     return ledger.source_of(path)
 

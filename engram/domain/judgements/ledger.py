@@ -24,7 +24,7 @@ CONFIRMED, RETRACTED, SAME = "confirmed", "retracted", "same"
 
 LARGEST_FILE = 8 * 1024 * 1024  # bytes; then the writer starts another file
 LEGACY = "legacy"  # the folder of accounts from files of format 1
-WHO = "who"  # the file next to a writer's ledgers with their name
+NAME_FILE = "who"  # the file next to a writer's ledgers with their name
 RESTORED = "Restore judgements"  # the subject of a commit with lines that an earlier commit had
 ERASED = "erased"
 IGNORED = "ignored"  # in a clone's private folder: the sources that are ignored there
@@ -78,7 +78,7 @@ class LegacyAccount(NamedTuple):
         return ulid.encode(int(ulid.moment(self.entry).timestamp() * 1000), int.from_bytes(digest))
 
 
-class Said(NamedTuple):
+class EntryJudgements(NamedTuple):
     """The lines and accounts of some entries."""
 
     lines: list[Judgement]
@@ -105,9 +105,9 @@ def legacy_path(clone: str, entry: str) -> str:
     return f"{LEGACY}/{clone}-{entry[10]}.jsonl"
 
 
-def who_path(source: str) -> str:
+def name_path(source: str) -> str:
     """Return the path of the file with a writer's name."""
-    return f"{source[10:12]}/{source}/{WHO}"
+    return f"{source[10:12]}/{source}/{NAME_FILE}"
 
 
 def source_of(path: str) -> str | None:
@@ -122,8 +122,8 @@ def source_of(path: str) -> str | None:
 
 def writer_of(path: str) -> str:
     """Return the writer whose name the file at this path contains; "" for any other file."""
-    source = path.split("/")[1] if path.count("/") == 2 and path.endswith(f"/{WHO}") else ""
-    return source if ulid.is_valid(source) and path == who_path(source) else ""
+    source = path.split("/")[1] if path.count("/") == 2 and path.endswith(f"/{NAME_FILE}") else ""
+    return source if ulid.is_valid(source) and path == name_path(source) else ""
 
 
 def person_name(raw: bytes) -> str:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from engram.domain.entry.categories import Categories
 
 # Fields whose changes do not keep an entry that another clone deletes.
-PASSING = ("votes", "last_validated", "created_at", "updated_at")
+MINOR_FIELDS = ("votes", "last_validated", "created_at", "updated_at")
 
 
 def version_of(lore: Lore, digest: bytes = b"", edit: Edit = UNKNOWN) -> Version:
@@ -42,9 +42,9 @@ def version_of(lore: Lore, digest: bytes = b"", edit: Edit = UNKNOWN) -> Version
     return Version(lore, lore.updated_at, lore.conflicts, digest, edit)
 
 
-def only_passing(before: Lore, after: Lore) -> bool:
+def is_minor_change(before: Lore, after: Lore) -> bool:
     """Return whether a change is only of votes and dates, so that a deletion on another clone wins."""
-    same = {name: getattr(before, name) for name in PASSING}
+    same = {name: getattr(before, name) for name in MINOR_FIELDS}
     return after._replace(**same) == before
 
 

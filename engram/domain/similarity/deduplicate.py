@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from engram.domain.entry.lore import ACTIVE, ARCHIVED, MAX_ITEMS, words_mark
 from engram.domain.entry.moments import MOST as MOST_MOMENTS
-from engram.domain.merge.entry_merge import PASSING
+from engram.domain.merge.entry_merge import MINOR_FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 # The fields of the remaining entry that a fold changes, besides `merged_from`.
 _CHANGED = (
-    *PASSING, "context", "tags", "files", "entities", "relations", "sources", "conflicts", "settled", "importance",
+    *MINOR_FIELDS, "context", "tags", "files", "entities", "relations", "sources", "conflicts", "settled", "importance",
     "when", "pinned", "expires_at",
 )  # fmt: skip
 

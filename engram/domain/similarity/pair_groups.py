@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from engram.domain.similarity.pairs import Pair
 
 
-def groups(pairs: Iterable[Pair]) -> list[tuple[str, ...]]:
+def group_pairs(pairs: Iterable[Pair]) -> list[tuple[str, ...]]:
     """Return disjoint groups of two or more ids, each oldest first, ordered by their oldest id.
 
     Entries that say the same are always in one group. Duplicates join their groups, the strongest first, if at least half

@@ -9,7 +9,7 @@ import hashlib
 import re
 
 from engram.domain.admission.safe_paths import OWN_NAMES, execution_risk, impostor, is_attack, unsafe_name
-from engram.domain.entry.named_files import FOLDERS, HOME, PASSED_OVER, below, is_named
+from engram.domain.entry.named_files import FOLDERS, HOME, SKIPPED_FOLDERS, below, is_named
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -54,11 +54,11 @@ def is_lore(path: str, folder: str) -> bool:
     if not path.startswith(prefix) or not path.endswith(".md") or any(part.startswith(".") for part in parts):
         return False
     if not folder:
-        return PASSED_OVER.isdisjoint(parts[:-1]) and not path.startswith(_HOME_FOLDERS)
+        return SKIPPED_FOLDERS.isdisjoint(parts[:-1]) and not path.startswith(_HOME_FOLDERS)
     return len(parts) == 1 or parts[0] not in FOLDERS
 
 
-def is_by_fields(path: str, folder: str) -> bool:
+def is_merged_by_field(path: str, folder: str) -> bool:
     """Return whether versions of a file are merged by field: those of an entry, an entity or an agent."""
     return is_lore(path, folder) or is_named(path, folder)
 
@@ -68,7 +68,7 @@ def other_version_path(path: str, content: bytes) -> str:
     return f"{path}.theirs-{hashlib.sha256(content).hexdigest()[:8]}"
 
 
-def three_way(base: File, one: File, other: File) -> tuple[File, bool]:
+def merge_whole_file(base: File, one: File, other: File) -> tuple[File, bool]:
     """Merge a file that both sides changed without reading its content; return it, and whether the other side lost.
 
     `one` is the winning side.
@@ -89,7 +89,7 @@ class Refusal(NamedTuple):
     stops: bool
 
 
-def refusal(path: str, mode: str, size: int, folder: str) -> Refusal | None:
+def judge_file(path: str, mode: str, size: int, folder: str) -> Refusal | None:
     """Judge an incoming or outgoing file, by the same rules; return None if it is allowed. `size` is in bytes."""
     why = (
         unsafe_name(path)
@@ -109,7 +109,7 @@ def _refused_kind(path: str, mode: str, size: int, folder: str) -> str:
     return f"has {size:,} bytes, more than the {limit:,} allowed" if size > limit else ""
 
 
-def clash(present: Iterable[str]) -> str:
+def find_clash(present: Iterable[str]) -> str:
     """Return the first path that would have to be both a file and a folder, or ""."""
     files = set(present)
     for path in sorted(files):

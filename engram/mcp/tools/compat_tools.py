@@ -65,10 +65,10 @@ def compat_record(
         if title.strip() and not content.lstrip().startswith("#")
         else content
     )
-    from engram.usecases.opening.scopes import reach
+    from engram.usecases.opening.scopes import open_scope_of
     from engram.usecases.recording.record import Draft, record
 
-    where = reach(engram.store, scope, make=True)
+    where = open_scope_of(engram.store, scope, make=True)
     known = where.categories.near(category) if category else ""  # "" is guessed
     kind = category.lower() if category.lower() in TYPES else ""
     tagged = (*tags, *((slug(category),) if category and not known else ()))
@@ -210,10 +210,10 @@ def compat_list(
 ) -> Annotated[CallToolResult, results.Whole]:
     """The newest lore, of those with all these tags, or with one of them."""
     from engram.usecases.lookup.listing import list_lore
-    from engram.usecases.opening.scopes import reach
+    from engram.usecases.opening.scopes import open_scope_of
 
     filters: list[tuple[str, ...]] = [tags] if match_all or not tags else [(tag,) for tag in tags]
-    where = reach(engram.store, scope)
+    where = open_scope_of(engram.store, scope)
     found = [
         entry
         for all_of in filters

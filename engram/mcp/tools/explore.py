@@ -41,9 +41,9 @@ async def engram_execute(
             "Leave allow_writes out; recall_record, update_memory and recall_forget write.",
         )
     from engram.usecases.explore.sql_query import answer, prepare
-    from engram.usecases.opening.scopes import reach
+    from engram.usecases.opening.scopes import open_scope_of
 
-    guarded = await use(lambda engram: prepare(reach(engram.store, scope), sql, waiting=False))
+    guarded = await use(lambda engram: prepare(open_scope_of(engram.store, scope), sql, waiting=False))
     return await use(lambda _: present_tables([answer(guarded, sql, parameters)]), apart=True)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from mcp_types import CallToolResult
 from pydantic import BaseModel, Field
 
-from engram.domain.agents.framing import NOTICE, Framed, as_text, whole
+from engram.domain.agents.framing import NOTICE, Framed, frame_whole, render
 from engram.domain.agents.neutralization import neutralize
 from engram.mcp.caller import use
 from engram.mcp.tables import Rows, as_rows, neutralize_table
@@ -67,18 +67,18 @@ def _present_skill(engram: Engram, skill: Skill) -> CallToolResult:
         query=neutralize(skill.query, lines=True), runs=skill.record.runs, successes=skill.record.successes,
         result=table and as_rows(table), error=skill.error,
     )  # fmt: skip
-    lines = [NOTICE, as_text(framed), f"Runs here: {data.runs}, of which {data.successes} went well."]
+    lines = [NOTICE, render(framed), f"Runs here: {data.runs}, of which {data.successes} went well."]
     lines += [table_text(table)] if table else []
     lines += [skill.error] if skill.error else []
     return answer("\n\n".join(lines), data)
 
 
 def _frame_skill(engram: Engram, skill: Skill) -> Framed:
-    from engram.usecases.history.origin import as_seen
-    from engram.usecases.opening.scopes import reach
+    from engram.usecases.history.origin import effective_entry
+    from engram.usecases.opening.scopes import open_scope_of
 
-    seen = as_seen(reach(engram.store, skill.scope), skill.lore)
-    return whole([(skill.ref, *seen)], engram.store.clock.now())[0]
+    seen = effective_entry(open_scope_of(engram.store, skill.scope), skill.lore)
+    return frame_whole([(skill.ref, *seen)], engram.store.clock.now())[0]
 
 
 TOOLS = by_name(recall_skill)

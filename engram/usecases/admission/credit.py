@@ -7,7 +7,7 @@ import os
 import sqlite3
 
 from engram.domain.admission import credit
-from engram.domain.admission.credit import Confirmation, Counted, Limit
+from engram.domain.admission.credit import Confirmation, EffectiveValues, Limit
 from engram.domain.admission.trust import is_vouched
 from engram.domain.entry.confidence import DEFAULT_PRIOR, FULL, HELPFUL, Vote, decay
 from engram.domain.errors import EngramError, StoreError
@@ -37,12 +37,12 @@ class Order(NamedTuple):
     values: tuple[str, ...]
 
 
-def of(store: Store, lore: Lore) -> Counted:
+def of(store: Store, lore: Lore) -> EffectiveValues:
     """Return what an entry counts as here; if the notes cannot be read, as unconfirmed. Never raises."""
     return of_many(store, [lore])[0]
 
 
-def of_many(store: Store, found: Sequence[Lore]) -> list[Counted]:
+def of_many(store: Store, found: Sequence[Lore]) -> list[EffectiveValues]:
     """Return what several entries of one store count as here."""
     limits, own = _limits(store, found), trusted_judges.own_sources(store)
     today = day_of(store.clock.now())
@@ -64,7 +64,7 @@ def hits_in_effect(store: Store, hits: Sequence[Hit]) -> list[Hit]:
     ]
 
 
-def unaccepted(store: Store, hits: Sequence[Hit]) -> list[tuple[Hit, list[str]]]:
+def with_unaccepted_claims(store: Store, hits: Sequence[Hit]) -> list[tuple[Hit, list[str]]]:
     """Return the catalog rows with claims that do not count here, and these claims in words."""
     pairs = [
         (hit, [claim for claim in credit.claims_of(hit).values() if not limit.allows(claim)])

@@ -9,7 +9,7 @@ from engram.adapters.state.database import NOWHERE
 from engram.adapters.state.hook_memory import NAMED, RECALLED, HookMemory
 from engram.domain.agents import command_signals, fence
 from engram.domain.agents.framing import Fitted, frame, name_of
-from engram.domain.agents.prompt_intent import bar_of
+from engram.domain.agents.prompt_intent import threshold_for
 from engram.domain.entry.note_markup import RULES_TAG
 from engram.domain.recall import ranking
 from engram.domain.recall.budget import WHOLE, tokens
@@ -18,9 +18,9 @@ from engram.domain.text.whole_words import first_words
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.admission import credit
 from engram.usecases.agents import shown_entries
-from engram.usecases.history.origin import as_seen
-from engram.usecases.index.index_query import consult
-from engram.usecases.opening.scopes import reach
+from engram.usecases.history.origin import effective_entry
+from engram.usecases.index.index_query import query_index
+from engram.usecases.opening.scopes import open_scope_of
 from engram.usecases.recall import query as recall
 from engram.usecases.recall import search
 from engram.usecases.recall.passage_similarity import nearness
@@ -53,7 +53,7 @@ _ABOUT_FILES = f"status = 'active' AND {credit.AT_MOST} >= ? AND files != '' AND
 _MOST_ABOUT_FILES = 20
 
 
-def by_text(
+def recall_for_text(
     store: Store,
     text: str,
     *,
@@ -81,14 +81,14 @@ def by_text(
     answer, hits = _ask(store, text, bar)
     if sentences and not hits and answer.strategy != recall.SCAN:
         sentence = _most_telling(store, sentences)
-        answer, hits = _ask(store, sentence, bar_of(sentence))
+        answer, hits = _ask(store, sentence, threshold_for(sentence))
     most = MOST
     if naming:
         hits = [hit for hit in hits if _mentions_any(hit.lore, naming)]
     if named:
-        from engram.usecases.agents.named_entities import about_named
+        from engram.usecases.agents.named_entities import find_named
 
-        about_names = about_named(store, text)
+        about_names = find_named(store, text)
         hits = [*about_names, *hits]
         most = max(MOST, len(about_names))
     strong = {hit.lore.id for hit in hits}
@@ -132,10 +132,10 @@ def _most_telling(store: Store, sentences: Sequence[str]) -> str:
     def ask(generation: Generation) -> str:
         return max(sentences, key=lambda sentence: share(generation.words, sentence))
 
-    return consult(store, ask)
+    return query_index(store, ask)
 
 
-def by_files(store: Store, files: Sequence[str], *, above: bool = False) -> str:
+def recall_for_files(store: Store, files: Sequence[str], *, above: bool = False) -> str:
     """Return the entries that name one of these files (paths as entries write them), framed; "" for none.
 
     Entries that this session was shown before are only named: once, with `above` each time.
@@ -158,8 +158,8 @@ def by_files(store: Store, files: Sequence[str], *, above: bool = False) -> str:
 
     began = store.clock.nanoseconds()
     budget, question = int(store.settings.number("hooks.recall_budget")), " ".join(files)
-    found = load_active(store, consult(store, ask))
-    known = {lore.id for lore in found} & shown_entries.before(store)
+    found = load_active(store, query_index(store, ask))
+    known = {lore.id for lore in found} & shown_entries.shown_keys(store)
     has_unnamed = not known <= HookMemory(store.state).marked(NAMED, store.caller.session)
     framed = frame_unseen(store, found, budget, question=question, above=above or has_unnamed)
     _mark(store, NAMED, {*known, *framed.shown})
@@ -202,7 +202,7 @@ def frame_unseen(
     if not found or not HookMemory(store.state).is_on_disk:
         return FramedEntries()  # what was shown could not be remembered
     found = [found[place] for place in distinct([lore.content for lore in found])]
-    known = shown_entries.before(store)
+    known = shown_entries.shown_keys(store)
     new = [lore for lore in found if lore.id not in known]
     fitted = fit(store, new[:most], fence.room(budget, lead), elsewhere, question, near)
     items = shown_entries.mark(store, fitted.items)
@@ -254,7 +254,10 @@ def fit(
     """Frame entries for a fence within `budget` tokens, each with its session ref; see `frame_unseen`."""
     refs = _refs(store, found, elsewhere)
     rows = [
-        (refs[lore.id], *as_seen(reach(store, elsewhere.get(lore.id, store.places.scope)), lore))
+        (
+            refs[lore.id],
+            *effective_entry(open_scope_of(store, elsewhere.get(lore.id, store.places.scope)), lore),
+        )
         for lore in found
     ]
     return frame(rows, budget, store.clock.now(), question, near, cost=fence.characters)

@@ -12,7 +12,7 @@ from engram.domain.recall.budget import tokens
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.admission import credit
 from engram.usecases.agents import auto_recall
-from engram.usecases.index.index_query import consult
+from engram.usecases.index.index_query import query_index
 from engram.usecases.index.ranking_facts import standing
 from engram.usecases.store import activity_log
 from engram.usecases.store.quarantine import load_active, without_quarantined
@@ -69,7 +69,7 @@ def brief(store: Store, working: str, *, budget: int = 0, most: int = MOST) -> s
     touched, needed = touched_files(working), dependencies(working)
     now = store.clock.now().timestamp()
     began = store.clock.nanoseconds()
-    hits, ranks = consult(store, lambda generation: _pool(store, generation, now, touched))
+    hits, ranks = query_index(store, lambda generation: _pool(store, generation, now, touched))
     half_life = ranking.weights_of(store.settings).half_life
     reasons = {hit.id: reason(hit, touched, needed, now) for hit in hits}
     chosen = [(kind, hit) for hit in hits if (kind := reasons[hit.id]) is not None]

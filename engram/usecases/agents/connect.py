@@ -11,7 +11,7 @@ import os
 from engram.adapters.agents import edits
 from engram.adapters.agents.folders import resolve
 from engram.adapters.agents.hosts import HOSTS, IN_PROJECTS, NAMES, PROGRAMS, Host, host_named, in_project
-from engram.adapters.agents.parts import Part, Wish, parts, plugin, project_of, server_part
+from engram.adapters.agents.parts import ConnectOptions, Part, parts, plugin, project_of, server_part
 from engram.adapters.agents.refusal import CannotEditError
 from engram.adapters.agents.servers import SERVER_NAME, choose_name
 from engram.adapters.files import places
@@ -108,17 +108,17 @@ class Presence(NamedTuple):
     server: str
 
 
-def wish(working: str, *, allow_tools: bool = False, rules: bool = True) -> Wish:
+def connect_options(working: str, *, allow_tools: bool = False, rules: bool = True) -> ConnectOptions:
     """Return the parameters for connecting the user's files: this Engram's command, and the repository around `working`."""
     from engram.adapters.git.run.layout import find_repository
 
     repository = find_repository(working)
-    return Wish(own_command(), repository.worktree if repository else "", allow_tools, rules)
+    return ConnectOptions(own_command(), repository.worktree if repository else "", allow_tools, rules)
 
 
-def wish_for_project(working: str, *, allow_tools: bool = False, rules: bool = True) -> Wish:
+def project_options(working: str, *, allow_tools: bool = False, rules: bool = True) -> ConnectOptions:
     """Return the parameters for connecting files of the repository around `working`. Raises UsageError."""
-    found = wish(working, allow_tools=allow_tools, rules=rules)
+    found = connect_options(working, allow_tools=allow_tools, rules=rules)
     if not found.project:
         raise UsageError(f"{working} is not in a git repository.", "Run it in the project to connect.")
     return found._replace(command=())
@@ -146,7 +146,7 @@ def agent_named(name: str) -> Host:
     return host
 
 
-def presence(wanted: Wish) -> list[Presence]:
+def presence(wanted: ConnectOptions) -> list[Presence]:
     """Return the state of every agent."""
     known = connections.load()
     return [_presence(host, _with_server_name(host, wanted, known)) for host in HOSTS]
@@ -184,13 +184,13 @@ def _listens(port: int) -> bool:
     return True
 
 
-def installed_agents(wanted: Wish) -> list[Host]:
+def installed_agents(wanted: ConnectOptions) -> list[Host]:
     """Return the agents that are installed; for a project, those of them that read project files."""
-    found = [one.host for one in presence(wish(wanted.project or os.getcwd())) if one.installed]
+    found = [one.host for one in presence(connect_options(wanted.project or os.getcwd())) if one.installed]
     return found if wanted.command else [one for host in found if (one := in_project(host)) is not None]
 
 
-def connected_agents(wanted: Wish) -> list[Host]:
+def connected_agents(wanted: ConnectOptions) -> list[Host]:
     """Return the agents that are connected: in the user's files, or in those of the project."""
     hosts = HOSTS if wanted.command else [host for one in HOSTS if (host := in_project(one)) is not None]
     known = connections.load()
@@ -198,7 +198,7 @@ def connected_agents(wanted: Wish) -> list[Host]:
     return [one.host for one in found if any(one.parts.values())]
 
 
-def plan(host: Host, wanted: Wish, folder: str = "") -> Plan:
+def plan(host: Host, wanted: ConnectOptions, folder: str = "") -> Plan:
     """Plan to connect an agent; with a `folder`, plan to write Claude Code's plugin there."""
     wanted = wanted if folder else _with_server_name(host, wanted, connections.load())
     found = plugin(os.path.abspath(folder), host, wanted) if folder else parts(host, wanted)
@@ -219,13 +219,13 @@ def plan(host: Host, wanted: Wish, folder: str = "") -> Plan:
     )
 
 
-def by_hand(host: Host, wanted: Wish) -> tuple[list[tuple[str, str]], list[str]]:
+def manual_steps(host: Host, wanted: ConnectOptions) -> tuple[list[tuple[str, str]], list[str]]:
     """Return the text to add by hand, as (path, text) for each part, and notes."""
     wanted = _with_server_name(host, wanted, connections.load())
     return [(part.path, edits.snippet(part.edit)) for part in parts(host, wanted)], _notes(host, wanted)
 
 
-def unplan(host: Host, wanted: Wish) -> Plan:
+def plan_removal(host: Host, wanted: ConnectOptions) -> Plan:
     """Plan to disconnect an agent; files that are unchanged since get exactly their old bytes."""
     known, owner = connections.load(), _owner(host, _own_project(wanted))
     wanted = _with_server_name(host, wanted._replace(allow_tools=True), known)
@@ -281,7 +281,7 @@ def apply(done: Plan, clock: Clock, *, connected: bool) -> dict[str, str]:
     return backups
 
 
-def _own_project(wanted: Wish) -> str:
+def _own_project(wanted: ConnectOptions) -> str:
     """Return the project whose files are changed; "" for the user's files."""
     return "" if wanted.command else wanted.project
 
@@ -315,7 +315,7 @@ def check_command(command: Sequence[str]) -> None:
         )
 
 
-def _notes(host: Host, wanted: Wish) -> list[str]:
+def _notes(host: Host, wanted: ConnectOptions) -> list[str]:
     """Return notes for the user: that the MCP server gets another name, and what a project's members need."""
     note = _name_note(host, wanted)
     needed = [] if wanted.command else [_NEEDED]
@@ -343,7 +343,7 @@ def _without(
     """Return a file without Engram's parts, and whether the result is exactly its old bytes."""
     if before is None:
         return None, False
-    old = connections.original(one)
+    old = connections.original_bytes(one)
     if one is not None and not one.before and _is_kept(before, group):
         return None, True
     if (
@@ -363,7 +363,7 @@ def _without(
     return (None if owned and not now else now.encode()), False
 
 
-def _elsewhere(path: str, host: Host, wanted: Wish) -> list[Part]:
+def _elsewhere(path: str, host: Host, wanted: ConnectOptions) -> list[Part]:
     """Return the parts of an agent in a file that was connected from another project."""
     elsewhere = wanted._replace(project=project_of(host, path))
     return [part for part in parts(host, elsewhere) if part.path == path]
@@ -406,9 +406,9 @@ def _connection(known: Connection | None, change: Change, backup: str, made: str
 def _has_ours(change: Change, done: Plan) -> bool:
     project = done.project or project_of(done.host, change.path)
     command = () if done.project else own_command()
-    group = parts(done.host, Wish(command, project, allow_tools=True, server=done.server))
+    group = parts(done.host, ConnectOptions(command, project, allow_tools=True, server=done.server))
     text = _decode(change.before)
-    return any(part.path == change.path and edits.is_there(text, part.edit) for part in group)
+    return any(part.path == change.path and edits.has_edit(text, part.edit) for part in group)
 
 
 def _update_agents(known: dict[str, Connection], path: str, agent: str, *, connected: bool) -> None:
@@ -423,7 +423,7 @@ def _update_agents(known: dict[str, Connection], path: str, agent: str, *, conne
         del known[path]
 
 
-def _presence(host: Host, wanted: Wish) -> Presence:
+def _presence(host: Host, wanted: ConnectOptions) -> Presence:
     import shutil
 
     homes = [resolve(home, wanted.project) for home in host.homes]
@@ -431,14 +431,14 @@ def _presence(host: Host, wanted: Wish) -> Presence:
     found: dict[str, bool] = {}
     for part in parts(host, wanted):
         try:
-            is_connected = edits.is_there(_decode(foreign_files.read(part.path)), part.edit)
+            is_connected = edits.has_edit(_decode(foreign_files.read(part.path)), part.edit)
         except (CannotEditError, EngramError):
             is_connected = False
         found[part.kind] = found.get(part.kind, True) and is_connected
     return Presence(host, installed, found, tuple(_by_path(parts(host, wanted))), wanted.server)
 
 
-def _with_server_name(host: Host, wanted: Wish, known: Mapping[str, Connection]) -> Wish:
+def _with_server_name(host: Host, wanted: ConnectOptions, known: Mapping[str, Connection]) -> ConnectOptions:
     """Add the name of the MCP server: the one that was written when connecting, else the one that would be written."""
     part = server_part(host, wanted)
     if part is None:
@@ -450,7 +450,7 @@ def _with_server_name(host: Host, wanted: Wish, known: Mapping[str, Connection])
     )
 
 
-def _name_note(host: Host, wanted: Wish) -> str:
+def _name_note(host: Host, wanted: ConnectOptions) -> str:
     """Return a note that another server is named `engram`; "" if there is none, or it is Engram's."""
     if wanted.server == SERVER_NAME or SERVER_NAME not in _servers(host, wanted):
         return ""
@@ -459,7 +459,7 @@ def _name_note(host: Host, wanted: Wish) -> str:
     return f"{part.path} has an MCP server named {SERVER_NAME} that `engram connect` did not write. It is left alone."
 
 
-def _servers(host: Host, wanted: Wish) -> Mapping[str, object]:
+def _servers(host: Host, wanted: ConnectOptions) -> Mapping[str, object]:
     """Return the agent's MCP servers by name; none if its file cannot be read, which the edit will report."""
     part = server_part(host, wanted)
     try:

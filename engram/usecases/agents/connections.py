@@ -48,7 +48,7 @@ def save(known: dict[str, Connection]) -> None:
     atomic.write(places.connections_file(), content.encode(), "connections")
 
 
-def original(known: Connection | None) -> bytes | None:
+def original_bytes(known: Connection | None) -> bytes | None:
     """Return the bytes of a file before it was connected; None if there was no file, or they are lost."""
     if known is None or not known.before:
         return None

@@ -12,8 +12,8 @@ from engram.domain.agents.framing import (
     WRITTEN,
     Framed,
     Section,
+    frame_whole,
     pack,
-    whole,
 )
 from engram.domain.agents.neutralization import neutralize
 from engram.domain.entry.lore import ACTIVE, Lore
@@ -24,8 +24,8 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.agents import conversations, handoffs
 from engram.usecases.agents.shown_entries import remember
 from engram.usecases.graph.entities import entities_by_name
-from engram.usecases.history.origin import as_seen
-from engram.usecases.opening.scopes import reach
+from engram.usecases.history.origin import effective_entry
+from engram.usecases.opening.scopes import open_scope_of
 from engram.usecases.recall.passage_similarity import nearness
 from engram.usecases.recall.query import HYBRID, Question, query
 from engram.usecases.store import activity_log
@@ -95,7 +95,7 @@ def get_context(
         answer = query(store, Question(topic, most, scopes=(scope,) if scope else (), budget=max_tokens))
         near = nearness(store, topic) if answer.strategy == HYBRID else None
         recent = recent if sessions else recent._replace(earlier=[])
-        about = _sections(store, answer, recent, topic, reach(store, scope), entities=entities)
+        about = _sections(store, answer, recent, topic, open_scope_of(store, scope), entities=entities)
         packed = pack(about, max_tokens, topic, near)
         shown = {one.id for one in packed.sections[0].items}
         handed = [one for one in recent.handed if one.lore.id in shown]
@@ -123,9 +123,9 @@ class _Recent(NamedTuple):
 
 def _recent(store: Store, agent: str, scope: str) -> _Recent:
     """Read these from the named scope or the current store; without an index return nothing and a note."""
-    here, since = reach(store, scope), store.clock.now().timestamp() - _RECENT_DAYS * 86_400
+    here, since = open_scope_of(store, scope), store.clock.now().timestamp() - _RECENT_DAYS * 86_400
     try:
-        handed = handoffs.waiting_for(store, agent, scope)
+        handed = handoffs.handoffs_for(store, agent, scope)
         own = conversations.latest_of(here, store.caller.session)
         earlier = conversations.recent(here, _SESSIONS + 1, since)
     except StoreError as error:
@@ -141,7 +141,10 @@ def _sections(
     before = {one.lore.id for part in (recent.handed, recent.own, recent.earlier) for one in part}
     hits = [hit for hit in answer.lore if hit.lore.id not in before]
     names = [name for hit in hits for name in hit.lore.entities]
-    lore = whole([(hit.ref, *as_seen(reach(store, hit.scope), hit.lore)) for hit in hits], store.clock.now())
+    lore = frame_whole(
+        [(hit.ref, *effective_entry(open_scope_of(store, hit.scope), hit.lore)) for hit in hits],
+        store.clock.now(),
+    )
     scope = here.places.scope
     return (
         Section(HANDED, _frame_entries(store, [(one.lore, one.scope) for one in recent.handed]), 0.6),
@@ -159,8 +162,8 @@ def _frame_entries(store: Store, found: Sequence[tuple[Lore, str]]) -> tuple[Fra
     elsewhere = {lore.id: scope for lore, scope in found if scope != store.stand.scope}
     pairs, now = [(lore.id, lore.title) for lore, _ in found], store.clock.now().timestamp()
     refs = store.session_state.surface(store.caller.session, pairs, now, elsewhere)
-    seen = [(refs[lore.id], *as_seen(reach(store, scope), lore)) for lore, scope in found]
-    return tuple(whole(seen, store.clock.now()))
+    seen = [(refs[lore.id], *effective_entry(open_scope_of(store, scope), lore)) for lore, scope in found]
+    return tuple(frame_whole(seen, store.clock.now()))
 
 
 def _names_in(topic: str) -> list[str]:

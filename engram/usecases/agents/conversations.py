@@ -11,11 +11,11 @@ import re
 from engram.adapters.files.frontmatter import further_keys
 from engram.domain.entry.lore import ACTIVE, Lore, check_content
 from engram.domain.errors import EngramError, ValidationError
-from engram.domain.graph.team import SUMMARY, SessionKeys, goes_on
+from engram.domain.graph.team import SUMMARY, SessionKeys, is_ongoing
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.index.index_query import consult
+from engram.usecases.index.index_query import query_index
 from engram.usecases.recording import record as recording
-from engram.usecases.recording.admission_policy import admit_change, speaker
+from engram.usecases.recording.admission_policy import admit_change, author_of
 from engram.usecases.store import activity_log, entry_writer
 from engram.usecases.store.quarantine import without_quarantined
 
@@ -54,7 +54,7 @@ def summarize(
 
     The caller counts as a participant. Raises ValidationError, SecretFoundError, NotAllowedError, StoreError.
     """
-    content = recording.tidy(summary)
+    content = recording.normalize_content(summary)
     check_content(content)
     entry_writer.refuse_secrets(store, "the summary", content, *participants, *files)
     with store.lock:
@@ -96,7 +96,7 @@ def keys_of(file: LoreFile, path: str) -> SessionKeys:
 
 def _select(store: Store, where: str, values: Sequence[object]) -> list[Hit]:
     tail = f"ORDER BY updated_at DESC, id DESC LIMIT {_LATEST}"
-    return consult(store, lambda generation: generation.catalog.select(where, values, tail))
+    return query_index(store, lambda generation: generation.catalog.select(where, values, tail))
 
 
 def _may_name(store: Store, hit: Hit, session: str) -> bool:
@@ -118,7 +118,7 @@ def _load_all(store: Store, hits: Sequence[Hit]) -> Iterator[Conversation]:
 def _is_open(store: Store, latest: Conversation) -> bool:
     """Return whether the conversation of that summary continues."""
     last, now = latest.lore.updated_at.timestamp(), store.clock.now().timestamp()
-    return goes_on(store.session_state.live.moments_of(store.caller.session, last), last, now)
+    return is_ongoing(store.session_state.live.moments_of(store.caller.session, last), last, now)
 
 
 def _replace_summary(
@@ -132,7 +132,7 @@ def _replace_summary(
     def with_content(lore: Lore) -> Lore:
         nonlocal why
         after = lore._replace(content=content, files=tuple(dict.fromkeys([*lore.files, *files])))
-        status, why = admit_change(store, lore, after, speaker(store))
+        status, why = admit_change(store, lore, after, author_of(store))
         return after._replace(status=status)
 
     subject = f"summary: {latest.lore.title}"

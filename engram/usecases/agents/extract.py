@@ -7,12 +7,12 @@ import stat
 
 from engram.adapters.agents import transcript
 from engram.domain.agents import fence
-from engram.domain.agents.extraction import MOST, Extracted, Turn, extract, speaker_of, turns_of_text
+from engram.domain.agents.extraction import MOST, Extracted, Turn, extract, speaker_of, split_turns
 from engram.domain.entry.lore import ACTIVE, PENDING
 from engram.domain.errors import EngramError, NotFoundError, SecretFoundError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.recording import record as recording
-from engram.usecases.similarity.near_duplicates import find_same, similar_or_bare
+from engram.usecases.similarity.near_duplicates import find_same, find_similar_or_by_text
 from engram.usecases.store import judgements
 from engram.usecases.store.code_repository import code_repository
 
@@ -67,7 +67,7 @@ def record_new(store: Store, draft: Draft) -> tuple[Recorded | None, str]:
     Raises EngramError if the draft is refused.
     """
     lore, _ = recording.prepare(store, draft)
-    twins = similar_or_bare(store, lore)
+    twins = find_similar_or_by_text(store, lore)
     same = find_same(store, lore, [twin.path for twin in twins])
     if same is not None and same.lore.status == ACTIVE:
         judgements.confirm(store, same.lore, lore.agent, once=True)
@@ -88,7 +88,7 @@ def _turns(raw: bytes) -> list[Turn]:
     text = fence.remove_frames(raw.decode("utf-8-sig", "replace"))
     if text.lstrip().startswith(("{", "[{")):
         return []  # a transcript in an unknown format
-    return turns_of_text(text)
+    return split_turns(text)
 
 
 def _keep(store: Store, one: Extracted, name: str, dry_run: bool) -> Outcome:
@@ -106,7 +106,7 @@ def _keep(store: Store, one: Extracted, name: str, dry_run: bool) -> Outcome:
     try:
         if dry_run:
             lore, _ = recording.prepare(store, draft)
-            twins = similar_or_bare(store, lore)
+            twins = find_similar_or_by_text(store, lore)
             return Outcome(one, KNOWN, twins[0].id) if twins else Outcome(one, NEW)
         done, twin = record_new(store, draft)
     except SecretFoundError as error:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from engram.domain.entry.lore import ACTIVE, Lore
 from engram.domain.errors import EngramError, UsageError
-from engram.domain.graph.team import ANYBODY, HANDED_OVER, HANDOFF, TAKEN_OVER, receiver, tag_for
+from engram.domain.graph.team import ANYBODY, HANDED_OVER, HANDOFF, TAKEN_OVER, handoff_receiver, tag_for
 from engram.domain.recall.budget import tokens
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.index.index_query import consult
+from engram.usecases.index.index_query import query_index
 from engram.usecases.store import activity_log
 from engram.usecases.store.quarantine import without_quarantined
 
@@ -79,7 +79,7 @@ def open_handoffs(store: Store, agent: str | None = None, limit: int = MOST) -> 
         where, values = where + _FOR, [*values, tag_for(agent), tag_for(ANYBODY)]
     tail = "ORDER BY created_at, id"
     with store.lock:
-        hits = consult(store, lambda generation: generation.catalog.select(where, values, tail))
+        hits = query_index(store, lambda generation: generation.catalog.select(where, values, tail))
         found: list[Handoff] = []
         for hit in without_quarantined(store, hits):
             if len(found) < limit and (agent is None or hit.agent != agent):
@@ -87,15 +87,15 @@ def open_handoffs(store: Store, agent: str | None = None, limit: int = MOST) -> 
         return found
 
 
-def waiting_for(store: Store, agent: str, scope: str = "") -> list[Handoff]:
+def handoffs_for(store: Store, agent: str, scope: str = "") -> list[Handoff]:
     """Return the handoffs to show to an agent: of the named scope, else of the current store and the agent's default scope.
 
     Raises UsageError, and NotFoundError for an unknown scope.
     """
     from engram.usecases.graph.agent_profiles import stores_of_agent
-    from engram.usecases.opening.scopes import reach
+    from engram.usecases.opening.scopes import open_scope_of
 
-    stores = [reach(store, scope)] if scope else stores_of_agent(store, agent)
+    stores = [open_scope_of(store, scope)] if scope else stores_of_agent(store, agent)
     found = [one for each in stores for one in open_handoffs(each, agent, MOST_AT_ONCE)]
     return sorted(found, key=lambda one: (one.lore.created_at, one.lore.id))[:MOST_AT_ONCE]
 
@@ -110,7 +110,7 @@ def for_session_start(store: Store, agent: str, budget: int) -> str:
     from engram.usecases.agents.auto_recall import fit
 
     with store.lock:
-        handed = waiting_for(store, agent)
+        handed = handoffs_for(store, agent)
         if not handed:
             return ""
         elsewhere = {one.lore.id: one.scope for one in handed if one.scope != store.places.scope}
@@ -126,13 +126,13 @@ def for_session_start(store: Store, agent: str, budget: int) -> str:
 
 def take_over(store: Store, taken: Sequence[Handoff]) -> list[str]:
     """Mark handoffs as taken over, so that they are not shown again; return the ids of those for which that succeeded."""
-    from engram.usecases.opening.scopes import reach
+    from engram.usecases.opening.scopes import open_scope_of
     from engram.usecases.store import entry_writer
 
     done = []
     for one in taken:
         try:
-            where = reach(store, one.scope)
+            where = open_scope_of(store, one.scope)
             entry_writer.update(
                 where, one.path, one.lore.id, _mark_taken_over, f"take over: {one.lore.title}"
             )
@@ -154,4 +154,4 @@ def _read(store: Store, path: str) -> list[Handoff]:
         return []
     lore = file.lore
     is_open = lore.status == ACTIVE and HANDOFF in lore.tags and TAKEN_OVER not in lore.tags
-    return [Handoff(lore, path, lore.agent, receiver(lore), store.places.scope)] if is_open else []
+    return [Handoff(lore, path, lore.agent, handoff_receiver(lore), store.places.scope)] if is_open else []

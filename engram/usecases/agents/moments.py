@@ -14,7 +14,7 @@ from engram.domain.errors import StoreError
 from engram.domain.recall.budget import tokens
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.admission import credit
-from engram.usecases.index.index_query import consult
+from engram.usecases.index.index_query import query_index
 from engram.usecases.opening import scopes
 from engram.usecases.store import activity_log, learned_moments
 from engram.usecases.store.quarantine import load_active, without_quarantined
@@ -40,12 +40,12 @@ _STATED = "\"when\" != ''"
 _USABLE = "status = 'active' AND (expires_at IS NULL OR expires_at > ?)"
 
 
-def at_moment(store: Store, make_event: Callable[[], Event]) -> str:
+def recall_at_moment(store: Store, make_event: Callable[[], Event]) -> str:
     """Return the entries whose moment an event matches and that are new to this session, framed; "" for none.
 
     The event is only made if an entry has a moment.
     """
-    stores = [(one, learned_moments.list_learned(one)) for one in scopes.stores_to_ask(store, (), [])]
+    stores = [(one, learned_moments.list_learned(one)) for one in scopes.stores_to_search(store, (), [])]
     stores = [(one, lines) for one, lines in stores if lines or one.index.may_have_moments(one.places.root)]
     if not stores:
         return ""
@@ -91,22 +91,22 @@ def _recall_captured(store: Store, event: Event, learned: Learned) -> str:
     if not learned:
         return ""
     from engram.usecases.agents.captured_notes import frame_captured
-    from engram.usecases.recall.captured_recall import waiting
+    from engram.usecases.recall.captured_recall import list_unreviewed
 
-    found = {lore.id: lore for lore in waiting(store) if lore.id in learned}
+    found = {lore.id: lore for lore in list_unreviewed(store) if lore.id in learned}
     matches = _without_common(store, event, {lore_id: learned[lore_id] for lore_id in found}, is_new=False)
     return frame_captured(store, [found[lore_id] for lore_id in matches], _describe(event))
 
 
 def _find_active(store: Store, event: Event, learned: Learned) -> list[Lore]:
     """Return the active entries of one store with a moment that the event matches and that is in effect, the best first."""
-    from engram.domain.agents.moment_match import fitting
+    from engram.domain.agents.moment_match import match_moments
 
     def ask(generation: Generation) -> list[str]:
         now, ids = store.clock.now().timestamp(), [*learned][-_MOST_LEARNED:]
         condition = f"({_STATED} OR id IN ({','.join('?' * len(ids))})) AND {_USABLE}"
         hits = generation.catalog.select(condition, [*ids, now])
-        matches = [hit for hit in hits if fitting(event, _moments_of(hit, learned))]
+        matches = [hit for hit in hits if match_moments(event, _moments_of(hit, learned))]
         in_effect = credit.hits_in_effect(store, without_quarantined(store, matches))
         moments = {hit.id: _moments_of(hit, learned) for hit in in_effect}
         wanted = _without_common(store, event, moments, is_new=not event.error)
@@ -114,7 +114,7 @@ def _find_active(store: Store, event: Event, learned: Learned) -> list[Lore]:
         return [hit.path for hit in sorted(matches, key=lambda hit: (-hit.pinned, -hit.confidence, hit.id))]
 
     try:
-        return load_active(store, consult(store, ask))
+        return load_active(store, query_index(store, ask))
     except (StoreError, OSError, sqlite3.Error):  # a search without an index may still find entries
         return []
 
@@ -131,16 +131,16 @@ def _without_common(
     `moments` are those of the entries by id; `is_new` says that the event was not counted yet.
     """
     from engram.adapters.state.moment_counts import MomentCounts
-    from engram.domain.agents.moment_match import Event, fitting
+    from engram.domain.agents.moment_match import Event, match_moments
 
-    matches = {lore_id: found for lore_id, lines in moments.items() if (found := fitting(event, lines))}
+    matches = {lore_id: found for lore_id, lines in moments.items() if (found := match_moments(event, lines))}
     if not store.settings.flag("recall.log"):
         return [*matches]
     # An error is the second event of a call, whose files and commands were counted before.
     counted = Event(error=event.error) if event.error else event
     counts, common = MomentCounts(store.state), set[str]()
     with contextlib.suppress(StoreError, OSError, sqlite3.Error):
-        lines = [line for found in matches.values() for line in fitting(counted, found)]
+        lines = [line for found in matches.values() for line in match_moments(counted, found)]
         counts.count(list(dict.fromkeys(lines)), is_new=is_new)
         common = {one.line for one in counts.common()} if lines else set()
     return [lore_id for lore_id, lines in matches.items() if not common.issuperset(lines)]

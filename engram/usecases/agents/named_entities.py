@@ -10,7 +10,7 @@ import itertools
 from engram.adapters.index.delta import is_one_edit_away
 from engram.domain.agents import naming
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.index.index_query import consult
+from engram.usecases.index.index_query import query_index
 from engram.usecases.opening import scopes
 from engram.usecases.recall import search
 from engram.usecases.recall.plain_search import plain_model
@@ -52,14 +52,14 @@ class _Thing(NamedTuple):
     is_rare: bool = False  # the name is no ordinary word
 
 
-def about_named(store: Store, text: str) -> list[Recalled]:
+def find_named(store: Store, text: str) -> list[Recalled]:
     """Return the entries about the things that a prompt names, in the order of the names: for each the best one.
 
     A single name also brings the second one, if it scores nearly as well. Several names bring different entries, if
     they have any. Empty if no entry is about anything that the prompt names.
     """
     found: dict[_Name, list[Recalled]] = {}
-    for one in scopes.stores_to_ask(store, (), []):
+    for one in scopes.stores_to_search(store, (), []):
         try:
             for name, hits in _in_store(one, text).items():
                 found.setdefault(name, []).extend(hits)
@@ -86,18 +86,18 @@ def about_named(store: Store, text: str) -> list[Recalled]:
 
 def _is_subject(name: _Name, lore: Lore) -> bool:
     """Return whether the named thing is the main subject of an entry."""
-    return name.is_entity or naming.begins(name.text, lore.content)
+    return name.is_entity or naming.starts_with(name.text, lore.content)
 
 
 def _in_store(store: Store, text: str) -> Mapping[_Name, list[Recalled]]:
     """Return the entries of one store about each thing that a text names."""
-    names = naming.words_of(text)
+    names = naming.find_possible_names(text)
 
     def ask(generation: Generation) -> Mapping[_Name, list[Recalled]]:
         rare = _rare_words(store, generation, names)
         entities = _entities_in(store, text, rare)
         spelled = {
-            word for one in entities for name in (one.name, *one.aliases) for word in naming.words_in(name)
+            word for one in entities for name in (one.name, *one.aliases) for word in naming.split_words(name)
         }
         words = [word for word in names if word not in spelled]
         most = max(_MOST_ENTRIES, int(_LARGEST_SHARE * generation.words.count))
@@ -123,13 +123,13 @@ def _in_store(store: Store, text: str) -> Mapping[_Name, list[Recalled]]:
         read = search.read_candidates(store, criteria, [hit for hit in hits if hit.id in row_of])
         shown = {row_of[hit.lore.id]: hit for hit in as_recalled(store, [*read])}
         candidates = {name: [shown[row] for row in matches if row in shown] for name, matches in rows.items()}
-        things = _find_things(candidates, {one.slug: one for one in entities}, rare, naming.words_in(text))
+        things = _find_things(candidates, {one.slug: one for one in entities}, rare, naming.split_words(text))
         # Things without answers do not count, which may leave a single one: that needs more evidence.
         things = {name: thing for name, thing in things.items() if _answers(thing, len(things))}
         answers = {name: _answers(thing, len(things)) for name, thing in things.items()}
         return {name: hits for name, hits in answers.items() if hits}
 
-    return consult(store, ask)
+    return query_index(store, ask)
 
 
 def _answers(thing: _Thing, things: int) -> list[Recalled]:
@@ -176,7 +176,7 @@ def _from_entity(entity: Entity, hits: Sequence[Recalled]) -> _Thing:
 def _from_word(word: str, hits: Sequence[Recalled], is_rare: bool) -> _Thing:
     texts = [hit.lore.content for hit in hits]
     spelling = _correct_spelling(word, texts)
-    certainty = naming.how_surely(spelling, texts)
+    certainty = naming.rate_certainty(spelling, texts)
     about = [hit for hit in hits if certainty != naming.NO and _is_about(hit.lore, (spelling,))]
     if certainty == naming.LIKELY and not is_rare:
         about = [hit for hit in about if search.evidence(hit) >= _ORDINARY]
@@ -186,16 +186,16 @@ def _from_word(word: str, hits: Sequence[Recalled], is_rare: bool) -> _Thing:
         if certainty == naming.SURE
         and spelling == word
         and len(about) <= _FEW
-        and naming.begins(word, hit.lore.content, is_rare)
+        and naming.starts_with(word, hit.lore.content, is_rare)
     ]
     return _Thing(about, frozenset(certain), is_rare)
 
 
 def _correct_spelling(word: str, texts: Sequence[str]) -> str:
     """Return a word if texts contain it, else one of theirs that is one edit away (`falcons`, `kestrl`)."""
-    if any(naming.is_in(word, text) for text in texts):
+    if any(naming.occurs_in(word, text) for text in texts):
         return word
-    others = {other for text in texts for other in naming.words_in(text) if is_one_edit_away(word, other)}
+    others = {other for text in texts for other in naming.split_words(text) if is_one_edit_away(word, other)}
     return min(others, default=word)
 
 
@@ -233,14 +233,14 @@ def _entities_in(store: Store, text: str, rare: Collection[str]) -> list[Entity]
     if not known.entities:
         return []
     exact: Collection[str] = known.names.found_in(text)
-    words = f" {' '.join(naming.words_in(text))} "
+    words = f" {' '.join(naming.split_words(text))} "
     return [
         entity
         for entity in known.entities
         if entity.slug in exact
-        or any(word in rare for word in naming.words_in(entity.name))
+        or any(word in rare for word in naming.split_words(entity.name))
         or any(
-            naming.is_telling(name) and f" {' '.join(naming.words_in(name))} " in words
+            naming.is_distinctive(name) and f" {' '.join(naming.split_words(name))} " in words
             for name in (entity.name, *entity.aliases)
         )
     ]

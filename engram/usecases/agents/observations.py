@@ -76,12 +76,12 @@ def waiting(store: Store) -> int:
     return _queue(store).count()[0]
 
 
-def work_waits(store: Store) -> bool:
+def has_work(store: Store) -> bool:
     """Return whether observations can be processed now."""
     return not _queue(store).is_empty() and _count_today(store) < MOST_A_DAY
 
 
-def enrich(store: Store) -> int:
+def process_observations(store: Store) -> int:
     """Turn the waiting observations into pending entries, and return how many. Does nothing while another process does so.
 
     An observation is only removed once its entries are written.

@@ -16,19 +16,19 @@ from engram.adapters.state.hook_memory import CAPTURED, SHOWN, HookMemory
 from engram.domain.admission.secrets import find_secrets, redact
 from engram.domain.agents import fence
 from engram.domain.agents.candidates import MOST
-from engram.domain.agents.extraction import Turn, extract, is_a_change, say_alike, speaker_of
-from engram.domain.agents.fixes import fixes
+from engram.domain.agents.extraction import Turn, are_alike, extract, is_mere_change, speaker_of
+from engram.domain.agents.fixes import find_fixes
 from engram.domain.agents.learned_moments import moments_of
-from engram.domain.agents.prompt_intent import asked_in
+from engram.domain.agents.prompt_intent import topic_of
 from engram.domain.entry.lore import ACTIVE, PENDING
 from engram.domain.errors import ConflictError, EngramError, StoreError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.agents.extract import record_new
 from engram.usecases.recording import record as recording
-from engram.usecases.similarity.near_duplicates import find_same, similar_or_bare
+from engram.usecases.similarity.near_duplicates import find_same, find_similar_or_by_text
 from engram.usecases.store import activity_log, captured, judgements, learned_moments
 from engram.usecases.store.captured import ORIGIN
-from engram.usecases.store.code_repository import from_the_top
+from engram.usecases.store.code_repository import relative_to_top
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,7 +64,7 @@ class Report(NamedTuple):
     whole: bool = False
 
 
-def hand_in(store: Store, report: Report) -> bool:
+def submit_report(store: Store, report: Report) -> bool:
     """Queue a report for `persist`; return False if it is empty or too many wait. Raises StoreError."""
     reply, task = (_clean(store, text) for text in (report.said, report.task))
     if not (reply or task or report.transcript):
@@ -78,7 +78,7 @@ def hand_in(store: Store, report: Report) -> bool:
     return kept
 
 
-def persist(store: Store) -> int:
+def process_reports(store: Store) -> int:
     """Turn the waiting reports into entries, and return how many. Does nothing while another process does so.
 
     A report is only removed once its entries are written.
@@ -127,7 +127,7 @@ def _keep_captured(store: Store, draft: recording.Draft, session: str) -> bool:
     try:
         lore, _ = recording.prepare(store, draft)
         learned, lore = lore.when, lore._replace(when=())  # learned moments are not written into files
-        twins = similar_or_bare(store, lore)
+        twins = find_similar_or_by_text(store, lore)
         same = find_same(store, lore, [twin.path for twin in twins])
         if same is not None and same.lore.status == ACTIVE and not _was_shown(store, session, same.lore.id):
             judgements.confirm(store, same.lore, lore.agent)
@@ -135,7 +135,7 @@ def _keep_captured(store: Store, draft: recording.Draft, session: str) -> bool:
         if (
             same is not None
             or twins
-            or any(say_alike(lore.content, other.content) for other in captured.lessons(store))
+            or any(are_alike(lore.content, other.content) for other in captured.lessons(store))
         ):
             return False
         captured.keep(store, lore)
@@ -164,17 +164,17 @@ def _record_draft(store: Store, draft: recording.Draft, *, anyway: bool) -> bool
 def _drafts(store: Store, report: Report) -> list[recording.Draft]:
     """Return the drafts of a report: fixes and lessons, or the result of a task; and the summary of a session."""
     found = transcript.read(report.transcript) if report.transcript else transcript.Transcript()
-    solved = fixes(transcript_steps.read(report.transcript)) if report.transcript else []
+    solved = find_fixes(transcript_steps.read(report.transcript)) if report.transcript else []
     drafts = [
         _draft(store, report, fix.content, fix.category, files, moments_of(fix.command, files), fix.asked)
         for fix in solved[:MOST]
-        for files in [from_the_top(report.working, fix.files)]
+        for files in [relative_to_top(report.working, fix.files)]
     ]
     turns, asked = _turns(found, report.said)
     learned = [
         one
         for one in extract(turns, _MOST_LESSONS)
-        if not is_a_change(one) and not any(say_alike(one.content, fix.explanation) for fix in solved)
+        if not is_mere_change(one) and not any(are_alike(one.content, fix.explanation) for fix in solved)
     ]
     # The last lessons are the most reliable.
     drafts += [
@@ -185,7 +185,7 @@ def _drafts(store: Store, report: Report) -> list[recording.Draft]:
         drafts = [_draft(store, report, _task(report), _RESULT, ())]
     summary = _summary(store, report, found) if report.whole else ""
     if summary:
-        files = from_the_top(report.working, found.files)
+        files = relative_to_top(report.working, found.files)
         drafts.append(_draft(store, report, summary, _SUMMARY, files))
     return drafts
 
@@ -197,7 +197,7 @@ def _turns(found: transcript.Transcript, said: str) -> tuple[list[Turn], dict[st
         text, where = fence.remove_frames(words), f"message {number}"
         if role == "user":
             prompts.append(text)
-            before = asked_in(prompts)
+            before = topic_of(prompts)
         turns.append(Turn(speaker_of(role), text, where))
         asked[where] = "" if role == "user" else before
     return turns, asked

@@ -10,7 +10,7 @@ import os
 from engram.domain.errors import EngramError
 
 
-def place(agent: str, working: str) -> str:
+def rules_file(agent: str, working: str) -> str:
     """Return the path of an agent's rules file for the project around `working`; "" if `engram connect` created none."""
     from engram.adapters.agents.hosts import host_named
 
@@ -27,7 +27,7 @@ def place(agent: str, working: str) -> str:
     return path if known is not None and agent in known.agents and os.path.realpath(path) == path else ""
 
 
-def put(path: str, notes: str) -> str:
+def write(path: str, notes: str) -> str:
     """Write the notes into the file from `place`, and return those that could not be written."""
     from engram.adapters.agents.edits import OWNED_MARK
     from engram.adapters.agents.guides import session_rules

@@ -25,7 +25,7 @@ def key(framed: Framed) -> str:
     return f"{framed.id} {digest(framed.content.encode())}" if framed.left_out else framed.id
 
 
-def before(store: Store) -> set[str]:
+def shown_keys(store: Store) -> set[str]:
     """Return the keys of entries that the calling session was shown."""
     return HookMemory(store.state).marked(SHOWN, store.caller.session)
 

@@ -11,7 +11,7 @@ import os
 
 from engram.adapters.state.hook_memory import CHANGED, FAILED, PASSED, SHOWN, HookMemory
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.store.code_repository import from_the_top
+from engram.usecases.store.code_repository import relative_to_top
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -67,7 +67,7 @@ def note_success(store: Store, use: Use) -> None:
     for lore_id, failed_at in dict.fromkeys(passed):
         if memory.mark(PASSED, session, lore_id, store.clock.now().timestamp()):
             changed = memory.marked_since(CHANGED, session, failed_at)
-            _resolve(store, lore_id, from_the_top(use.working or os.getcwd(), changed)[-_MOST_FILES:])
+            _resolve(store, lore_id, relative_to_top(use.working or os.getcwd(), changed)[-_MOST_FILES:])
 
 
 def _keys(use: Use) -> Mapping[str, str]:
@@ -95,12 +95,12 @@ def _id(mark: str) -> str:
 def _content(store: Store, name: str, output: str) -> str:
     """Describe a failure, secrets masked; "" if the output states no error."""
     from engram.domain.admission.secrets import find_secrets, redact
-    from engram.domain.agents.error_lines import complains, identifying_error
+    from engram.domain.agents.error_lines import identifying_error, reports_error
     from engram.domain.agents.fence import remove_frames
     from engram.domain.agents.fixes import describe_failure
 
     output = remove_frames(output)
-    if not complains(output):
+    if not reports_error(output):
         return ""
     text = f"Seen: {describe_failure(name, identifying_error(output).removeprefix('E '))}"
     return redact(text, find_secrets(text, store.allowed_secrets))

@@ -30,7 +30,7 @@ from engram.usecases.consolidation.proposals import promotion_from_session, prop
 from engram.usecases.consolidation.replay import Replayer, open_replayer
 from engram.usecases.consolidation.survey import Survey
 from engram.usecases.consolidation.usefulness import helpful_ids, queries_to_ask
-from engram.usecases.index.index_query import consult
+from engram.usecases.index.index_query import query_index
 from engram.usecases.recording import promote
 from engram.usecases.store import entry_writer, judgements
 from engram.usecases.store.gc_pause import no_collections
@@ -68,7 +68,7 @@ def plan(
     """
     kinds = check_kinds(kinds)
     with store.lock, no_collections():
-        return consult(store, lambda found: _plan(store, found, kinds, skip, confirm, to, progress))
+        return query_index(store, lambda found: _plan(store, found, kinds, skip, confirm, to, progress))
 
 
 def _plan(

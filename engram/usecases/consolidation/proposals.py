@@ -25,10 +25,10 @@ from engram.domain.review.review import DUPLICATE, STALE, item_id
 from engram.domain.scopes import SESSION, USER, check_scope
 from engram.domain.similarity.deduplicate import fold
 from engram.domain.similarity.equivalence import NEAR, SAME, compare
-from engram.domain.similarity.pair_groups import groups
+from engram.domain.similarity.pair_groups import group_pairs
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.consolidation.usefulness import usefulness_by_id
-from engram.usecases.index.index_query import consult
+from engram.usecases.index.index_query import query_index
 from engram.usecases.lookup.hits import hits_of
 from engram.usecases.lookup.resolve import Found
 from engram.usecases.opening import scopes
@@ -36,8 +36,8 @@ from engram.usecases.opening.session_store import session_stores
 from engram.usecases.recording import promote
 from engram.usecases.review import detectors
 from engram.usecases.review.detectors import find_duplicates, mark
-from engram.usecases.similarity.deduplicate import own_keys
-from engram.usecases.similarity.pairs import pairs
+from engram.usecases.similarity.deduplicate import foreign_keys
+from engram.usecases.similarity.pairs import find_pairs
 from engram.usecases.store import entry_writer, judgements
 
 if TYPE_CHECKING:
@@ -74,10 +74,10 @@ def propose_merges(survey: Survey, old: Mapping[str, str]) -> tuple[list[Step], 
     Groups of stale entries only (`old`) are not merged but archived.
     """
     embedder = survey.store.bundled_embedder
-    found = pairs(survey.store, survey.read, survey.generation)
+    found = find_pairs(survey.store, survey.read, survey.generation)
     kept_apart = _kept_apart(survey)
     steps = []
-    for group in groups([pair for pair in found if pair.kind == SAME]):
+    for group in group_pairs([pair for pair in found if pair.kind == SAME]):
         ids = [lore_id for lore_id in group if lore_id in survey.hits]
         if len(ids) > 1 and not {*ids} <= old.keys() and not any({*ids} <= kept for kept in kept_apart):
             step = _merge(survey, embedder, ids)
@@ -153,7 +153,7 @@ def _fold_members(files: dict[str, LoreFile]) -> tuple[Lore, list[str]]:
             link.id == oldest for link in file.lore.relations
         )
         folded = fold(lore, file.lore) if same and not was_folded and not linked else None
-        if folded is not None and not own_keys(file) - own_keys(kept):
+        if folded is not None and not foreign_keys(file) - foreign_keys(kept):
             lore = folded
             members.append(other)
     return lore, members
@@ -242,7 +242,11 @@ def propose_promotions(survey: Survey, usefulness: Mapping[str, Usefulness], to:
         and lore_id not in survey.planned
     ]
     exists = scopes.exists(store, target)
-    copied = consult(scopes.reach(store, target), lambda found: hits_of(found, wanted)) if exists else {}
+    copied = (
+        query_index(scopes.open_scope_of(store, target), lambda found: hits_of(found, wanted))
+        if exists
+        else {}
+    )
     steps = []
     for lore_id in wanted:
         hit, known = survey.hits[lore_id], usefulness[lore_id]
@@ -258,11 +262,11 @@ def propose_promotions(survey: Survey, usefulness: Mapping[str, Usefulness], to:
     return steps
 
 
-def promotion_from_session(store: Store, step: Step) -> promote.Step | None:
+def promotion_from_session(store: Store, step: Step) -> promote.PromotionStep | None:
     """Plan the copy of a session's entry into the store; None if the session ended. Raises as `promote`."""
     for session in session_stores(store):
         if session.places.root == step.session:
-            return promote.step_for(Found(step.lore[0], step.paths[0], "", session), store)
+            return promote.plan_promotion(Found(step.lore[0], step.paths[0], "", session), store)
     return None
 
 
@@ -279,7 +283,7 @@ def _from_session(survey: Survey, session: Store, path: str, lore: Lore) -> Step
     if value < PROMOTED_FROM:
         return None
     try:
-        promoted = promote.step_for(Found(lore.id, path, "", session), survey.store)
+        promoted = promote.plan_promotion(Found(lore.id, path, "", session), survey.store)
     except EngramError:  # unknown category, or a secret: `engram promote` reports it
         return None
     if promoted.change is None:

@@ -14,7 +14,7 @@ import sqlite3
 from engram.adapters.files import scan as walk
 from engram.adapters.files.durable.lock import FileLock
 from engram.adapters.files.scan import FileStamp
-from engram.adapters.index.damage import damage_noticed
+from engram.adapters.index.damage import converting_damage
 from engram.adapters.index.index import Generation
 from engram.adapters.index.vectors import Cosines
 from engram.adapters.index.writer import GenerationWriter
@@ -25,7 +25,7 @@ from engram.domain.recall import ranking
 from engram.domain.recall.ranking import THRESHOLD_KEY
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.index.catch_up import Indexer, too_many_dead
-from engram.usecases.index.index_query import consult
+from engram.usecases.index.index_query import query_index
 from engram.usecases.recall import rerank, search
 from engram.usecases.recall.question import Question, criteria_for
 from engram.usecases.recall.relevance import Relevance
@@ -140,7 +140,7 @@ class Replayer:
     ) -> dict[str, T]:
         """Return the answer to each query; those in `known` need no look-up."""
         asked = [*queries]
-        with damage_noticed():
+        with converting_damage():
             self._look_up([text for text in asked if text not in known])
             return {text: answer(text) for text in asked}
 
@@ -246,7 +246,7 @@ def open_replayer(store: Store) -> Iterator[Replayer]:
     _sweep(store)
     folder = os.path.join(store.places.state, _PREFIX + store.clock.new_id())
     try:
-        consult(store, lambda generation: _copy(store, generation, folder))
+        query_index(store, lambda generation: _copy(store, generation, folder))
         with contextlib.closing(Replayer(store, folder)) as replayer:
             yield replayer
     finally:

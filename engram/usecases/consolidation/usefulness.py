@@ -8,7 +8,7 @@ from engram.domain.recall.budget import tokens
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.consolidation.replay import open_replayer
 from engram.usecases.consolidation.survey import Survey
-from engram.usecases.index.index_query import consult
+from engram.usecases.index.index_query import query_index
 from engram.usecases.lookup.resolve import resolve
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def rate_usefulness(
         raise UsageError(f"The limit must not be negative, but is {limit}.")
     with store.lock:
         wanted = [found.id for found in dict.fromkeys(resolve(store, name) for name in names)]
-        survey = consult(store, lambda generation: Survey(store, generation))
+        survey = query_index(store, lambda generation: Survey(store, generation))
         asked = queries_to_ask(survey)
         with open_replayer(store) as replayer:
             found = usefulness_by_id(survey, replayer.answers(asked))

@@ -19,8 +19,8 @@ from engram.usecases.exchange.import_entities import EntityImport
 from engram.usecases.exchange.import_places import Found, sources
 from engram.usecases.exchange.import_sources import MARKDOWN, Source
 from engram.usecases.exchange.unmapped_fields import STAYS, LeftOut, find_unread_files
-from engram.usecases.recording.record import prepare, status_named
-from engram.usecases.similarity.near_duplicates import similar
+from engram.usecases.recording.record import check_status, prepare
+from engram.usecases.similarity.near_duplicates import find_similar
 from engram.usecases.store import activity_log, captured, entry_writer, people
 from engram.usecases.store.gc_pause import no_collections
 from engram.usecases.store.store import Deed, Store
@@ -138,7 +138,7 @@ def _name_by_place(source: Source, place: Found) -> Source:
 def _check_options(store: Store, options: Options) -> Options:
     """Return the options if they are valid for any document. Raises ValidationError once, not for each document."""
     if options.status:
-        status_named(options.status)
+        check_status(options.status)
     if options.confidence is not None:
         check_fraction("confidence", options.confidence)
     check_words("tags", options.tags)
@@ -297,7 +297,7 @@ class _Run:
         if not fresh:
             return KNOWN, ""
         if len(family) == 1 and self._existing.has_others:
-            for twin in similar(self._store, family[0]._replace(context=())):
+            for twin in find_similar(self._store, family[0]._replace(context=())):
                 if twin.similarity >= NEAR and self._existing.says_same(twin.path, family[0].content):
                     return ALIKE, twin.id
         if earlier or len(fresh) < len(family):

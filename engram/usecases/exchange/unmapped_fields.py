@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 
 from engram.adapters.files.frontmatter.frontmatter import Bare
-from engram.domain.entry.named_files import PASSED_OVER
+from engram.domain.entry.named_files import SKIPPED_FOLDERS
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class LeftOut(NamedTuple):
 
 def is_skipped_folder(name: str) -> bool:
     """Return whether an import skips a folder of this name: a hidden one, or one of packages and the like."""
-    return name.startswith(".") or name in PASSED_OVER
+    return name.startswith(".") or name in SKIPPED_FOLDERS
 
 
 def find_unread_files(path: str, kinds: tuple[str, ...]) -> Iterator[LeftOut]:

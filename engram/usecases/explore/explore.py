@@ -10,7 +10,7 @@ from engram.domain.explore.tables import Limits, Table
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.explore.recorders import find_recorders
 from engram.usecases.explore.sql_query import OTHER_NAMES, VIEWS, open_guarded
-from engram.usecases.index.index_query import consult
+from engram.usecases.index.index_query import query_index
 from engram.usecases.opening import scopes
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def explore(
     if depth == SCOPES:
         return Explored(depth, scope, (_count_by_scope(store, scope, waiting=waiting),))
     if depth == FIELDS or not everywhere:
-        chosen = scopes.reach(store, scope)
+        chosen = scopes.open_scope_of(store, scope)
         found = _show_level(chosen, depth, views, sample_size, is_named=bool(table), waiting=waiting)
         return Explored(depth, chosen.places.scope, found)
     tables: list[Table] = []
@@ -109,12 +109,12 @@ def _views_named(table: str) -> list[View]:
 def stores(store: Store, scope: str) -> Iterator[tuple[str, Store]]:
     """Open the store of the named scope, or all stores that can be opened, with their names."""
     if scope:
-        yield scope, scopes.reach(store, scope)
+        yield scope, scopes.open_scope_of(store, scope)
         return
     for name in scopes.reachable_scopes(store):
         with contextlib.suppress(*scopes.TROUBLE):
             if scopes.exists(store, name):
-                yield name, scopes.reach(store, name)
+                yield name, scopes.open_scope_of(store, name)
 
 
 def _count_by_scope(store: Store, scope: str, *, waiting: bool) -> Table:
@@ -178,7 +178,7 @@ def peek(store: Store, *, scope: str = "", samples: int = 3, waiting: bool = Tru
     """
     if not 1 <= samples <= MOST_SAMPLES:
         raise UsageError(f"The number of samples {samples} is out of range.", f"Use 1 to {MOST_SAMPLES}.")
-    with open_guarded(scopes.reach(store, scope), "", waiting=waiting) as guarded:
+    with open_guarded(scopes.open_scope_of(store, scope), "", waiting=waiting) as guarded:
         tables = [
             guarded.ask(name, sql, {"samples": samples} if ":samples" in sql else (), LIMITS)
             for name, sql in _PEEK_QUERIES.items()
@@ -235,14 +235,14 @@ def partition(store: Store, key: str, *, scope: str = "", limit: int = 20, waiti
     if not 1 <= limit <= MOST_GROUPS:
         raise UsageError(f"The limit must be from 1 to {MOST_GROUPS}, not {limit}.")
     if key != SCOPE:
-        return _group(scopes.reach(store, scope), key, limit, waiting=waiting)
+        return _group(scopes.open_scope_of(store, scope), key, limit, waiting=waiting)
     found = [_group(one, key, 1, name, waiting=waiting) for name, one in stores(store, scope)]
     return Table(key, found[0].columns, tuple(row for table in found for row in table.rows)[:limit])
 
 
 def _recorder_names(store: Store) -> str:
     """Return the recorders of entries without an author, by id, as JSON."""
-    found = consult(store, lambda generation: find_recorders(store, generation.catalog))
+    found = query_index(store, lambda generation: find_recorders(store, generation.catalog))
     return json.dumps({lore_id: name for names in found.values() for lore_id, name in names.items()})
 
 

@@ -21,7 +21,7 @@ from engram.domain.explore.insight import (
 )
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.explore.recorders import find_recorders
-from engram.usecases.index.index_query import consult
+from engram.usecases.index.index_query import query_index
 from engram.usecases.opening import scopes
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def insight(store: Store) -> Insight:
         now = store.clock.now().timestamp()
         log = LiveSums(store.session_state)
         shown = json.dumps(log.shown())
-        return consult(store, lambda generation: _compute(store, generation.catalog, log, shown, now))
+        return query_index(store, lambda generation: _compute(store, generation.catalog, log, shown, now))
 
 
 def _compute(store: Store, catalog: Catalog, log: LiveSums, shown: str, now: float) -> Insight:
@@ -152,7 +152,9 @@ def _scopes(store: Store, total: int) -> tuple[Share, ...]:
         if name == here:
             continue
         try:
-            generation = scopes.reach(store, name).index.look() if scopes.exists(store, name) else None
+            generation = (
+                scopes.open_scope_of(store, name).index.look() if scopes.exists(store, name) else None
+            )
             if generation is not None and generation.catalog.count():
                 found.append(Share(name, generation.catalog.count()))
         except EngramError:

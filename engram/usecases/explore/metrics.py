@@ -9,7 +9,7 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from engram.adapters.state.activity_table import LiveTable
+    from engram.adapters.state.activity_table import ActivityTable
     from engram.usecases.store.store import Store
 
 BOUNDS_MS = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0, 2000.0, 5000.0)
@@ -33,7 +33,7 @@ def metrics(store: Store) -> list[Metric]:
         return [*_counters(live), _latency(live), *_syncs(live.details("sync")), *_gauges(store)]
 
 
-def _counters(live: LiveTable) -> list[Metric]:
+def _counters(live: ActivityTable) -> list[Metric]:
     totals = live.totals()
     found = []
     for action, name in _NAMES.items():
@@ -73,7 +73,7 @@ def _sum_by_front_end(counts: Mapping[str, int]) -> dict[str, int]:
     return found
 
 
-def _latency(live: LiveTable) -> Metric:
+def _latency(live: ActivityTable) -> Metric:
     counts, total, count = live.latencies(BOUNDS_MS)
     buckets = (*zip(BOUNDS_MS, counts, strict=True), (float("inf"), count))
     what = "Latency of queries in milliseconds"
@@ -101,9 +101,9 @@ def _gauges(store: Store) -> list[Metric]:
 
 
 def _size(store: Store) -> int:
-    from engram.usecases.index.index_query import consult
+    from engram.usecases.index.index_query import query_index
 
     try:
-        return consult(store, lambda generation: generation.catalog.count())
+        return query_index(store, lambda generation: generation.catalog.count())
     except EngramError:
         return 0

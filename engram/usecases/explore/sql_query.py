@@ -14,7 +14,7 @@ from engram.domain.entry.lore import PENDING
 from engram.domain.explore import sql_text
 from engram.domain.explore.tables import Limits, Table, View
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.index.index_query import consult
+from engram.usecases.index.index_query import query_index
 from engram.usecases.store import judgements, quarantine
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def _open(store: Store, sql: str, *, waiting: bool) -> Guarded:
         *(view._replace(name=name) for name in others for view in VIEWS if view.name == others[name]),
     ]
     with store.lock:
-        path, hidden = consult(
+        path, hidden = query_index(
             store, lambda found: (found.catalog.path, [] if waiting else _hidden_ids(store, found.catalog))
         )
         databases = {

@@ -133,18 +133,18 @@ def store_of_agent(store: Store, agent_id: str, scope: str) -> Store:
 
     There is no fallback to another scope. Raises UsageError, NotFoundError if the scope has no store here.
     """
-    from engram.usecases.opening.scopes import reach
+    from engram.usecases.opening.scopes import open_scope_of
 
-    return reach(store, scope or _default_scope(store, agent_id), make=True)
+    return open_scope_of(store, scope or _default_scope(store, agent_id), make=True)
 
 
 def stores_of_agent(store: Store, agent_id: str) -> list[Store]:
     """Return the stores that an agent reads: this one, and that of its default scope if it can be opened."""
-    from engram.usecases.opening.scopes import TROUBLE, exists, reach
+    from engram.usecases.opening.scopes import TROUBLE, exists, open_scope_of
 
     try:
         name = _default_scope(store, agent_id)
-        own = reach(store, name) if name and exists(store, name) else store
+        own = open_scope_of(store, name) if name and exists(store, name) else store
     except TROUBLE:
         own = store
     return [store] if own is store else [store, own]

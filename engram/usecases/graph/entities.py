@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _RACY_NS = 2_000_000_000
 _CHECK_NS = 1_000_000_000  # the shortest time between checks of the files
 _LARGEST = 256 * 1024  # bytes
-TAKE_OVER = "Copy what is worth keeping, then remove its item from `conflicts`."
+CONFLICT_HINT = "Copy what is worth keeping, then remove its item from `conflicts`."
 _NOT_REGULAR, _NOT_UTF8 = -1, -2
 _UNREADABLE = {_NOT_REGULAR: "not a regular file", _NOT_UTF8: "the name is not valid UTF-8; rename it"}
 
@@ -217,10 +217,10 @@ def _read(store: Store, name: str, stamp: Stamp) -> CachedFile:
     if not file.conflicts:
         return CachedFile(stamp, file.record, None)
     hint = "`engram review` shows both versions and lets you choose."
-    return CachedFile(stamp, file.record, Problem(path, 0, both_versions(file.conflicts), hint))
+    return CachedFile(stamp, file.record, Problem(path, 0, describe_conflicts(file.conflicts), hint))
 
 
-def both_versions(conflicts: Sequence[Conflict]) -> str:
+def describe_conflicts(conflicts: Sequence[Conflict]) -> str:
     """Describe the conflicts that a merge left."""
     from engram.domain.entry.disputes import DELETED
 
@@ -326,7 +326,7 @@ def save_cache(
                 file.write(_lines([*removed, *map(_row, changed)]))
         elif settled:
             raw = _lines([_head(folder), *map(_row, settled)])
-            atomic.put(atomic.prepare(path, raw, store.clock.new_id(), 0o600, synced=False), path)
+            atomic.move_into_place(atomic.prepare(path, raw, store.clock.new_id(), 0o600, synced=False), path)
     except (OSError, EngramError, UnicodeError):
         return
 

@@ -24,7 +24,7 @@ from engram.domain.graph.graph import (
 )
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.graph.entities import list_entities
-from engram.usecases.index.index_query import consult
+from engram.usecases.index.index_query import query_index
 from engram.usecases.store.gc_pause import no_collections
 from engram.usecases.store.quarantine import quarantined_texts, without_quarantined
 
@@ -40,7 +40,7 @@ def graph_of(store: Store) -> Graph:
     """Return the graph of the entries that can be recalled now. Raises StoreError."""
     with store.lock:
         entities = list_entities(store)
-        return consult(store, lambda generation: build_graph(store, generation, entities).graph)
+        return query_index(store, lambda generation: build_graph(store, generation, entities).graph)
 
 
 def build_graph(store: Store, generation: Generation, entities: Sequence[Entity]) -> BuiltGraph:
@@ -185,7 +185,7 @@ def refresh_importance(store: Store) -> bool:
             rank_nodes(generation, built)
             return bool(built.graph.edges) and ranked_graph(generation.catalog).digest != before.digest
 
-        return consult(store, rank_if_changed)
+        return query_index(store, rank_if_changed)
 
 
 def rank_nodes(generation: Generation, built: BuiltGraph) -> Mapping[str, float]:

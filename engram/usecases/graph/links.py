@@ -5,7 +5,7 @@ from __future__ import annotations
 from engram.domain.graph.graph import LORE, MENTIONS
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.graph.graph_building import graph_of
-from engram.usecases.index.index_query import consult
+from engram.usecases.index.index_query import query_index
 from engram.usecases.lookup.hits import hits_of
 from engram.usecases.lookup.resolve import resolve
 from engram.usecases.store import entry_writer
@@ -62,7 +62,7 @@ def _text_links(store: Store, lore_id: str) -> list[Link]:
 
 
 def _titles(store: Store, ids: Sequence[str]) -> dict[str, str]:
-    hits = consult(store, lambda generation: hits_of(generation, ids)) if ids else {}
+    hits = query_index(store, lambda generation: hits_of(generation, ids)) if ids else {}
     return {lore_id: hit.title for lore_id, hit in hits.items()}
 
 
@@ -78,7 +78,7 @@ def _backlinks(store: Store, lore_id: str) -> Iterator[Link]:
 def _paths_with(store: Store, text: str) -> list[str]:
     """Find the files that contain a text: committed files with git, uncommitted ones by reading them."""
     if store.places.repository is None:
-        hits = consult(store, lambda generation: generation.catalog.select("1"))
+        hits = query_index(store, lambda generation: generation.catalog.select("1"))
         return [hit.path for hit in hits if _contains(store, hit.path, text)]
     from engram.adapters.git.read.word_search import files_with
     from engram.usecases.store.version_paths import in_git, in_store

@@ -14,7 +14,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.admission import credit
 from engram.usecases.graph.entities import list_entities
 from engram.usecases.graph.graph_building import build_graph, rank_nodes
-from engram.usecases.index.index_query import consult
+from engram.usecases.index.index_query import query_index
 from engram.usecases.index.ranking_facts import standing
 from engram.usecases.lookup.hits import hits_of
 from engram.usecases.lookup.resolve import resolve
@@ -119,10 +119,10 @@ def search_graph(
             return _neighbourhood(store, generation, graph, ranks, start, depth, reached, types, limit)
 
         try:
-            return consult(store, search)
+            return query_index(store, search)
         except NotFoundError as error:
             entry = _entry(store, entity, error)
-            return consult(store, lambda generation: search(generation, entry))
+            return query_index(store, lambda generation: search(generation, entry))
 
 
 def _entry(store: Store, name: str, error: NotFoundError) -> Node:

@@ -11,7 +11,7 @@ from engram.domain.merge.text_merge import common
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.history.history_feed import events_of
 from engram.usecases.history.log import SHORT, WAIT_SECONDS
-from engram.usecases.lookup.resolve import home_of, resolve
+from engram.usecases.lookup.resolve import resolve, store_of_entry
 from engram.usecases.store.commit import commit_quietly
 from engram.usecases.store.signature_state import signatures_of
 from engram.usecases.store.version_paths import repository_of
@@ -65,7 +65,7 @@ def blame(store: Store, name: str, step: Step | None = None) -> tuple[str, list[
     """
     from engram.adapters.git.read.objects import blob_oid
 
-    store = home_of(store, name)
+    store = store_of_entry(store, name)
     repository = repository_of(store)
     with store.lock:
         commit_quietly(store, wait=WAIT_SECONDS)

@@ -17,7 +17,7 @@ from engram.domain.entry import times, ulid
 from engram.domain.entry.lore import STATUSES
 from engram.domain.errors import CursorGoneError, UsageError, ValidationError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.index.index_query import consult
+from engram.usecases.index.index_query import query_index
 from engram.usecases.lookup.listing import Shown
 from engram.usecases.store import entry_writer
 from engram.usecases.store.people import with_authors
@@ -71,7 +71,7 @@ def delta(store: Store, since: datetime | str = "", limit: int | None = None) ->
     since_text = since if isinstance(since, str) else times.render(since)
     cursor = _CURSOR.fullmatch(since_text.strip())
     start_time = None if cursor or not since_text else _moment(since_text, as_of)
-    consult(store, lambda _: None, thorough=True)  # may take long, so without the lock
+    query_index(store, lambda _: None, thorough=True)  # may take long, so without the lock
 
     def read_changes(connection: sqlite3.Connection) -> tuple[list[Line], str, int]:
         feed = Feed(connection)
@@ -101,7 +101,7 @@ def delta(store: Store, since: datetime | str = "", limit: int | None = None) ->
 def snapshot(store: Store) -> Snapshot:
     """Return every entry not in quarantine, oldest first; no lock is held between batches. Raises StoreError."""
     with store.lock:
-        consult(store, lambda _: None, thorough=True)
+        query_index(store, lambda _: None, thorough=True)
         as_of = times.whole_seconds(store.clock.now())
 
         def take_snapshot(connection: sqlite3.Connection) -> str:
@@ -111,7 +111,7 @@ def snapshot(store: Store) -> Snapshot:
             return f"{feed.name}-{max(feed.last, feed.floor)}"
 
         cursor = _feed(store).transact(take_snapshot)
-        hits = consult(store, lambda generation: generation.catalog.select("1", (), "ORDER BY id"))
+        hits = query_index(store, lambda generation: generation.catalog.select("1", (), "ORDER BY id"))
         shown = without_quarantined(store, hits)
         _report_later(store, {hit.id for hit in hits} - {hit.id for hit in shown})
         return Snapshot(_batches(store, shown), as_of, cursor)
@@ -194,7 +194,7 @@ def _update(store: Store, feed: Feed) -> None:
         )
         return catalog.texts(STATUSES), {problem.path for problem in catalog.problems()}, changed
 
-    texts, broken, changed = consult(store, read_index)
+    texts, broken, changed = query_index(store, read_index)
     now = store.clock.now().timestamp()
     seen = [
         Seen(text.id, text.path, text.digest, min(now, changed.get(text.id, now)))
@@ -222,7 +222,7 @@ def _update(store: Store, feed: Feed) -> None:
 
 def _stamp(store: Store, quarantined: Mapping[str, Collection[str] | None]) -> str:
     """Return a stamp of the index and the quarantine."""
-    rows, lines = consult(
+    rows, lines = query_index(
         store, lambda generation: (generation.catalog.count_rows(), generation.catalog.sum_of_lines())
     )
     quarantine = sorted((lore_id, sorted(digests or ())) for lore_id, digests in quarantined.items())

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from engram.domain.entry.named_files import WHOLE, below
 from engram.domain.errors import NotFoundError, UsageError
-from engram.domain.sync.sync_plan import is_by_fields
+from engram.domain.sync.sync_plan import is_merged_by_field
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.history import past_versions
-from engram.usecases.lookup.resolve import home_of
+from engram.usecases.lookup.resolve import store_of_entry
 from engram.usecases.store.commit import commit_quietly
 from engram.usecases.store.version_paths import in_git, in_store, read_lore, repository_of
 
@@ -60,7 +60,7 @@ def diff(store: Store, names: Sequence[str]) -> Diff:
     """
     from engram.adapters.git.read.revisions import resolve as resolve_revision
 
-    store = home_of(store, names[0]) if names else store
+    store = store_of_entry(store, names[0]) if names else store
     repository = repository_of(store)
     with store.lock:
         commit_quietly(store)
@@ -139,7 +139,7 @@ def _compare_states(store: Store, start: str, end: str, lore: past_versions.Loca
 def _is_inside(store: Store, name: str, folder: str) -> bool:
     """Whether a git path is below the lore folder; if that is the whole store, whether it is an entry."""
     inside = name.startswith(below("" if folder == WHOLE else folder))
-    return inside and (bool(store.places.folder) or is_by_fields(in_store(store, name), ""))
+    return inside and (bool(store.places.folder) or is_merged_by_field(in_store(store, name), ""))
 
 
 def _uncommitted_paths(store: Store) -> list[str]:

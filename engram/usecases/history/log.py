@@ -11,7 +11,7 @@ from engram.domain.entry.people import committer_line
 from engram.domain.errors import UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.history.history_feed import events_of, with_history
-from engram.usecases.lookup.resolve import home_of, resolve
+from engram.usecases.lookup.resolve import resolve, store_of_entry
 from engram.usecases.store import entry_writer, judgements, people
 from engram.usecases.store.commit import commit_quietly
 from engram.usecases.store.judgement_words import judged_subjects
@@ -98,7 +98,7 @@ def history(store: Store, name: str, limit: int = 50, step: Step | None = None) 
     Raises NotFoundError, AmbiguousError, UsageError, GitError, StoreError.
     """
     _check(limit)
-    store = home_of(store, name)
+    store = store_of_entry(store, name)
     repository_of(store)
     with store.lock:
         commit_quietly(store, wait=WAIT_SECONDS)
@@ -106,7 +106,7 @@ def history(store: Store, name: str, limit: int = 50, step: Step | None = None) 
     rows = events_of(store, found.id, found.path, limit, step)
     known = signatures_of(store, [commit.oid for commit, _ in rows])
     events = [_event(store, commit, event, known[commit.oid]) for commit, event in rows]
-    course = judgements.course_of(store, entry_writer.load(store, found.path).lore)
+    course = judgements.history_of(store, entry_writer.load(store, found.path).lore)
     if course.lines:
         judged = [_with_confidence(*pair, course) for pair in zip(events, _places(events), strict=True)]
         events = _by_time(judged, _judged_events(store, course, found.path, limit))

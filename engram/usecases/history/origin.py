@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
-from engram.domain.admission.credit import HELD, Counted, Earned
+from engram.domain.admission.credit import HELD, EarnedTier, EffectiveValues
 from engram.domain.admission.tiers import Tier, tier_of
 from engram.domain.errors import EngramError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -36,7 +36,7 @@ class Origin(NamedTuple):
     signature: Signature | None
     held: bool
     trust: Tier
-    counted: Counted
+    counted: EffectiveValues
     author: str = ""
     machine: str = ""
 
@@ -74,7 +74,7 @@ def known_origins(store: Store, lore: Iterable[Lore]) -> list[Origin]:
     ]
 
 
-def as_seen(store: Store, lore: Lore) -> tuple[Lore, Tier, Counted]:
+def effective_entry(store: Store, lore: Lore) -> tuple[Lore, Tier, EffectiveValues]:
     """Return an entry with its tier and the claims that count, from local state; never runs git or raises."""
     try:
         found = known_origins(store, [lore])[0]
@@ -89,7 +89,7 @@ def _origin(
     lore: Lore,
     commit: str | None,
     signature: Signature | None,
-    counted: Counted,
+    counted: EffectiveValues,
     *,
     arrived: bool,
 ) -> Origin:
@@ -98,7 +98,7 @@ def _origin(
         lore, store.source_id, signature=signature, arrived=arrived, held=held, confirmed=counted.is_confirmed
     )
     if held:
-        counted = counted._replace(earned=Earned(HELD))
+        counted = counted._replace(earned=EarnedTier(HELD))
     return Origin(lore.source_id, lore.agent, foreign, commit, signature, held, trust, counted, lore.author)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from engram.domain.entry import refs, ulid
 from engram.domain.errors import AmbiguousError, NotFoundError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.lookup.resolve import home_of, resolve
+from engram.usecases.lookup.resolve import resolve, store_of_entry
 from engram.usecases.store.version_paths import in_git, in_store, read_lore, repository_of
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def read_version(store: Store, name: str, at: str) -> Lore:
     from engram.adapters.git.read.revisions import resolve as resolve_revision
     from engram.adapters.git.read.versions import read_objects
 
-    store = home_of(store, name)
+    store = store_of_entry(store, name)
     repository = repository_of(store)
     with store.lock:
         commit = resolve_revision(repository, at)

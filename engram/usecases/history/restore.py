@@ -11,7 +11,7 @@ from engram.domain.judgements.tally import accounts_of, without_accounts
 from engram.domain.merge.merge import union_of
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.history import past_versions
-from engram.usecases.lookup.resolve import home_of
+from engram.usecases.lookup.resolve import store_of_entry
 from engram.usecases.store import entry_writer, judgements
 from engram.usecases.store.version_paths import in_store, repository_of
 
@@ -42,7 +42,7 @@ def restore(store: Store, name: str, at: str) -> Restored:
     from engram.adapters.git.read.versions import read_objects
     from engram.usecases.store.commit import commit_pending
 
-    store = home_of(store, name)
+    store = store_of_entry(store, name)
     repository = repository_of(store)
     with store.lock:
         commit_pending(store, wait=_WAIT_SECONDS)

@@ -16,7 +16,7 @@ from engram.adapters.files.durable.lock import FileLock
 from engram.adapters.files.frontmatter import codec
 from engram.adapters.heap_limits import trim
 from engram.adapters.index.catalog import Entry, Known, Problem
-from engram.adapters.index.damage import DamagedIndexError, IndexUnavailableError, damage_noticed
+from engram.adapters.index.damage import DamagedIndexError, IndexUnavailableError, converting_damage
 from engram.adapters.index.writer import GenerationWriter, NewText
 from engram.domain.admission.secrets import find_secrets
 from engram.domain.entry.lore import text_digest
@@ -29,7 +29,7 @@ from engram.usecases.index.file_scan import Refreshed
 from engram.usecases.index.note_text import indexed_text, markup_of
 from engram.usecases.index.renames import follow_renames, follow_renames_by_git, record_seen_commit
 from engram.usecases.store import judgements
-from engram.usecases.store.bulk_tallies import AT_ONCE, JudgedInBulk
+from engram.usecases.store.bulk_tallies import AT_ONCE, BulkTallies
 from engram.usecases.store.gc_pause import no_collections
 from engram.usecases.store.outside_changes import record_outside_changes
 
@@ -61,7 +61,7 @@ class Indexer:
 
         `owners` maps folded entries to the entries that their judgements count for, unless that is obvious.
         """
-        self._bulk = JudgedInBulk(store, owners)
+        self._bulk = BulkTallies(store, owners)
         self.added = 0
         self.changed = 0
         self.problems = 0
@@ -138,7 +138,7 @@ class Indexer:
             record_outside_changes(self._store, self._changed_outside)
 
     def _read(self, path: str, stamp: FileStamp) -> bytes:
-        limit = codec.most_bytes(self._store.categories)
+        limit = codec.max_file_bytes(self._store.categories)
         if stamp.size <= limit:
             return self._store.files.read(path)
         if self._store.places.folder:
@@ -272,7 +272,7 @@ def _catch_up(
 
 def _update(store: Store, generation: Generation, paths: Sequence[str], *, sweep: bool) -> Refreshed:
     now = store.clock.nanoseconds()
-    with damage_noticed():
+    with converting_damage():
         in_step = generation.check_in_step()
         if paths:
             delta = file_scan.scan_files(store, generation, paths)

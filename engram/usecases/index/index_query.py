@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engram.adapters.files.durable.atomic import digest
-from engram.adapters.index.damage import DamagedIndexError, IndexUnavailableError, damage_noticed
+from engram.adapters.index.damage import DamagedIndexError, IndexUnavailableError, converting_damage
 from engram.domain.errors import StoreError
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.index.refresh import refresh
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 
-def consult(store: Store, ask: Callable[[Generation], T], *, thorough: bool = False) -> T:
+def query_index(store: Store, ask: Callable[[Generation], T], *, thorough: bool = False) -> T:
     """Bring the index up to date as `refresh` does, then return the result of `ask`.
 
     Raises StoreError if no index can be built, and whatever `ask` raises.
@@ -30,11 +30,11 @@ def consult(store: Store, ask: Callable[[Generation], T], *, thorough: bool = Fa
         return _query(store, ask, thorough)
 
 
-def look_up(store: Store, ask: Callable[[Generation], list[T]]) -> list[T]:
+def query_without_refresh(store: Store, ask: Callable[[Generation], list[T]]) -> list[T]:
     """Return the result of `ask` for the index as it is; empty if there is none or it is damaged. The next query rebuilds it."""
     generation = store.index.look()
     try:
-        with damage_noticed():
+        with converting_damage():
             return ask(generation) if generation is not None else []
     except DamagedIndexError as error:
         store.index.mark_damaged(str(error))
@@ -50,7 +50,7 @@ def _query(store: Store, ask: Callable[[Generation], T], thorough: bool) -> T:
     generation = store.index.look()
     if generation is None:
         raise StoreError("The index cannot be built.", "Run `engram doctor`.")
-    with damage_noticed():
+    with converting_damage():
         return ask(generation)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from engram.adapters.files.durable.lock import FileLock
-from engram.adapters.index.catalog import waiting
-from engram.adapters.index.damage import damage_noticed
+from engram.adapters.index.catalog import texts_without_vectors
+from engram.adapters.index.damage import converting_damage
 from engram.adapters.index.index import GRAPH
 from engram.adapters.index.writer import GenerationWriter
 from engram.domain.typed import TYPE_CHECKING
@@ -20,7 +20,7 @@ _TAIL_SHARE = 16  # a graph is continued when one vector in this many is newer
 _LOCK_SECONDS = 30.0
 
 
-def graph_due(store: Store) -> bool:
+def is_graph_due(store: Store) -> bool:
     """Whether to make or continue a graph: there are enough vectors, and no graph has most of them."""
     generation = store.index.generation
     threshold = int(store.settings.number("embedding.graph"))
@@ -30,9 +30,9 @@ def graph_due(store: Store) -> bool:
     if graph is not None and not graph.expansion:  # unsuitable for a graph; try again with twice as many
         return generation.next_slot > 2 * graph.slots
     if graph is not None:
-        from engram.adapters.index.vector_graph import is_there
+        from engram.adapters.index.vector_graph import graph_exists
 
-        if is_there(generation.folder, graph):
+        if graph_exists(generation.folder, graph):
             return (generation.next_slot - graph.slots) * _TAIL_SHARE > generation.next_slot
     # A graph ends before the first missing vector, so with many missing it would leave out too many.
     return generation.waiting * _TAIL_SHARE < generation.next_row
@@ -48,9 +48,9 @@ def make_graph(store: Store) -> bool:
             return False
         with store.lock:
             generation = store.index.look()
-            if generation is None or not graph_due(store):
+            if generation is None or not is_graph_due(store):
                 return False
-            with damage_noticed():
+            with converting_damage():
                 slots = _complete_slots(generation)
         graph = _make(generation, slots)
         return _publish(store, generation.folder, graph)
@@ -59,7 +59,7 @@ def make_graph(store: Store) -> bool:
 def _complete_slots(generation: Generation) -> int:
     """Return the slot of the first missing vector, or the number of slots: those before it can only change to zeros."""
     assert generation.vectors is not None
-    missing = waiting(generation.catalog, -1, 1)
+    missing = texts_without_vectors(generation.catalog, -1, 1)
     if not missing:
         return generation.next_slot
     return generation.vectors.edges(generation.next_row, generation.next_slot)[missing[0].row]

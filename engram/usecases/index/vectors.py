@@ -8,8 +8,8 @@ import os
 from engram.adapters.embed.errors import EmbeddingError, EmbeddingUnavailableError
 from engram.adapters.files.durable.lock import FileLock
 from engram.adapters.files.frontmatter import codec
-from engram.adapters.index.catalog import Waiting, waiting
-from engram.adapters.index.damage import DamagedIndexError, damage_noticed
+from engram.adapters.index.catalog import Waiting, texts_without_vectors
+from engram.adapters.index.damage import DamagedIndexError, converting_damage
 from engram.adapters.index.writer import GenerationWriter
 from engram.domain.entry.lore import text_digest
 from engram.domain.errors import EngramError
@@ -37,7 +37,7 @@ class Filled(NamedTuple):
     trouble: str = ""
 
 
-def unfinished(store: Store) -> bool:
+def can_make_vectors(store: Store) -> bool:
     """Whether vectors are missing, there is a model to make them, and no process is making them."""
     generation = store.index.generation
     if generation is None or not (generation.other_model or generation.waiting) or store.model is None:
@@ -71,8 +71,8 @@ def _make(store: Store, model: Embedder, total: int, progress: Progress | None) 
             generation = store.index.look()
             if generation is None or generation.model != model.identity:
                 return Filled(done)  # rebuilt by another process, which continues
-            with damage_noticed():
-                batch = waiting(generation.catalog, after, _BATCH)
+            with converting_damage():
+                batch = texts_without_vectors(generation.catalog, after, _BATCH)
                 left = generation.waiting
         if not batch:
             return Filled(done, left)
@@ -120,9 +120,9 @@ def _store(store: Store, model: Embedder, found: dict[Waiting, numpy.ndarray]) -
 
 
 def _keep_waiting(generation: Generation, found: dict[Waiting, numpy.ndarray]) -> list[Waiting]:
-    with damage_noticed():
+    with converting_damage():
         first, last = min(found).row, max(found).row
-        still_waiting = set(waiting(generation.catalog, first - 1, last - first + 1))
+        still_waiting = set(texts_without_vectors(generation.catalog, first - 1, last - first + 1))
     return [text_ref for text_ref in found if text_ref in still_waiting]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.index.index_query import consult
+from engram.usecases.index.index_query import query_index
 
 if TYPE_CHECKING:
     from engram.usecases.store.store import Store
@@ -12,6 +12,6 @@ if TYPE_CHECKING:
 def tags(store: Store, prefix: str = "", limit: int = 100) -> list[str]:
     """Return the tags that begin with `prefix`, ignoring case, most frequent first. Raises StoreError."""
     with store.lock:
-        counted = consult(store, lambda generation: generation.catalog.count_tags())
+        counted = query_index(store, lambda generation: generation.catalog.count_tags())
     folded = prefix.casefold()
     return [tag for tag in counted if tag.casefold().startswith(folded)][:limit]

@@ -125,7 +125,7 @@ def _plan(store: Store, repo: Repository, tip: str | None, known: _Committed, si
         base = next(iter(ledger_branch.known_tips(repo, branch_of(store))), None)
     if base and not known.tip:
         ledger_merge.check_is_ledger(repo, base)
-    who = [ledger.who_path(source) for source in {ledger.source_of(path) for path in sizes} if source]
+    who = [ledger.name_path(source) for source in {ledger.source_of(path) for path in sizes} if source]
     entries = objects.entries(repo, base, [*sizes, *who, create.ATTRIBUTES, ledger.ERASED])
     raws, files = _own_contents(store, sizes, entries, known)
     wanted = [entries[path].oid for path in (*raws, create.ATTRIBUTES, ledger.ERASED) if path in entries]

@@ -13,7 +13,7 @@ from engram.adapters.git.write import ledger_branch, merge_commit
 from engram.adapters.git.write.create import ATTRIBUTES
 from engram.domain.errors import GitError
 from engram.domain.judgements import erasure, ledger
-from engram.domain.sync.sync_plan import REGULAR, clash
+from engram.domain.sync.sync_plan import REGULAR, find_clash
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ def _set_content(merged: _Tree, path: str, content: bytes) -> None:
 def _remove_clashing(found: Mapping[str, Difference], merged: _Tree) -> None:
     """Remove files with the name of a folder: they are no ledgers, whose names never clash."""
     present = {path for path, change in found.items() if merged.edits.get(path, change.before)}
-    while blocking := clash(present):
+    while blocking := find_clash(present):
         present.discard(blocking)
         _set_content(merged, blocking, b"")
 

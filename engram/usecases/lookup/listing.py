@@ -7,7 +7,7 @@ from engram.domain.entry.lore import MAX_ITEMS, MAX_WORD, STATUSES, Lore, check_
 from engram.domain.errors import EngramError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.admission import credit
-from engram.usecases.index.index_query import consult
+from engram.usecases.index.index_query import query_index
 from engram.usecases.lookup.filter import EVERY_ENTRY, Filter
 from engram.usecases.lookup.resolve import Found, resolve
 from engram.usecases.store import entry_writer
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from engram.adapters.index.catalog import Hit
     from engram.adapters.index.index import Generation
-    from engram.domain.admission.credit import Counted
+    from engram.domain.admission.credit import EffectiveValues
     from engram.usecases.store.store import Store
 
 _MAX_INTEGER = (1 << 63) - 1  # for SQLite
@@ -48,7 +48,7 @@ class Shown(NamedTuple):
     scope: str = ""
     digest: str = ""
     pending: str = ""
-    counted: Counted | None = None
+    counted: EffectiveValues | None = None
 
     def as_dict(self) -> dict[str, object]:
         """Return all fields of the entry as JSON values, and the part of its claims that counts."""
@@ -108,7 +108,7 @@ def list_hits(
         return generation.catalog.select(condition, values, tail), generation.catalog.count(condition, values)
 
     with store.lock:
-        return consult(store, select)
+        return query_index(store, select)
 
 
 def list_packed(
@@ -138,7 +138,7 @@ def list_packed(
         return ids, packed, catalog.count(condition, values) if is_filtered else catalog.count_rows()
 
     with store.lock:
-        return consult(store, select)
+        return query_index(store, select)
 
 
 def list_lore(store: Store, **options: object) -> Listing:
@@ -175,11 +175,11 @@ def _add_conditions(
 
 def _with_moments(generation: Generation, event: str) -> tuple[str, ...]:
     """Return the ids of entries with a moment; with an event, of those with a moment that matches it."""
-    from engram.domain.agents.moment_match import fitting, parse_event
+    from engram.domain.agents.moment_match import match_moments, parse_event
 
     moment = parse_event(event) if event.strip() else None
     hits = generation.catalog.select("\"when\" != ''")
-    return tuple(hit.id for hit in hits if moment is None or fitting(moment, hit.when.split("\n")))
+    return tuple(hit.id for hit in hits if moment is None or match_moments(moment, hit.when.split("\n")))
 
 
 def _order(sort: str, limit: int | None, offset: int) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from engram.adapters.index.damage import damage_noticed
+from engram.adapters.index.damage import converting_damage
 from engram.domain.entry import refs, ulid
 from engram.domain.entry.refs import Seen
 from engram.domain.errors import AmbiguousError, EngramError, NotFoundError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.index.index_query import consult
+from engram.usecases.index.index_query import query_index
 from engram.usecases.opening import scopes
 from engram.usecases.store import entry_writer, judgements
 
@@ -57,7 +57,7 @@ def resolve(store: Store, name: str) -> Found:
     return _locate(store, lore_id, ref)
 
 
-def home_of(store: Store, name: str) -> Store:
+def store_of_entry(store: Store, name: str) -> Store:
     """Return the store of the entry that `name` means, even if it was deleted but has a ref; else `store` itself."""
     try:
         return resolve(store, name).store
@@ -79,7 +79,7 @@ def hits_by_id(store: Store, lore_id: str) -> list[Hit]:
 
 
 def _select(store: Store, lore_id: str, *, thorough: bool) -> list[Hit]:
-    return consult(
+    return query_index(
         store, lambda generation: generation.catalog.select("id = ?", [lore_id]), thorough=thorough
     )
 
@@ -103,7 +103,7 @@ def _locate(store: Store, lore_id: str, ref: Ref | None) -> Found:
 def _find_folded_into(store: Store, lore_id: str) -> Hit | None:
     """Find the entry into which another was folded. No index has that, so all files are read: 1 s for 100,000."""
     mark = lore_id.encode()
-    for hit in consult(store, lambda generation: generation.catalog.select("1")):
+    for hit in query_index(store, lambda generation: generation.catalog.select("1")):
         try:
             raw = store.files.read(hit.path)
             if mark in raw and lore_id in entry_writer.load(store, hit.path).lore.merged_from:
@@ -129,7 +129,7 @@ def _store_of(store: Store, ref: Ref) -> Store:
     if store.stand.named and store.places.scope != store.stand.scope:
         return store
     try:
-        return scopes.reach(store, ref.scope or store.stand.scope)
+        return scopes.open_scope_of(store, ref.scope or store.stand.scope)
     except scopes.TROUBLE:
         return store
 
@@ -143,7 +143,7 @@ def _indexed_path(store: Store, lore_id: str) -> str:
     if store.index.generation is None:
         return ""
     try:
-        with damage_noticed():
+        with converting_damage():
             hits = store.index.generation.catalog.select("id = ?", [lore_id])
         is_current = len(hits) == 1 and entry_writer.load(store, hits[0].path).lore.id == lore_id
     except EngramError:
@@ -160,7 +160,7 @@ def _by_id(store: Store, name: str) -> str:
     if not looks_like_id:
         return ""
     for candidate in _stores(store):
-        found = consult(
+        found = query_index(
             candidate,
             lambda generation: generation.catalog.select(
                 "id >= ? AND id < ?", [prefix, prefix + "~"], "ORDER BY id LIMIT 20"
@@ -189,7 +189,7 @@ def _by_note(store: Store, name: str) -> str:
         index = {key: ids[0] for key, ids in targets(notes, in_place=True).items()}
         return follow_link(index, wiki_name(name)) or ""
 
-    return consult(store, find_note)
+    return query_index(store, find_note)
 
 
 def _by_words(store: Store, name: str, surfaced: list[Ref]) -> str:

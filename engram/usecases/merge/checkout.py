@@ -41,7 +41,7 @@ def store_settings(
         return None
     incoming_paths.check_files(repo, {CONFIG_NAME: entry}, "lore", outcome)
     try:
-        values, invalid = config_file.parse_kindly(blobs(repo, [entry.oid])[entry.oid], CONFIG_NAME)
+        values, invalid = config_file.parse_leniently(blobs(repo, [entry.oid])[entry.oid], CONFIG_NAME)
         for key in invalid.keys() & {*GUARDED}:
             raise invalid[key]
     except ConfigError as error:
@@ -85,7 +85,7 @@ def write_files(
 def leave_out(repo: Repository, state_folder: str, found: Mapping[str, str]) -> None:
     """Note which files of the branch are not checked out, and mark them in git's index."""
     excluded_files.note_left_out(state_folder, found)
-    staging.leave_out(repo, found)
+    staging.skip_worktree(repo, found)
 
 
 def _batches(entries: Mapping[str, objects.Entry], size_of: Mapping[str, int]) -> Iterator[list[str]]:

@@ -253,7 +253,7 @@ def _commit(
     times = merge_commit.moments(repo, parents)
     tree = _merged_tree(store, parents, times, base, changed or {}, read_ahead)
     judgements.keep_accounts(store, tree.accounts)
-    clash = sync_plan.clash(path for path, entry in tree.edits.items() if entry)
+    clash = sync_plan.find_clash(path for path, entry in tree.edits.items() if entry)
     if clash:
         raise SyncBlockedError(
             f"{clash} is a file here and a folder there, or the other way round; nothing was changed.",

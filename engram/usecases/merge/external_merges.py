@@ -13,7 +13,7 @@ import os
 from datetime import UTC, datetime
 
 from engram.adapters.files.frontmatter import codec
-from engram.adapters.files.merge.conflict_markers import holds_markers, sides_of
+from engram.adapters.files.merge.conflict_markers import holds_markers, split_sides
 from engram.adapters.git.read import objects
 from engram.adapters.git.read.differences import blobs, differences
 from engram.adapters.git.write import merge_commit
@@ -128,7 +128,7 @@ class _Repair:
         read_ahead.keep(contents)
         moment = 0
         for path, entry in found.items():
-            sides = sides_of(raw) if holds_markers(raw := contents.get(entry.oid, b"")) else None
+            sides = split_sides(raw) if holds_markers(raw := contents.get(entry.oid, b"")) else None
             if sides is None and not may_have_unnamed_conflicts(raw):
                 continue
             moment = moment or merge_commit.moments(self._repo, [self._head])[0]
@@ -144,7 +144,7 @@ class _Repair:
                 self._files[path], self._entries[path] = merged.content, entry
 
     def _is_by_fields(self, path: str) -> bool:
-        return sync_plan.is_by_fields(path, self._store.places.folder)
+        return sync_plan.is_merged_by_field(path, self._store.places.folder)
 
     def _repair_file(
         self, path: str, merged: bytes, now: bytes, wanted: bytes, sides: list[bytes]
@@ -198,7 +198,7 @@ class _Repair:
 
 def _is_made_of(raw: bytes, sides: list[bytes]) -> bool:
     """Return whether every line of a file is from one of the sides, so that no person resolved its conflicts."""
-    marked = sides_of(raw)
+    marked = split_sides(raw)
     versions = [marked.ours, marked.theirs] if marked else [raw]
     lines = {line for side in sides for line in side.splitlines()}
     return all(line in lines for version in versions for line in version.splitlines())

@@ -65,7 +65,7 @@ def _find_refusals(
     files: Mapping[str, Entry], size_of: Mapping[str, int], folder: str
 ) -> Iterator[tuple[str, sync_plan.Refusal]]:
     for path, entry in sorted(files.items()):
-        found = sync_plan.refusal(path, entry.mode, size_of.get(entry.oid, 0), folder)
+        found = sync_plan.judge_file(path, entry.mode, size_of.get(entry.oid, 0), folder)
         if found is not None:
             yield path, found
 

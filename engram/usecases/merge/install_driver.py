@@ -32,7 +32,7 @@ def install_merge_driver(
     from engram.adapters.git.write.create import add_attributes
     from engram.adapters.git.write.merge_driver import configure
 
-    missing = what_is_missing(repository, folder, root)
+    missing = missing_parts(repository, folder, root)
     if not attributes:
         missing = tuple(what for what in missing if what != "attributes")
     if "attributes" in missing:
@@ -66,7 +66,7 @@ def complete(store: Store, missing: tuple[str, ...]) -> None:
     install_merge_driver(places.repository, places.folder, places.root, attributes=False)
 
 
-def what_is_missing(repository: Repository, folder: str = "lore", root: str = "") -> tuple[str, ...]:
+def missing_parts(repository: Repository, folder: str = "lore", root: str = "") -> tuple[str, ...]:
     """Return which of `attributes` and `command` are missing, or are for another interpreter."""
     from engram.adapters.git.write.create import read_attributes, with_attributes
     from engram.adapters.git.write.merge_driver import configured_command

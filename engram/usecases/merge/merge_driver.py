@@ -176,4 +176,4 @@ def _overwrite(file: str, content: bytes) -> None:
         with open(file, "wb") as opened:
             opened.write(content)
     except OSError as error:
-        raise atomic.unwritable(file, error) from None
+        raise atomic.write_error(file, error) from None

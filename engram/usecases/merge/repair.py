@@ -14,7 +14,7 @@ import stat
 from engram.adapters.files.durable import atomic
 from engram.adapters.files.durable.write import Change, Operation
 from engram.adapters.files.frontmatter import frontmatter
-from engram.adapters.files.merge.conflict_markers import holds_markers, sides_of
+from engram.adapters.files.merge.conflict_markers import holds_markers, split_sides
 from engram.domain.entry.named_files import is_named
 from engram.domain.errors import ConflictError, EngramError, GitError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -109,7 +109,7 @@ def _versions(store: Store, path: str, raw: bytes | None) -> _Versions | None:
         found = _from_index(store, path) or _from_parents(store, path, raw)
         if found is not None:
             return found
-    sides = sides_of(raw or b"")
+    sides = split_sides(raw or b"")
     if sides is None:
         return None
     return _Versions(MARKERS, sides.base, sides.ours, sides.theirs, store.clock.now())

@@ -121,7 +121,7 @@ class _Merge:
         one, other = self._first.changed[path], self._second.changed[path]
         versions = (one.before, one.after, other.after)
         is_file = all(entry is None or entry.mode in sync_plan.REGULAR for entry in versions)
-        return is_file and sync_plan.is_by_fields(path, self._rules.folder)
+        return is_file and sync_plan.is_merged_by_field(path, self._rules.folder)
 
     def _merge_lore(self, tree: Tree, paths: list[str]) -> int:
         """Merge files of entries, entities and agents that both sides changed into `tree`; return the number of conflicts."""
@@ -215,7 +215,7 @@ class _Merge:
         if by_lines is not None:
             self._put(tree, path, _mode(winner.before, winner.after, loser.after), by_lines)
             return False
-        kept, has_loser = sync_plan.three_way(winner.before, winner.after, loser.after)
+        kept, has_loser = sync_plan.merge_whole_file(winner.before, winner.after, loser.after)
         tree.edits[path] = None if kept is None else Entry(*kept)
         if not has_loser:
             return False

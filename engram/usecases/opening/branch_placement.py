@@ -46,7 +46,7 @@ def begin(
     error: the next sync merges both. Raises StoreError if the branch holds no store or is checked out elsewhere,
     SyncBlockedError, GitError.
     """
-    with making(repo.common_dir):
+    with placement_lock(repo.common_dir):
         start = BranchStart("", "")
         if hidden_tree.tip(repo) is None:
             check_name_is_free(repo)
@@ -115,12 +115,12 @@ def check_out(repo: Repository) -> Repository:
         install_merge_driver(tree, folder, tree.worktree, attributes=False)
         return hidden_tree.move_into_place(tree)
     except OSError as error:
-        raise atomic.unwritable(str(error.filename or repo.common_dir), error) from None
+        raise atomic.write_error(str(error.filename or repo.common_dir), error) from None
 
 
 def restore(common_dir: str) -> Repository:
     """Restore the hidden work tree after it, or its link to git, was deleted. Raises StoreError, GitError."""
-    with making(common_dir):
+    with placement_lock(common_dir):
         root = lore_branch.root_in(common_dir)
         found = layout.find_repository(root)
         has_config = os.path.isfile(os.path.join(root, CONFIG_NAME))
@@ -159,13 +159,13 @@ def attributes(folder: str) -> bytes:
     return with_attributes(b"", attribute_lines(folder))
 
 
-def making(common_dir: str) -> FileLock:
+def placement_lock(common_dir: str) -> FileLock:
     """Return the lock for making or removing the hidden work tree, to be used with `with`. Raises StoreError."""
     base = os.path.join(common_dir, "engram")
     try:
         os.makedirs(base, exist_ok=True)
     except OSError as error:
-        raise atomic.unwritable(base, error) from None
+        raise atomic.write_error(base, error) from None
     return FileLock(os.path.join(base, _LOCK))
 
 

@@ -83,7 +83,7 @@ def own_store_notice(store: Store, working: str) -> str:
 def branch_notice(working: str) -> str:
     """Return a sentence if the repository of `working` has a branch of lore that is not a store yet; else ""."""
     repository = find_repository(working)
-    if repository is None or not lore_branch.is_heard_of(repository.common_dir):
+    if repository is None or not lore_branch.may_exist(repository.common_dir):
         return ""
     from engram.usecases.opening.branch_placement import branch_hint
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 TROUBLE = (EngramError, OSError, sqlite3.Error)
 
 
-def reach(store: Store, name: str, *, make: bool = False) -> Store:
+def open_scope_of(store: Store, name: str, *, make: bool = False) -> Store:
     """Return the store of a scope, opened on first use and closed with `store`. `make` makes the user's own if needed.
 
     Raises UsageError for an unknown name, NotFoundError if there is no such store, StoreError, ConfigError.
@@ -69,7 +69,7 @@ def exists(store: Store, name: str) -> bool:
     return os.path.isfile(os.path.join(root_of(store, name), places.CONFIG_NAME))
 
 
-def stores_to_ask(store: Store, wanted: Sequence[str], notes: list[str]) -> list[Store]:
+def stores_to_search(store: Store, wanted: Sequence[str], notes: list[str]) -> list[Store]:
     """Return the stores that a query searches, `store` first if it is one of them. Notes name those that cannot be opened.
 
     `wanted` are their scopes. By default, these are the store that the call named and its session, else all that exist.
@@ -108,7 +108,7 @@ def others(store: Store) -> Iterator[Store]:
     for name in reachable_scopes(store):
         if name != store.places.scope and exists(store, name):
             try:
-                yield reach(store, name)
+                yield open_scope_of(store, name)
             except TROUBLE:
                 continue
 
@@ -130,7 +130,7 @@ def _open_to_ask(store: Store, name: str, *, must: bool) -> Store | None:
             return None
     elif is_empty(root_of(store, name)):
         return None
-    other = reach(store, name)
+    other = open_scope_of(store, name)
     if name == SESSION:
         touch(other)
     return other

@@ -61,7 +61,7 @@ def clone(
         _remove(root, existed)
         if isinstance(error, EngramError) or not isinstance(error, OSError):
             raise
-        raise atomic.unwritable(str(error.filename or root), error) from None
+        raise atomic.write_error(str(error.filename or root), error) from None
 
 
 def _check_out(root: str, report: Callable[[str], None]) -> Cloned:

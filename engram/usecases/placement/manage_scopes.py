@@ -11,7 +11,7 @@ from engram.domain.errors import EngramError, NotFoundError, StoreError, UsageEr
 from engram.domain.scopes import check_team_name, past_retention, scope_named
 from engram.domain.settings import TEAM_KEYS, Settings, check
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.index.index_query import consult
+from engram.usecases.index.index_query import query_index
 from engram.usecases.opening import scopes
 from engram.usecases.opening.remote_address import remote_of
 
@@ -137,7 +137,7 @@ def _describe_scope(store: Store, name: str) -> Listed:
     if not found.exists:
         return found
     try:
-        other = scopes.reach(store, name)
+        other = scopes.open_scope_of(store, name)
         count, past = _count_entries(other)
         remote = remote_of(other)
     except scopes.TROUBLE as error:
@@ -151,9 +151,9 @@ def _count_entries(store: Store) -> tuple[int, int]:
     horizon = store.scope.horizon(store.clock.now().timestamp())
     past = 0
     if horizon:
-        old = consult(store, lambda generation: generation.catalog.select("created_at < ?", [horizon]))
+        old = query_index(store, lambda generation: generation.catalog.select("created_at < ?", [horizon]))
         past = sum(past_retention(h.created_at, h.last_validated, bool(h.pinned), horizon) for h in old)
-    return consult(store, lambda generation: standing(generation.catalog).total), past
+    return query_index(store, lambda generation: standing(generation.catalog).total), past
 
 
 def _clone(name: str, url: str, root: str, timeout: float, step: Callable[[str], None] | None) -> Added:

@@ -41,7 +41,7 @@ class Plan(NamedTuple):
     commits: int
     steps: tuple[str, ...]
     kept: str
-    left: source.Left | None = None
+    left: source.OldPlace | None = None
 
     def as_dict(self) -> dict[str, object]:
         """Return the plan as JSON."""
@@ -72,15 +72,15 @@ def plan(store: Store, placement: str, path: str = "") -> Plan:
             f"All markdown of {places.root} is lore in place, so it cannot be moved.",
             "Copy it instead: make another store with `engram init`, and `engram import` this folder there.",
         )
-    left = source.read_left(places.state) if places.placement == placement else None
+    left = source.read_old_place(places.state) if places.placement == placement else None
     if left is not None:
         return _plan_removal(store, left, End(places.root, placement))
     if places.placement == placement:
         raise UsageError(f"{places.root} has the placement {placement} already.", "Nothing was moved.")
     source.check(store)
     end = _find_end(store, placement, os.path.abspath(path or os.getcwd()), named=bool(path))
-    left = source.read_left(_state_at(end))
-    if left == source.left_by(places) and (
+    left = source.read_old_place(_state_at(end))
+    if left == source.old_place_of(places) and (
         placement == BRANCH or os.path.isfile(os.path.join(end.path, CONFIG_NAME))
     ):
         return _plan_removal(store, left, end)
@@ -92,7 +92,7 @@ def plan(store: Store, placement: str, path: str = "") -> Plan:
         _count_entries(store),
         commits,
         _describe_steps(store, end, commits),
-        _describe_kept(source.left_by(store.places)),
+        _describe_kept(source.old_place_of(store.places)),
     )
 
 
@@ -101,7 +101,7 @@ def move(store: Store, wanted: Plan) -> Plan:
     if wanted.left is None:
         with source.commit_and_lock(store):
             _make(store, wanted.end)
-            source.remove_left(source.left_by(store.places), wanted.end.path, _state_at(wanted.end))
+            source.remove_left(source.old_place_of(store.places), wanted.end.path, _state_at(wanted.end))
     else:
         # If the earlier move was killed before it made the hidden work tree, this makes it.
         describe(wanted.end.path, "project")
@@ -173,7 +173,7 @@ def _state_at(end: End) -> str:
     return state_folder(end.path, layout.find_repository(end.path))
 
 
-def _plan_removal(store: Store, left: source.Left, end: End) -> Plan:
+def _plan_removal(store: Store, left: source.OldPlace, end: End) -> Plan:
     """Return the plan for a move whose new place is complete: only the old one has to be removed."""
     start = End(left.root, left.placement)
     steps = (f"end the move that was cut short: give up {left.root}",)
@@ -212,7 +212,7 @@ def _describe_steps(store: Store, end: End, commits: int) -> tuple[str, ...]:
     return (*first, f"leave {places.root} as it is, for you to delete")
 
 
-def _describe_kept(left: source.Left) -> str:
+def _describe_kept(left: source.OldPlace) -> str:
     if left.placement == BRANCH:
         return f"The branch {lore_branch.BRANCH} of {left.common_dir} stays with its history."
     if left.placement == DEDICATED:

@@ -36,7 +36,7 @@ _MARK = "moved-from"
 _NEIGHBOURS = {"worktree", "branch", "stores", hidden_tree.NAME, "making.lock", "judgements.lock"}
 
 
-class Left(NamedTuple):
+class OldPlace(NamedTuple):
     """The old place of a store, as recorded in the new one until the old one is removed."""
 
     root: str
@@ -46,10 +46,10 @@ class Left(NamedTuple):
     common_dir: str
 
 
-def left_by(places: Places) -> Left:
+def old_place_of(places: Places) -> OldPlace:
     """Return the record of a place that is needed to remove it."""
     repository = places.repository
-    return Left(
+    return OldPlace(
         places.root,
         places.folder,
         places.placement,
@@ -192,7 +192,7 @@ def carry_state(store: Store, state: str, placement: str) -> None:
     try:
         os.makedirs(state, exist_ok=True)
     except OSError as error:
-        raise atomic.unwritable(state, error) from None
+        raise atomic.write_error(state, error) from None
     _empty(state)
     atomic.write(os.path.join(state, "source"), f"{store.source_id}\n".encode(), "source", 0o600)
     store.state.copy_to(state)
@@ -202,19 +202,19 @@ def carry_state(store: Store, state: str, placement: str) -> None:
     carry(store.places.state, state)
     accepted_settings.carry(store.places.state, state, placement)
     atomic.write(
-        os.path.join(state, _MARK), json.dumps(left_by(store.places)._asdict()).encode(), "move", 0o600
+        os.path.join(state, _MARK), json.dumps(old_place_of(store.places)._asdict()).encode(), "move", 0o600
     )
 
 
-def read_left(state: str) -> Left | None:
+def read_old_place(state: str) -> OldPlace | None:
     """Return the old place of the store with this state folder if it is not removed yet, else None."""
     try:
-        return Left(**json.loads(atomic.read(os.path.join(state, _MARK))))
+        return OldPlace(**json.loads(atomic.read(os.path.join(state, _MARK))))
     except (EngramError, ValueError, TypeError):
         return None
 
 
-def remove_left(left: Left, root: str, state: str) -> None:
+def remove_left(left: OldPlace, root: str, state: str) -> None:
     """Remove the old place; `root` and `state` are those of the new one, which is complete. Branches stay.
 
     Calling it again finishes an interrupted removal. Raises StoreError.
@@ -229,15 +229,15 @@ def remove_left(left: Left, root: str, state: str) -> None:
         elif left.placement == BRANCH:
             remove_hidden(left.common_dir)
     except OSError as error:
-        raise atomic.unwritable(str(error.filename or left.root), error) from None
+        raise atomic.write_error(str(error.filename or left.root), error) from None
     atomic.discard(os.path.join(state, _MARK))
 
 
 def remove_hidden(common_dir: str) -> None:
     """Remove the hidden work tree and its state; the branch stays. Raises OSError."""
-    from engram.usecases.opening.branch_placement import making
+    from engram.usecases.opening.branch_placement import placement_lock
 
-    with making(common_dir):
+    with placement_lock(common_dir):
         root, old = lore_branch.root_in(common_dir), os.path.join(common_dir, "engram", hidden_tree.NAME)
         if os.path.isdir(root):
             shutil.rmtree(old, ignore_errors=True)
@@ -246,7 +246,7 @@ def remove_hidden(common_dir: str) -> None:
         hidden_tree.discard(common_dir)
 
 
-def _remove_files(left: Left, new_root: str) -> None:
+def _remove_files(left: OldPlace, new_root: str) -> None:
     """Delete the in-tree files that are equal in the new place, and last the settings, which make the folder a store.
 
     Raises StoreError if there are other files: somebody wrote them after a kill.

@@ -50,9 +50,9 @@ def check_branch(repo: Repository) -> None:
 
 def to_branch(store: Store, repo: Repository) -> str:
     """Move the store to the repository's branch of lore; return its new root. Raises StoreError, GitError, SyncBlockedError."""
-    from engram.usecases.opening.branch_placement import check_out, making
+    from engram.usecases.opening.branch_placement import check_out, placement_lock
 
-    with making(repo.common_dir):
+    with placement_lock(repo.common_dir):
         check_branch(repo)
         tip = _commit_move(store, repo, BRANCH)
         run(repo, "update-ref", "-m", "engram move", lore_branch.REF, tip)

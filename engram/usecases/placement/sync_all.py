@@ -40,7 +40,7 @@ def sync_all(store: Store, options: Options, step: Callable[[str], None] | None 
                 clone_missing(store.settings, name, timeout=options.timeout, step=step)
             if not scopes.exists(store, name):
                 continue
-            other = scopes.reach(store, name)
+            other = scopes.open_scope_of(store, name)
             if not other.places.owns_branch or not remote_of(other):
                 continue
             report = None if step is None else _with_scope(name, step)

@@ -27,12 +27,12 @@ _LEAST_BY_WORDS = 0.6
 _EXTRA_FOR_FAILURES = 0.25  # an unresolved failure helps only with questions about that very failure
 
 
-def matching(store: Store, question: str, *, failures: bool = True) -> list[Lore]:
+def find_captured(store: Store, question: str, *, failures: bool = True) -> list[Lore]:
     """Return the captured entries that answer a question, best first; none that a person rejected or put off.
 
     Without `failures`, entries that only say that a tool failed are left out.
     """
-    known = waiting(store) if question.strip() else []
+    known = list_unreviewed(store) if question.strip() else []
     if not failures:
         known = [lore for lore in known if not _is_failure(lore)]
     if not known:
@@ -54,7 +54,7 @@ def _is_failure(lore: Lore) -> bool:
     return is_outcome(lore) and lore.category == "FAILURE"
 
 
-def waiting(store: Store) -> list[Lore]:
+def list_unreviewed(store: Store) -> list[Lore]:
     """Return the captured entries except those that a person rejected or put off, newest first."""
     found = list_captured(store)
     aside = store.state.set_aside(store.clock.now().timestamp()) if found else {}

@@ -70,7 +70,7 @@ def find(
     notes: list[str] = []
     with store.lock:
         found: dict[str, Shown] = {}
-        for one in scopes.stores_to_ask(store, (scope,) if scope else (), notes):
+        for one in scopes.stores_to_search(store, (scope,) if scope else (), notes):
             for shown in _newest(one, limit, categories, tags, where, must=bool(scope)):
                 found.setdefault(shown.lore.id, shown)
         order = sorted(found.values(), key=lambda one: (one.lore.created_at, one.lore.id), reverse=True)

@@ -11,7 +11,7 @@ from engram.domain.text.stop_words import STOP_WORDS
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.graph.entities import list_entities
 from engram.usecases.graph.graph_building import build_graph
-from engram.usecases.index.index_query import consult
+from engram.usecases.index.index_query import query_index
 from engram.usecases.opening import scopes
 from engram.usecases.recall import search
 from engram.usecases.recall.question import HYBRID, SCAN, Question, Recalled, as_recalled, criteria_for
@@ -66,7 +66,7 @@ def _expand_in(
         read = search.read_candidates(store, criteria, (hit for hit in hits if hit.id in via))
         return [hit._replace(via=via[hit.lore.id]) for hit in as_recalled(store, [*islice(read, places)])]
 
-    return consult(store, ask)
+    return query_index(store, ask)
 
 
 def _find_neighbours(view: BuiltGraph, text: str, seeds: Sequence[str], known: set[str]) -> dict[str, str]:

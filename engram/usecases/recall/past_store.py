@@ -37,7 +37,7 @@ def store_as_of(store: Store, revision: str) -> Store:
             _delete_oldest(base, root)
         os.makedirs(state, exist_ok=True)
     except OSError as error:
-        raise atomic.unwritable(base, error) from None
+        raise atomic.write_error(base, error) from None
     places = Places(root, store.places.folder, state, PLAIN, store.places.scope, None)
     past = Store(places, store.settings, store.clock, store.caller)
     past.original = store

@@ -115,7 +115,7 @@ def _stores_to_ask(store: Store, question: Question, notes: list[str]) -> list[S
         raise UsageError("A query of the past takes one scope.", "Name one with --scope.")
     if question.as_of and not question.scopes:
         return [store]
-    return scopes.stores_to_ask(store, question.scopes, notes)
+    return scopes.stores_to_search(store, question.scopes, notes)
 
 
 @contextlib.contextmanager

@@ -14,7 +14,7 @@ from engram.usecases.store import quarantine
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engram.domain.admission.credit import Counted
+    from engram.domain.admission.credit import EffectiveValues
     from engram.domain.recall.ranking import Score
     from engram.usecases.store.store import Store
 
@@ -62,7 +62,7 @@ class Recalled(NamedTuple):
     path: str
     score: Score
     scope: str
-    counted: Counted
+    counted: EffectiveValues
     via: str = ""
     twins: tuple[str, ...] = ()
 

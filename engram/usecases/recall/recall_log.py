@@ -6,7 +6,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.lookup.resolve import resolve
 
 if TYPE_CHECKING:
-    from engram.adapters.state.activity_table import LiveEntry
+    from engram.adapters.state.activity_table import ActivityLine
     from engram.usecases.store.store import Store
 
 
@@ -34,7 +34,7 @@ def list_recalls(store: Store, name: str, limit: int = 20) -> list[Surfaced]:
     return [_recall_of(lore_id, entry) for entry in entries]
 
 
-def _recall_of(lore_id: str, entry: LiveEntry) -> Surfaced:
+def _recall_of(lore_id: str, entry: ActivityLine) -> Surfaced:
     rank = entry.ids.index(lore_id)
     return Surfaced(
         entry.at, entry.session, entry.query, entry.strategy, entry.strength, rank + 1, len(entry.ids), entry.scores[rank]

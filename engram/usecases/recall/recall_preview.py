@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engram.domain.recall.ranking import THRESHOLD_KEY
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.index.index_query import consult
+from engram.usecases.index.index_query import query_index
 from engram.usecases.lookup.resolve import resolve
 from engram.usecases.recall import search
 from engram.usecases.recall.question import Question, criteria_for
@@ -49,4 +49,4 @@ def answered_queries(store: Store, lore_id: str, queries: Sequence[str]) -> tupl
                 found.append(text)
         return tuple(found)
 
-    return consult(store, ask)
+    return query_index(store, ask)

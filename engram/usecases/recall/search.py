@@ -12,7 +12,7 @@ from functools import partial
 
 from engram.adapters.files import scan as walk
 from engram.adapters.files.frontmatter import codec
-from engram.adapters.index.damage import damage_noticed
+from engram.adapters.index.damage import converting_damage
 from engram.domain.entry.lore import ACTIVE, MAX_CONTENT, Lore
 from engram.domain.errors import EngramError
 from engram.domain.recall import ranking
@@ -104,7 +104,7 @@ def search_index(
 
     A caller that caches results across queries passes its own `order` (of all rows) and `match` (of tokens).
     """
-    with damage_noticed():
+    with converting_damage():
         for _ in range(_ATTEMPTS):
             found = _candidates(store, generation, text, criteria, limit, meaning, order, match)
             # An entry that another process replaces meanwhile may be missed in both its old and its new text.
@@ -440,12 +440,12 @@ def _is_eligible_entry(lore: Lore, criteria: Criteria, now: datetime) -> bool:
     return (
         criteria.where.accepts(lore)
         and (lore.expires_at is None or lore.expires_at > now)
-        and not (criteria.horizon and is_past(lore, criteria.horizon))
+        and not (criteria.horizon and is_past_retention(lore, criteria.horizon))
         and not quarantine.in_quarantine(criteria.quarantined, lore)
     )
 
 
-def is_past(lore: Lore, horizon: float) -> bool:
+def is_past_retention(lore: Lore, horizon: float) -> bool:
     """Test whether an entry is past the retention that ends at `horizon` (Unix seconds)."""
     validated = lore.last_validated.timestamp() if lore.last_validated else None
     return past_retention(lore.created_at.timestamp(), validated, lore.pinned, horizon)

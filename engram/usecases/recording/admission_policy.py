@@ -56,7 +56,7 @@ def admit(store: Store, lore: Lore, twins: Sequence[Similar]) -> Admission:
     return Admission(status, why, contradictions=tuple(contradictions))
 
 
-def speaker(store: Store, named: str = "") -> str:
+def author_of(store: Store, named: str = "") -> str:
     """Return the author of what is said here: `named`, else the caller, else as the settings say."""
     return named or store.caller.agent or store.settings.text("record.agent") or HUMAN
 

@@ -7,7 +7,7 @@ from engram.adapters.files.durable.write import Change
 from engram.adapters.files.frontmatter.further_keys import with_keys
 from engram.domain.errors import NotFoundError, UsageError
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.index.index_query import look_up
+from engram.usecases.index.index_query import query_without_refresh
 from engram.usecases.index.refresh import refresh
 from engram.usecases.lookup.listing import Shown
 from engram.usecases.store import entry_writer, judgements, people
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 def find_adoptable(store: Store) -> list[str]:
     """Return the paths of lore files without an id."""
     refresh(store)
-    return sorted(hit.path for hit in look_up(store, lambda found: found.catalog.select("adopted = 0")))
+    return sorted(
+        hit.path for hit in query_without_refresh(store, lambda found: found.catalog.select("adopted = 0"))
+    )
 
 
 def adopt(store: Store, paths: Sequence[str] = (), *, category: str = "") -> list[Shown]:
@@ -49,7 +51,7 @@ def add_aliases(store: Store) -> list[str]:
     changed = []
     with store.lock:
         refresh(store)
-        for hit in look_up(store, lambda found: found.catalog.select("1")):
+        for hit in query_without_refresh(store, lambda found: found.catalog.select("1")):
             file = entry_writer.load_readable(store, hit.path)
             if file is None:
                 continue  # `engram doctor` reports it

@@ -14,8 +14,8 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.admission import credit
 from engram.usecases.lookup.listing import Shown
 from engram.usecases.lookup.resolve import Found, resolve
-from engram.usecases.recording.admission_policy import admit_change, speaker
-from engram.usecases.recording.record import tidy
+from engram.usecases.recording.admission_policy import admit_change, author_of
+from engram.usecases.recording.record import normalize_content
 from engram.usecases.store import activity_log, entry_writer, judgements
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def edit_resolved(found: Found, wanted: Edit, digest: str = "", subject: str = "
     def change(lore: Lore) -> Lore:
         nonlocal why
         after = _apply_fields(store, lore, wanted)
-        status, why = admit_change(store, lore, after, speaker(store, agent))
+        status, why = admit_change(store, lore, after, author_of(store, agent))
         return after._replace(status=status)
 
     done = entry_writer.update(store, found.path, found.id, change, subject, digest=digest)
@@ -147,7 +147,7 @@ def rewrite(store: Store, path: str, lore_id: str, before: bytes, after: bytes) 
 def _apply_fields(store: Store, lore: Lore, wanted: Edit) -> Lore:
     most = limit_after(lore.content)
     if wanted.content is not None:
-        lore = lore._replace(content=tidy(wanted.content))
+        lore = lore._replace(content=normalize_content(wanted.content))
     if wanted.category is not None:
         category = store.categories.parse(wanted.category)
         own_type = lore.type != store.categories.type_of(lore.category)

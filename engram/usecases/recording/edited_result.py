@@ -18,7 +18,7 @@ FIELDS = (
 )  # fmt: skip
 
 
-def with_result(
+def apply_result(
     wanted: Mapping[str, Lore | None], result: Lore, before: Mapping[str, Lore]
 ) -> dict[str, Lore | None]:
     """Return the entries that a decision writes, by id, with the fields of `result` in the entry of its id.

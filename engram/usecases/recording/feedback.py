@@ -7,9 +7,9 @@ from engram.domain.errors import UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.admission import credit
 from engram.usecases.lookup.resolve import Found, resolve
-from engram.usecases.opening.scopes import reach
+from engram.usecases.opening.scopes import open_scope_of
 from engram.usecases.store import activity_log, entry_writer, judgements, learned_moments
-from engram.usecases.store.judgement_words import _WORDS
+from engram.usecases.store.judgement_words import FEEDBACK_WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,7 +48,7 @@ def feedback(
     wanted += [(NOT_RELEVANT, name) for name in not_relevant]
     if not wanted:
         raise UsageError("No feedback was given.", "For example: engram feedback --helpful L1 --incorrect L2")
-    store = reach(store, scope)
+    store = open_scope_of(store, scope)
     with store.lock:
         found = [(kind, resolve(store, name)) for kind, name in wanted]
         _refuse_contradiction(found)
@@ -67,7 +67,7 @@ def _refuse_contradiction(found: Sequence[tuple[str, Found]]) -> None:
     for kind, entry in found:
         if kinds.setdefault(entry.id, kind) != kind:
             raise UsageError(
-                f"{entry.ref or entry.id} was judged {_WORDS[kinds[entry.id]]} and {_WORDS[kind]} at once.",
+                f"{entry.ref or entry.id} was judged {FEEDBACK_WORDS[kinds[entry.id]]} and {FEEDBACK_WORDS[kind]} at once.",
                 "Give one judgement for each entry.",
             )
 
@@ -104,4 +104,4 @@ def describe(judged: Judged) -> str:
     """Return a line for people: the entry, the judgement and its new confidence."""
     change = f"{two_decimals(round(judged.previous * 1000))} → {two_decimals(round(judged.current * 1000))}"
     note = " (already judged so in this session; --again counts it again)" if judged.repeated else ""
-    return f"{judged.ref or judged.id} {_WORDS[judged.kind]}: confidence {change}, helpful {judged.validation_count}×{note}"
+    return f"{judged.ref or judged.id} {FEEDBACK_WORDS[judged.kind]}: confidence {change}, helpful {judged.validation_count}×{note}"

@@ -18,7 +18,7 @@ from engram.usecases.opening import scopes
 from engram.usecases.recording import edit, forget, record, upsert
 from engram.usecases.recording.admission_policy import Contradiction
 from engram.usecases.recording.record import Draft, Recorded
-from engram.usecases.recording.upsert import Put
+from engram.usecases.recording.upsert import UpsertResult
 from engram.usecases.similarity.near_duplicates import Similar
 from engram.usecases.store import entry_writer, judgements
 
@@ -36,32 +36,32 @@ def record_once(store: Store, draft: Draft, key: str) -> Recorded:
 
     def do(attempt: Attempt) -> dict[str, object]:
         done = _find_earlier(store, attempt) or record.record(store, draft, attempt.id)
-        return {**done._asdict(), "lore": _text(scopes.reach(store, done.scope), done.lore)}
+        return {**done._asdict(), "lore": _text(scopes.open_scope_of(store, done.scope), done.lore)}
 
-    found = once(store, key, ["record", draft._asdict()], do).answer
+    found = run_once(store, key, ["record", draft._asdict()], do).answer
     twins = tuple(Similar(*twin) for twin in found["similar"])
     contradictions = tuple(Contradiction(*values) for values in found["contradictions"])
-    lore = _lore(scopes.reach(store, found.get("scope", "")), found["lore"], found["path"])
+    lore = _lore(scopes.open_scope_of(store, found.get("scope", "")), found["lore"], found["path"])
     return Recorded(**{**found, "lore": lore, "similar": twins, "contradictions": contradictions})
 
 
 def put_once(
     store: Store, lore_id: str, draft: Draft, key: str, *, digest: str = "", new: bool = False
-) -> Put:
+) -> UpsertResult:
     """Call `put` once for this key. Raises as `put` and `once`."""
 
     def do(_: Attempt) -> dict[str, object]:
-        done = upsert.put(store, lore_id, draft, digest=digest, new=new)
+        done = upsert.upsert(store, lore_id, draft, digest=digest, new=new)
         return {**done._asdict(), "shown": _pack(store, done.shown)}
 
-    found = once(store, key, ["put", lore_id, draft._asdict(), digest, new], do).answer
-    return Put(**{**found, "shown": _unpack(store, found["shown"])})
+    found = run_once(store, key, ["put", lore_id, draft._asdict(), digest, new], do).answer
+    return UpsertResult(**{**found, "shown": _unpack(store, found["shown"])})
 
 
 def edit_once(store: Store, name: str, wanted: Edit, key: str, *, digest: str = "") -> Shown:
     """Call `edit` once for this key. Raises as `edit` and `once`."""
     request = ["edit", name, wanted._asdict(), digest]
-    found = once(store, key, request, lambda _: _pack(store, edit.edit(store, name, wanted, digest)))
+    found = run_once(store, key, request, lambda _: _pack(store, edit.edit(store, name, wanted, digest)))
     return _unpack(store, found.answer)
 
 
@@ -71,7 +71,7 @@ def forget_once(store: Store, names: Sequence[str], key: str, *, digest: str = "
     def do(_: Attempt) -> list[object]:
         return [_pack(store, shown) for shown in forget.forget(store, names, digest)]
 
-    found = once(store, key, ["forget", list(names), digest], do)
+    found = run_once(store, key, ["forget", list(names), digest], do)
     return [_unpack(store, shown) for shown in found.answer]
 
 
@@ -127,7 +127,7 @@ class Attempt(NamedTuple):
     again: bool
 
 
-def once(store: Store, key: str, request: object, do: Callable[[Attempt], object]) -> Once:
+def run_once(store: Store, key: str, request: object, do: Callable[[Attempt], object]) -> Once:
     """Return the result of `do` (JSON values), or its result for an earlier call with this key and `request`.
 
     Raises ValidationError for an invalid key, ConflictError if the key was used for another request, StoreError if keys

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from engram.domain.errors import ConflictError, EngramError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.index.index_query import consult
+from engram.usecases.index.index_query import query_index
 from engram.usecases.opening import scopes
-from engram.usecases.recording.record import KNOWN, Draft, Recorded, check_id, record, tidy
+from engram.usecases.recording.record import KNOWN, Draft, Recorded, check_id, normalize_content, record
 from engram.usecases.store import entry_writer
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def _ingest(store: Store, draft: Draft, drafts: Sequence[Draft], known: dict[str
         lore_id = check_id(store, draft.id)
         if draft.scope not in known:
             ids = [other.id.upper() for other in drafts if other.id and other.scope == draft.scope]
-            known[draft.scope] = _look_up_ids(scopes.reach(store, draft.scope, make=True), ids)
+            known[draft.scope] = _look_up_ids(scopes.open_scope_of(store, draft.scope, make=True), ids)
         home, paths, deleted = known[draft.scope]
         if lore_id in paths:
             return _accept_resent(home, draft, lore_id, paths[lore_id])
@@ -71,7 +71,7 @@ def _look_up_ids(store: Store, ids: Sequence[str]) -> _Ids:
     for start in range(0, len(ids), _IDS_PER_QUERY):
         batch = ids[start : start + _IDS_PER_QUERY]
         where = f"id IN ({','.join('?' * len(batch))})"
-        hits = consult(store, lambda found: found.catalog.select(where, batch), thorough=not start)  # noqa: B023 - at once
+        hits = query_index(store, lambda found: found.catalog.select(where, batch), thorough=not start)  # noqa: B023 - at once
         paths |= {hit.id: hit.path for hit in hits}
     deleted = {lore_id for lore_id, _ in store.state.tombstones.all()} if len(paths) < len(set(ids)) else ()
     return _Ids(store, paths, deleted)
@@ -80,7 +80,7 @@ def _look_up_ids(store: Store, ids: Sequence[str]) -> _Ids:
 def _accept_resent(store: Store, draft: Draft, lore_id: str, path: str) -> Ingested:
     """Return the outcome of a draft whose id exists here. Raises ConflictError if the texts differ."""
     existing = entry_writer.load(store, path).lore
-    if lore_id in existing.merged_from or existing.content == tidy(draft.content):
+    if lore_id in existing.merged_from or existing.content == normalize_content(draft.content):
         return Ingested(MERGED, existing.id, path)
     raise ConflictError(
         f"{lore_id} exists with another text.",

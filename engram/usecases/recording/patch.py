@@ -24,10 +24,10 @@ def patch(store: Store, name: str, changes: Mapping[str, object], digest: str = 
     With a `digest`, only if its file still has that.
     Raises ValidationError, SecretFoundError, NotFoundError, AmbiguousError, StaleError, UsageError (no field).
     """
-    return edit(store, name, edit_of(changes), digest)
+    return edit(store, name, parse_patch(changes), digest)
 
 
-def edit_of(changes: Mapping[str, object]) -> Edit:
+def parse_patch(changes: Mapping[str, object]) -> Edit:
     """Return the patch as an edit. Raises ValidationError for the first invalid field, UsageError without fields."""
     if not changes:
         raise UsageError("No change was given.", f"An entry has: {', '.join(FIELDS)}.")

@@ -48,7 +48,7 @@ class Promoted(NamedTuple):
     conflicts: int = 0
 
 
-class Step(NamedTuple):
+class PromotionStep(NamedTuple):
     """A promotion to carry out: its result, the promoted bytes, and the change of the target's file, or None."""
 
     promoted: Promoted
@@ -66,11 +66,11 @@ def promote(store: Store, names: Sequence[str], to: str, *, dry_run: bool = Fals
     if check_scope(store.settings, to) == SESSION:
         raise UsageError("Lore is promoted out of a session, not into one.", "engram record --scope session")
     with store.lock:
-        target = scopes.reach(store, to, make=True)
+        target = scopes.open_scope_of(store, to, make=True)
         change.check_writable(target)
         found = list(dict.fromkeys(_find_source(store, resolve(store, name), to) for name in names))
         for attempt in range(_TRIES):
-            steps = [step_for(one, target) for one in found]
+            steps = [plan_promotion(one, target) for one in found]
             if dry_run:
                 break
             try:
@@ -97,7 +97,7 @@ def _find_source(store: Store, found: Found, to: str) -> Found:
     )
 
 
-def step_for(found: Found, target: Store) -> Step:
+def plan_promotion(found: Found, target: Store) -> PromotionStep:
     """Return the step that promotes an entry, from its current file and the target's."""
     ours = change.load(found.store, found.path).lore
     if quarantine.is_quarantined(found.store, ours):
@@ -114,10 +114,10 @@ def step_for(found: Found, target: Store) -> Step:
         return _merge_copy(target, copies[0].path, plain, place)
     path = change.new_path(target, lore)
     promoted = Promoted(lore, path, place.scope, target.places.scope, COPIED)
-    return Step(promoted, plain, Change(path, origin.with_origin(plain, place), None))
+    return PromotionStep(promoted, plain, Change(path, origin.with_origin(plain, place), None))
 
 
-def _merge_copy(target: Store, path: str, plain: bytes, place: Origin) -> Step:
+def _merge_copy(target: Store, path: str, plain: bytes, place: Origin) -> PromotionStep:
     """Return the step that merges the promoted entry (`plain`) into its copy in the target, at `path`."""
     categories, now = target.categories, target.clock.now()
     ours = target.files.read(path)
@@ -135,7 +135,9 @@ def _merge_copy(target: Store, path: str, plain: bytes, place: Origin) -> Step:
         merged.fields if status == MERGED else (),
         len(merged.conflicts),
     )
-    return Step(promoted, plain, Change(path, content, atomic.digest(ours)) if status == MERGED else None)
+    return PromotionStep(
+        promoted, plain, Change(path, content, atomic.digest(ours)) if status == MERGED else None
+    )
 
 
 def _without_votes(lore: Lore) -> Lore:
@@ -197,7 +199,7 @@ def _with_origin(target: Store, raw: bytes, place: Origin) -> bytes:
     return content
 
 
-def _write(target: Store, steps: Sequence[Step]) -> None:
+def _write(target: Store, steps: Sequence[PromotionStep]) -> None:
     operations = []
     for step in steps:
         lore, came_from = step.promoted.lore, step.promoted.came_from
@@ -211,7 +213,7 @@ def _write(target: Store, steps: Sequence[Step]) -> None:
     remember(target, steps)
 
 
-def remember(target: Store, steps: Sequence[Step]) -> None:
+def remember(target: Store, steps: Sequence[PromotionStep]) -> None:
     """Store the copied bytes as merge bases for the next promotion of these entries."""
     for step in steps:
         path = _last_copy_path(target, step.promoted.lore.id)

@@ -25,9 +25,15 @@ from engram.domain.entry.moments import parse_moments
 from engram.domain.errors import UsageError, ValidationError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.opening import scopes
-from engram.usecases.recording.admission_policy import Contradiction, admit, speaker
+from engram.usecases.recording.admission_policy import Contradiction, admit, author_of
 from engram.usecases.recording.existing_entry import confirm
-from engram.usecases.similarity.near_duplicates import ExistingEntry, Similar, find_same, remember, similar
+from engram.usecases.similarity.near_duplicates import (
+    ExistingEntry,
+    Similar,
+    find_same,
+    find_similar,
+    remember,
+)
 from engram.usecases.store import activity_log, captured, entry_writer, judgements, people
 
 if TYPE_CHECKING:
@@ -99,7 +105,7 @@ class Recorded(NamedTuple):
     scope: str = ""
 
 
-class Weighed(NamedTuple):
+class RecordPreview(NamedTuple):
     """The result that recording a draft would have: as `Recorded`; `known` is an existing entry that says the same."""
 
     lore: Lore
@@ -109,17 +115,17 @@ class Weighed(NamedTuple):
     contradictions: tuple[Contradiction, ...]
 
 
-def weigh(store: Store, draft: Draft) -> Weighed:
+def preview(store: Store, draft: Draft) -> RecordPreview:
     """Return the result that `record` would have, without writing. Raises ValidationError, SecretFoundError."""
     lore, _ = prepare(store, draft)
     with store.lock:
-        near = similar(store, lore, assessed=True)
+        near = find_similar(store, lore, assessed=True)
         existing = _find_existing(store, draft, lore, near)
         admission = admit(store, lore, near)
     lore = lore._replace(status=admission.status)
     known = existing.lore if existing else None
     twins = _select_twins(near, [known.id] if known else [])
-    return Weighed(lore, twins, known, admission.why, admission.contradictions)
+    return RecordPreview(lore, twins, known, admission.why, admission.contradictions)
 
 
 def record(store: Store, draft: Draft, lore_id: str = "", *, again: bool = False) -> Recorded:
@@ -129,14 +135,14 @@ def record(store: Store, draft: Draft, lore_id: str = "", *, again: bool = False
     AmbiguousError and UsageError; then nothing was written.
     """
     began = store.clock.nanoseconds()
-    store = scopes.reach(store, draft.scope, make=True)
+    store = scopes.open_scope_of(store, draft.scope, make=True)
     entry_writer.check_writable(store)
     draft, replaced, same = _resolve_named(store, draft)
     lore, redacted = prepare(store, draft, lore_id)
     if lore_id or draft.id or draft.created_at:  # the id may be of any date
         lore = lore._replace(updated_at=max(lore.created_at, times.whole_seconds(store.clock.now())))
     with store.lock, FileLock(os.path.join(store.places.state, "record.lock")):
-        near = similar(store, lore, assessed=True)
+        near = find_similar(store, lore, assessed=True)
         admission = admit(store, lore, near)
         lore = lore._replace(status=admission.status)
         entry_writer.check_allowed(store, "record", lore.category)
@@ -252,7 +258,7 @@ def prepare(store: Store, draft: Draft, lore_id: str = "", author: str | None = 
 
     `author` is `people.published_name`, given by callers that prepare many.
     """
-    content = tidy(draft.content)
+    content = normalize_content(draft.content)
     check_content(content)
     draft = draft if content == draft.content else draft._replace(content=content)
     draft, redacted = _without_secrets(store, draft)
@@ -267,7 +273,7 @@ def prepare(store: Store, draft: Draft, lore_id: str = "", author: str | None = 
         created_at=created,
         updated_at=created,
         type=parse_types([draft.type])[0] if draft.type else store.categories.type_of(category),
-        status=status_named(draft.status),
+        status=check_status(draft.status),
         prior=round(check_fraction("confidence", prior) * 1000),
         context=tuple(text.strip() for text in draft.context if text.strip()),
         tags=tuple(dict.fromkeys(tag.strip() for tag in draft.tags)),
@@ -277,7 +283,7 @@ def prepare(store: Store, draft: Draft, lore_id: str = "", author: str | None = 
         importance=draft.importance,
         pinned=draft.pinned,
         expires_at=draft.expires_at,
-        agent=speaker(store, draft.agent),
+        agent=author_of(store, draft.agent),
         source_id=store.source_id,
         sources=(draft.client,) if draft.client else (),
         when=parse_moments(draft.when) if draft.when else (),
@@ -328,7 +334,7 @@ def _creation_time(store: Store, draft: Draft) -> datetime:
     return times.whole_seconds(draft.created_at)
 
 
-def tidy(content: str) -> str:
+def normalize_content(content: str) -> str:
     """Return the content with line feeds only, and without blank lines around it."""
     return content.replace("\r\n", "\n").replace("\r", "\n").strip("\n").rstrip()
 
@@ -343,7 +349,7 @@ def _choose_category(store: Store, draft: Draft) -> str:
     return guess_category(title_of(draft.content), draft.content)
 
 
-def status_named(given: str) -> str:
+def check_status(given: str) -> str:
     """Return `given` if it is a status, else raise ValidationError."""
     if given not in STATUSES:
         raise ValidationError(

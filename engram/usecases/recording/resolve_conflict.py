@@ -65,7 +65,10 @@ def choose_side(store: Store, lore: Lore, *, mine: bool) -> str:
 
     Raises UsageError if the names of the versions do not tell.
     """
-    me, names = own_name(store), {(conflict.kept_source, conflict.source) for conflict in lore.conflicts}
+    me, names = (
+        own_commit_name(store),
+        {(conflict.kept_source, conflict.source) for conflict in lore.conflicts},
+    )
     if me and all(me == kept != other for kept, other in names):
         return KEPT if mine else OTHER
     if me and all(kept != other == me for kept, other in names):
@@ -76,7 +79,7 @@ def choose_side(store: Store, lore: Lore, *, mine: bool) -> str:
     )
 
 
-def own_name(store: Store) -> str:
+def own_commit_name(store: Store) -> str:
     """Return the name of the person here, as in their commits; "" outside git."""
     from engram.adapters.git.run import configuration
 
@@ -89,7 +92,7 @@ def settle_conflicts(store: Store, before: Lore, after: Lore, chose: str, writte
     `chose` is KEPT, OTHER or BOTH; `written` is the text if a person wrote another one.
     """
     stamp = times.render(times.after(store.clock.now(), before.updated_at))
-    name, taken = own_name(store), set(_latest_versions(before).values())
+    name, taken = own_commit_name(store), set(_latest_versions(before).values())
     settled = [
         Settlement(
             conflict_key(conflict),

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from engram.usecases.store.store import Store
 
 
-class Put(NamedTuple):
+class UpsertResult(NamedTuple):
     """The entry as it is now, and whether it is new; `pending` says why it waits for review, if it does."""
 
     shown: Shown
@@ -27,7 +27,7 @@ class Put(NamedTuple):
     pending: str = ""
 
 
-def put(store: Store, lore_id: str, draft: Draft, *, digest: str = "", new: bool = False) -> Put:
+def upsert(store: Store, lore_id: str, draft: Draft, *, digest: str = "", new: bool = False) -> UpsertResult:
     """Create or replace the entry `lore_id` (a ULID) of this store with the draft.
 
     Fields that the draft omits get their defaults; confidence and status ("") stay unless given, and votes, history and
@@ -44,7 +44,7 @@ def put(store: Store, lore_id: str, draft: Draft, *, digest: str = "", new: bool
                 raise StaleError(f"There is no entry {lore_id}.", "Omit the digest to create it.")
             done = record(store, draft._replace(status=draft.status or ACTIVE), lore_id, again=True)
             current = atomic.digest(store.files.read(done.path))
-            return Put(Shown(done.lore, done.path, "", store.places.scope, current), True, done.why)
+            return UpsertResult(Shown(done.lore, done.path, "", store.places.scope, current), True, done.why)
         found = Found(lore_id, hits[0].path, "", store)
         if new:
             raise StaleError(
@@ -55,7 +55,7 @@ def put(store: Store, lore_id: str, draft: Draft, *, digest: str = "", new: bool
         wanted = _replacement(store, draft, lore_id)
         shown = edit_resolved(found, wanted, digest, f"edit: replaced by a put ({lore_id})", draft.agent)
         activity_log.note(store, "edit", query="put", ids=[lore_id])
-        return Put(shown, created=False, pending=shown.pending)
+        return UpsertResult(shown, created=False, pending=shown.pending)
 
 
 def _replacement(store: Store, draft: Draft, lore_id: str) -> Edit:

@@ -17,8 +17,8 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.admission.outgoing_secrets import LARGEST, new_secrets, secrets_of_commits
 from engram.usecases.graph.broken_links import bad_links
 from engram.usecases.graph.entities import read_entities
-from engram.usecases.index.index_query import consult
-from engram.usecases.similarity.pairs import pairs
+from engram.usecases.index.index_query import query_index
+from engram.usecases.similarity.pairs import find_pairs
 from engram.usecases.store.hints import MEND_LINK, NO_FIELDS
 from engram.usecases.store.version_paths import git_prefix, read_lore, repository_of
 
@@ -80,7 +80,7 @@ def check(store: Store, paths: Sequence[str] = (), since: str = "") -> CheckRepo
     base = merge_base(repository, since) if repository is not None and since else ""
     checked = files_to_check(store, paths, base)
     with store.lock:
-        remarks = consult(
+        remarks = query_index(
             store, lambda generation: _check_files(store, generation, checked, base), thorough=True
         )
         remarks += _check_pairs(store, set(checked.paths))
@@ -165,8 +165,8 @@ def _check_pairs(store: Store, paths: Collection[str]) -> list[Remark]:
     """Find entries that duplicate or contradict another; of two checked entries the newer gets the remark."""
     if not paths:
         return []
-    found = [pair for pair in pairs(store) if is_shown(pair.kind, pair.strength, pair.cosine)]
-    hits = {hit.id: hit for hit in consult(store, lambda generation: generation.catalog.select("1"))}
+    found = [pair for pair in find_pairs(store) if is_shown(pair.kind, pair.strength, pair.cosine)]
+    hits = {hit.id: hit for hit in query_index(store, lambda generation: generation.catalog.select("1"))}
     remarks = []
     for pair in found:
         ends = [hits[lore_id] for lore_id in (pair.other, pair.one) if lore_id in hits]

@@ -18,7 +18,7 @@ from engram.domain.similarity.deduplicate import fold
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.admission import credit
 from engram.usecases.graph import entity_conflicts
-from engram.usecases.recording.edited_result import refuse_secrets, with_result
+from engram.usecases.recording.edited_result import apply_result, refuse_secrets
 from engram.usecases.recording.resolve_conflict import (
     choose_side,
     join_versions,
@@ -106,7 +106,7 @@ def decide(
             return _decide_trust(store, item, decision, files)
         wanted = _RULES[decision](store, item, files)
         if result is not None:
-            edited = with_result(wanted, result, {one: file.lore for one, (_, file) in files.items()})
+            edited = apply_result(wanted, result, {one: file.lore for one, (_, file) in files.items()})
             wanted = (
                 _settle_edited(store, item, files, wanted, edited) if item.kind == review.CONFLICT else edited
             )

@@ -20,7 +20,7 @@ from engram.domain.review import priority, review
 from engram.domain.review.code_changes import CHANGED
 from engram.domain.review.review import Item, describe_conflicts, item_id
 from engram.domain.similarity.equivalence import CONTRADICTION, SAME, is_shown, may_merge
-from engram.domain.similarity.pair_groups import groups
+from engram.domain.similarity.pair_groups import group_pairs
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.admission import credit
 from engram.usecases.graph.entities import read_entities
@@ -31,7 +31,7 @@ from engram.usecases.review.captured_items import find_captured
 from engram.usecases.review.items import PackedItem
 from engram.usecases.review.proposal_items import find_proposals
 from engram.usecases.review.stale_code import MOST_LORE, Stale, stale_code
-from engram.usecases.similarity.pairs import pairs
+from engram.usecases.similarity.pairs import find_pairs
 from engram.usecases.store import entry_writer, people
 from engram.usecases.store.quarantine import without_quarantined
 
@@ -319,7 +319,7 @@ def _find_claims(store: Store, generation: Generation) -> list[Item]:
     hits = generation.catalog.select(_CLAIMING, values, f"ORDER BY updated_at DESC, id LIMIT {_MOST_LISTED}")
     hits = people.with_authors(store, hits)
     items = []
-    for hit, claims in credit.unaccepted(store, without_quarantined(store, hits)):
+    for hit, claims in credit.with_unaccepted_claims(store, without_quarantined(store, hits)):
         what = " and ".join(claims)
         why = f"Another clone made it {what}, which does not count here yet."
         item = _item(review.FOREIGN, [hit], why, review.ACCEPT, [f"by {byline(hit.agent, hit.author)}"])
@@ -332,8 +332,8 @@ def _find_claims(store: Store, generation: Generation) -> list[Item]:
 
 def find_duplicates(store: Store, generation: Generation) -> list[Item]:
     """Find groups of duplicate entries, largest first."""
-    found = [pair for pair in pairs(store) if pair.kind != CONTRADICTION]
-    grouped = sorted(groups(found), key=lambda group: (-len(group), group))
+    found = [pair for pair in find_pairs(store) if pair.kind != CONTRADICTION]
+    grouped = sorted(group_pairs(found), key=lambda group: (-len(group), group))
     hits = hits_of(generation, [lore_id for group in grouped for lore_id in group])
     pairs_by_ends = {frozenset((pair.one, pair.other)): pair for pair in found}
     items = []
@@ -350,7 +350,7 @@ def find_duplicates(store: Store, generation: Generation) -> list[Item]:
 def find_contradictions(store: Store, generation: Generation) -> list[Item]:
     """Find pairs of entries that contradict each other, strongest first."""
     found = [
-        pair for pair in pairs(store)
+        pair for pair in find_pairs(store)
         if pair.kind == CONTRADICTION and is_shown(pair.kind, pair.strength, pair.cosine)
     ]  # fmt: skip
     hits = hits_of(generation, [lore_id for pair in found for lore_id in (pair.one, pair.other)])

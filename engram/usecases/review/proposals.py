@@ -93,7 +93,7 @@ class Proposal(NamedTuple):
         return tuple(entry for entry in self.entries if not entry.decision)
 
 
-class Finished(NamedTuple):
+class MergedReview(NamedTuple):
     """A review merged into the branch of lore: the numbers of accepted and rejected entries.
 
     `pushed` says whether the remote has it. If it declined the push, `error` is the reason and `url` the page where the
@@ -152,7 +152,7 @@ def decide(store: Store, name: str, decisions: Iterable[tuple[str, str, str]]) -
     return load_proposal(store, found.about.name, fetch=False)
 
 
-def finish(store: Store, name: str, options: Options, step: Step | None = None) -> Finished:
+def finish(store: Store, name: str, options: Options, step: Step | None = None) -> MergedReview:
     """Merge a proposal, as decided about each entry, into the branch of lore, here and at the remote.
 
     Raises UsageError if an entry is undecided (its author may have added one), else as `sync`.
@@ -175,7 +175,7 @@ def finish(store: Store, name: str, options: Options, step: Step | None = None) 
     update_index(store, list(merge.changes) if merge else [])
     rejected = sum(one.decision == REJECT for one in found.entries)
     accepted, held = len(found.entries) - rejected, merge.held if merge else 0
-    done = Finished(about.name, accepted, rejected, True, about.branch, held=held, deed=deed)
+    done = MergedReview(about.name, accepted, rejected, True, about.branch, held=held, deed=deed)
     _save_decisions(store, about.name, {})
     error = _push_lore(store, options, step)
     pushed = remotes.tracked_commit(repo, base)

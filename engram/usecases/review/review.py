@@ -7,7 +7,7 @@ from functools import partial
 from engram.domain.errors import AmbiguousError, NotFoundError, UsageError
 from engram.domain.review.review import FOREIGN, KINDS, STALE, WEAK, Item, check_kinds
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.index.index_query import consult
+from engram.usecases.index.index_query import query_index
 from engram.usecases.lookup.filter import Filter
 from engram.usecases.lookup.listing import list_hits
 from engram.usecases.review.detectors import DETECTORS, find_aged, find_quarantined, find_weak
@@ -124,7 +124,9 @@ def find_item(store: Store, name: str) -> Item:
 def _find_items(store: Store, kinds: Sequence[str], *, code: bool = True, first: int | None = None) -> Items:
     with store.lock:
         marks = store.state.set_aside(store.clock.now().timestamp())
-        found = consult(store, lambda generation: _detect(store, generation, kinds, code=code, first=first))
+        found = query_index(
+            store, lambda generation: _detect(store, generation, kinds, code=code, first=first)
+        )
     return Items(
         [item for item in found if item.id not in marks or marks[item.id] != _mark_of(item)]
     ).ordered()

@@ -17,7 +17,7 @@ from engram.domain.review import code_changes as changes
 from engram.domain.review.anchors import first_words, identifiers, may_name, version_claims
 from engram.domain.review.manifests import is_lock, is_manifest, versions
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.store.code_repository import code_repository, prefix_of, spellings
+from engram.usecases.store.code_repository import candidate_paths, code_repository, prefix_of
 from engram.usecases.store.store import IN_TREE, Store
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class _Code:
 
     def _paths(self, hit: Hit) -> list[str]:
         files = hit.files.split("\n")
-        return [path for file in files for path in spellings(self._repository, self._prefix, file)]
+        return [path for file in files for path in candidate_paths(self._repository, self._prefix, file)]
 
     def _read_history(self) -> None:
         """Collect the commits that touched mentioned paths and manifests, and the commits that deleted files."""

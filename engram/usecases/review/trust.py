@@ -9,7 +9,7 @@ from engram.domain.entry.lore import ACTIVE, Lore, searchable, text_digest
 from engram.domain.errors import NotFoundError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.admission import credit
-from engram.usecases.index.index_query import consult
+from engram.usecases.index.index_query import query_index
 from engram.usecases.lookup.resolve import resolve
 from engram.usecases.recording.edit import Edit, edit
 from engram.usecases.recording.forget import forget
@@ -107,6 +107,6 @@ def _quarantined_hits(store: Store) -> list[tuple[QuarantinedText, Hit]]:
         return []
     wanted = json.dumps(sorted({row.id for row in rows}))
     query = "status = ? AND id IN (SELECT value FROM json_each(?))"
-    found = consult(store, lambda generation: generation.catalog.select(query, [ACTIVE, wanted]))
+    found = query_index(store, lambda generation: generation.catalog.select(query, [ACTIVE, wanted]))
     hits = {(hit.id, hit.text_digest): hit for hit in found}
     return [(row, hits[row.id, row.digest]) for row in rows if (row.id, row.digest) in hits]

@@ -148,7 +148,7 @@ class _Folding:
         assert one is not None
         assert other is not None
         folded = fold(one.lore, other.lore)
-        if folded is None or own_keys(other) - own_keys(one):
+        if folded is None or foreign_keys(other) - foreign_keys(one):
             return False
         content = entry_writer.rewrite(store, one, folded)
         changes = [
@@ -176,7 +176,7 @@ def _confirm_folded(store: Store, since: str, head: str) -> None:
     judgements.confirm_own(store, found)
 
 
-def own_keys(file: LoreFile) -> set[str]:
+def foreign_keys(file: LoreFile) -> set[str]:
     """Return the keys of a file that are not Engram's."""
     from engram.adapters.files.frontmatter import fields, frontmatter
 

@@ -18,7 +18,7 @@ from engram.domain.similarity.equivalence import SAME, RecentText, compare
 from engram.domain.text.stop_words import STOP_WORDS
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.index.file_scan import unread_files
-from engram.usecases.index.index_query import look_up
+from engram.usecases.index.index_query import query_without_refresh
 from engram.usecases.store import entry_writer
 from engram.usecases.store.quarantine import is_quarantined
 
@@ -67,7 +67,7 @@ class Similar(NamedTuple):
     certainty: float = 0.0
 
 
-def similar(store: Store, lore: Lore, *, assessed: bool = False) -> list[Similar]:
+def find_similar(store: Store, lore: Lore, *, assessed: bool = False) -> list[Similar]:
     """Return entries with a cosine of at least NEAR to `lore`, nearest first; if `assessed`, also those that probably say the same.
 
     Raises no EngramError, as this is only a warning.
@@ -98,9 +98,11 @@ def similar(store: Store, lore: Lore, *, assessed: bool = False) -> list[Similar
     return sorted(found, key=lambda entry: (-entry.similarity, entry.id))
 
 
-def similar_or_bare(store: Store, lore: Lore) -> list[Similar]:
+def find_similar_or_by_text(store: Store, lore: Lore) -> list[Similar]:
     """As `similar`; if there are none, compare without context, tags, files and entities, which others may have left out."""
-    return similar(store, lore) or similar(store, lore._replace(context=(), tags=(), files=(), entities=()))
+    return find_similar(store, lore) or find_similar(
+        store, lore._replace(context=(), tags=(), files=(), entities=())
+    )
 
 
 def _is_near(new: RecentText, other: RecentText, assessed: bool) -> bool:
@@ -110,7 +112,7 @@ def _is_near(new: RecentText, other: RecentText, assessed: bool) -> bool:
     return _overlap(new, other) >= (min_overlap if assessed else _WORD_OVERLAP)
 
 
-def describe(twin: Similar) -> str:
+def describe_similarity(twin: Similar) -> str:
     """Return a phrase, to precede a colon, on how a new text relates to a similar one."""
     if twin.certainty:
         return f"Probably the same as {twin.id}"
@@ -172,7 +174,7 @@ def sharing_words(store: Store, text: str, limit: int) -> list[str]:
         found = generation.words.search(generation.words.terms(text, _TERMS), limit)
         return [hit.path for hit in generation.catalog.hits(list(found.scores))]
 
-    return look_up(store, search)
+    return query_without_refresh(store, search)
 
 
 def _recent_texts(store: Store) -> list[RecentText]:
@@ -222,7 +224,7 @@ def find_same(store: Store, lore: Lore, near: Iterable[str] = ()) -> ExistingEnt
     repeating their words must not admit the rest of their text.
     """
     mark = words_mark(lore.content)
-    indexed = look_up(store, lambda generation: generation.catalog.paths_with_mark(mark))
+    indexed = query_without_refresh(store, lambda generation: generation.catalog.paths_with_mark(mark))
     same = [
         entry
         for entry in _load_entries(store, [*indexed, *_unindexed_files(store, lore), *near])
@@ -235,7 +237,9 @@ def find_same(store: Store, lore: Lore, near: Iterable[str] = ()) -> ExistingEnt
 
 def find_replacement(store: Store, lore_id: str) -> Lore | None:
     """Return an active entry that supersedes this one, or None."""
-    paths = look_up(store, lambda generation: generation.catalog.paths_relating("supersedes", lore_id))
+    paths = query_without_refresh(
+        store, lambda generation: generation.catalog.paths_relating("supersedes", lore_id)
+    )
     entries = [entry.lore for entry in _load_entries(store, paths) if entry.lore.status == ACTIVE]
     return next((lore for lore in entries if ("supersedes", lore_id) in lore.relations), None)
 

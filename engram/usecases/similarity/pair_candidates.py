@@ -42,7 +42,7 @@ def candidates(
     if generation.vectors is not None:
         rows = [text.row for text in texts]
         vectors = generation.vectors.wholes(rows, generation.next_row, generation.next_slot)
-    by_words = _best(nearest_pairs.by_words(_mask(terms, distinct), fresh), _WORD_CANDIDATES * limit)
+    by_words = _best(nearest_pairs.find_by_words(_mask(terms, distinct), fresh), _WORD_CANDIDATES * limit)
     cosines = _cosines(vectors, by_words.one, by_words.other)
     kept = cosines >= _MIN_COSINE
     promise = cosines[kept] + _WORD_SHARE * by_words.nearness[kept]
@@ -50,7 +50,7 @@ def candidates(
     nearest: list[Places] = []
     if vectors is not None:
         for members in _by_category(texts, distinct):
-            part = nearest_pairs.by_vectors(vectors[members], _CANDIDATE_COSINE, fresh[members])
+            part = nearest_pairs.find_by_vectors(vectors[members], _CANDIDATE_COSINE, fresh[members])
             part = nearest_pairs.Found(members[part.one], members[part.other], part.nearness)
             nearest += _places(part, part.nearness >= NEAR)
             found.append(part)

@@ -12,7 +12,7 @@ import os
 from collections import Counter
 
 from engram.adapters.files.durable import atomic
-from engram.adapters.index.damage import DamagedIndexError, damage_noticed
+from engram.adapters.index.damage import DamagedIndexError, converting_damage
 from engram.domain.entry.lore import ACTIVE, PENDING, Lore
 from engram.domain.errors import EngramError, StoreError
 from engram.domain.graph.team import HANDOFF, SUMMARY
@@ -42,7 +42,7 @@ _CACHE_FORMAT = 4  # increase it when the rules change, too
 _CACHE_NAME = "pairs.npz"
 
 
-def pairs(
+def find_pairs(
     store: Store, read: Callable[[str], bytes] | None = None, generation: Generation | None = None
 ) -> tuple[Pair, ...]:
     """Return every pair of active or pending entries that say the same or contradict each other, the strongest first.
@@ -59,7 +59,7 @@ def pairs(
         if generation is None:
             raise StoreError(f"Lore cannot be compared: {store.index.why_rebuilt}.", "Run `engram reindex`.")
         try:
-            with damage_noticed():
+            with converting_damage():
                 return _Comparison(store, generation, read or store.files.read).run()
         except DamagedIndexError as error:
             store.index.mark_damaged(str(error))

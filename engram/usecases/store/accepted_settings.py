@@ -74,7 +74,7 @@ def in_force(root: str, state: str | None) -> InForce:
         text = raw.decode("utf-8", "surrogateescape")
         if kept is not None and kept.text == text:
             return InForce(config_file.combine(root, before))
-        given, invalid = config_file.parse_kindly(raw, os.path.join(root, places.CONFIG_NAME))
+        given, invalid = config_file.parse_leniently(raw, os.path.join(root, places.CONFIG_NAME))
     except ConfigError as error:
         return InForce(config_file.combine(root, before), (), (_explain(error, kept),))
     given |= {name: before[name] for name in invalid if name in before}
@@ -108,7 +108,7 @@ def accept_before(root: str, state: str, before: bytes | None) -> None:
     """
     raw = config_file.store_file(root) if before is None else before
     try:
-        values, _ = config_file.parse_kindly(raw, os.path.join(root, places.CONFIG_NAME))
+        values, _ = config_file.parse_leniently(raw, os.path.join(root, places.CONFIG_NAME))
     except ConfigError:
         values = {}
     if before is None:

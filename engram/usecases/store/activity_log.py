@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
-from engram.adapters.state.activity_table import NO_COUNTS, QUERY, LiveEntry, Withheld
+from engram.adapters.state.activity_table import NO_COUNTS, QUERY, ActivityLine, Withheld
 from engram.domain.admission.secrets import find_secrets, redact
 from engram.domain.errors import StoreError, UsageError
 from engram.domain.typed import TYPE_CHECKING
@@ -42,7 +42,7 @@ def note(
         return
     caller, now = store.caller, store.clock.now().timestamp()
     masked = redact(query, find_secrets(query, store.allowed_secrets)) if query else ""
-    entry = LiveEntry(
+    entry = ActivityLine(
         now, caller.session, masked, strategy, strength, tuple(ids[:_MAX_IDS]), tuple(scores[:_MAX_IDS]), took_ms,
         action, caller.via, caller.agent, tokens, tuple(withheld), details,
     )  # fmt: skip
@@ -57,7 +57,7 @@ def milliseconds_since(store: Store, began_ns: int) -> float:
     return round((store.clock.nanoseconds() - began_ns) / 1e6, 3)
 
 
-def entries(store: Store, since: int | None = None, limit: int = 100) -> list[LiveEntry]:
+def entries(store: Store, since: int | None = None, limit: int = 100) -> list[ActivityLine]:
     """Return up to `limit` entries, oldest first: those after number `since`, or the latest. Raises UsageError, StoreError."""
     if not 1 <= limit <= MOST_READ:
         raise UsageError(f"The limit must be from 1 to {MOST_READ:,}, not {limit}.")
@@ -66,7 +66,7 @@ def entries(store: Store, since: int | None = None, limit: int = 100) -> list[Li
         return live.latest(limit)[::-1] if since is None else live.since(since, limit)
 
 
-def follow(store: Store, since: int | None, limit: int, pause: Callable[[], None]) -> Iterator[LiveEntry]:
+def follow(store: Store, since: int | None, limit: int, pause: Callable[[], None]) -> Iterator[ActivityLine]:
     """Yield the entries that `entries` returns, then new ones forever; `pause` waits between two reads."""
     while True:
         found = entries(store, since, limit)
@@ -76,4 +76,4 @@ def follow(store: Store, since: int | None, limit: int, pause: Callable[[], None
             pause()
 
 
-__all__ = ["QUERY", "LiveEntry", "Withheld", "entries", "follow", "milliseconds_since", "note"]
+__all__ = ["QUERY", "ActivityLine", "Withheld", "entries", "follow", "milliseconds_since", "note"]

@@ -28,7 +28,7 @@ _MIN_CACHED = 100  # sums; computing fewer again is faster than writing them
 _ID = slice(-ulid.LENGTH - 3, -3)  # the id in the path of an entry, if Engram chose its name
 
 
-class JudgedInBulk:
+class BulkTallies:
     """Tallies for the entries of the latest `prepare`; call `keep` at the end to cache the sums."""
 
     def __init__(self, store: Store, owners: Mapping[str, str]) -> None:

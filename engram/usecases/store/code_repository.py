@@ -43,7 +43,7 @@ def prefix_of(store: Store, repository: Repository) -> str:
     return "" if below == "." else below
 
 
-def spellings(repository: Repository, prefix: str, file: str) -> list[str]:
+def candidate_paths(repository: Repository, prefix: str, file: str) -> list[str]:
     """Return the paths that an entry may mean by `file`: relative to the repository's top, then to the store."""
     name = _relative_path(repository, file) if os.path.isabs(file) else file.replace("\\", "/").split(":")[0]
     name = posixpath.normpath(name) if name else ""
@@ -52,7 +52,7 @@ def spellings(repository: Repository, prefix: str, file: str) -> list[str]:
     return [name, f"{prefix}/{name}"] if prefix else [name]
 
 
-def from_the_top(working: str, files: Sequence[str]) -> list[str]:
+def relative_to_top(working: str, files: Sequence[str]) -> list[str]:
     """Return files relative to the top of the repository around the folder `working`, without files outside of it."""
     if not working:
         return []

@@ -70,7 +70,7 @@ def commit_pending(store: Store, *, wait: float = 0.0) -> int:
             finally:
                 lock.release()
     except OSError as error:
-        raise atomic.unwritable(str(error.filename or store.places.state), error) from None
+        raise atomic.write_error(str(error.filename or store.places.state), error) from None
     return count
 
 
@@ -79,10 +79,10 @@ def why_waiting(store: Store) -> str:
     repository = store.places.repository
     if repository is None or not store.places.owns_branch:
         return ""
-    from engram.adapters.git.run.layout import busy, read_head
+    from engram.adapters.git.run.layout import operation_in_progress, read_head
     from engram.adapters.git.write.lore_branch import check_head
 
-    state = busy(repository)
+    state = operation_in_progress(repository)
     try:
         check_head(repository, read_head(repository))
     except GitError as error:
@@ -176,7 +176,7 @@ def _commit_outside(store: Store) -> int:
             store.clock.new_id(),
             store.places.state,
         )
-    excluded_files.note_stays(store, excluded_files.uncommitted_links(store) | refused)
+    excluded_files.note_uncommitted(store, excluded_files.uncommitted_links(store) | refused)
     atomic.discard(taken)
     return len(changes)
 
@@ -213,7 +213,9 @@ def _date_edits(store: Store, contents: dict[str, bytes]) -> dict[str, bytes]:
             after = codec.rewrite(new, new.lore._replace(updated_at=stamp), store.categories)
             with store.files.lock():
                 atomic.check_unchanged(file, atomic.digest(raw))
-                atomic.put(atomic.prepare(file, after, store.clock.new_id(), stat.st_mode & 0o777), file)
+                atomic.move_into_place(
+                    atomic.prepare(file, after, store.clock.new_id(), stat.st_mode & 0o777), file
+                )
         except (EngramError, OSError):
             continue  # commit it unchanged
         dated[path] = after

@@ -1,6 +1,6 @@
 """Files excluded from sync: local files that are not committed, and incoming files that are not checked out.
 
-The same rules apply both ways (`engram.domain.sync.sync_plan.refusal`, and `safe_paths.twins` for names that some file
+The same rules apply both ways (`engram.domain.sync.sync_plan.judge_file`, and `safe_paths.twins` for names that some file
 systems treat as equal). An excluded incoming file stays in the branch, byte for byte, and is marked `skip-worktree` in
 git's index, so that no commit deletes it.
 """
@@ -79,7 +79,7 @@ def refused_files(store: Store, contents: Mapping[str, bytes | None]) -> dict[st
 def _refusal(store: Store, path: str, raw: bytes | None) -> str:
     if raw is None:
         return "cannot be read"
-    refusal = sync_plan.refusal(path, sync_plan.REGULAR[0], len(raw), store.places.folder)
+    refusal = sync_plan.judge_file(path, sync_plan.REGULAR[0], len(raw), store.places.folder)
     if refusal is not None:
         return refusal.why
     secrets = find_secrets(path, store.allowed_secrets)
@@ -93,7 +93,7 @@ def _refusal(store: Store, path: str, raw: bytes | None) -> str:
     return f"holds what looks like a secret ({secrets[0].rule}, line {secrets[0].line})" if secrets else ""
 
 
-def note_stays(store: Store, found: Mapping[str, str]) -> None:
+def note_uncommitted(store: Store, found: Mapping[str, str]) -> None:
     """Replace the list of local files that are not committed, each with why."""
     path = os.path.join(store.places.state, _STAYS_FILE)
     # Nobody expects a binary file that is no entry, such as an image, to be synced.
@@ -104,7 +104,7 @@ def note_stays(store: Store, found: Mapping[str, str]) -> None:
         atomic.discard(path)
 
 
-def stays(store: Store) -> dict[str, str]:
+def uncommitted_files(store: Store) -> dict[str, str]:
     """Return the local files that are not committed, each with why, as of the last commit of edits by hand."""
     found = _read(os.path.join(store.places.state, _STAYS_FILE))
     return {
@@ -114,7 +114,7 @@ def stays(store: Store) -> dict[str, str]:
 
 def uncommitted_links(store: Store) -> dict[str, str]:
     """Return those of `stays` that are no regular files, which a search for changed files does not find."""
-    found, root = stays(store), store.places.root
+    found, root = uncommitted_files(store), store.places.root
     return {path: why for path, why in found.items() if not _is_regular(os.path.join(root, path))}
 
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-_WORDS = {HELPFUL: "helpful", INCORRECT: "incorrect", NOT_RELEVANT: "not relevant"}
+FEEDBACK_WORDS = {HELPFUL: "helpful", INCORRECT: "incorrect", NOT_RELEVANT: "not relevant"}
 _CONFIRMATION_WORDS = {CONFIRMED: "confirmed", SAME: "said again"}
 
 
@@ -20,7 +20,7 @@ def judged_subjects(lines: Iterable[Judgement]) -> dict[str, str]:
     for line in lines:
         retracted = found.get(line.of)
         if line.kind != RETRACTED:
-            word = _WORDS.get(line.kind) or _CONFIRMATION_WORDS.get(line.kind, "unknown")
+            word = FEEDBACK_WORDS.get(line.kind) or _CONFIRMATION_WORDS.get(line.kind, "unknown")
             found[line.id] = f"feedback: {word} ({line.entry})"
         elif retracted is None:
             found[line.id] = f"undo: feedback ({line.entry})"
@@ -33,4 +33,6 @@ def judged_subjects(lines: Iterable[Judgement]) -> dict[str, str]:
 
 def kind_of(subject: str) -> str:
     """Return the kind of judgement in the subject of an operation; "" if it is none."""
-    return next((kind for kind, word in _WORDS.items() if subject.startswith(f"feedback: {word} (")), "")
+    return next(
+        (kind for kind, word in FEEDBACK_WORDS.items() if subject.startswith(f"feedback: {word} (")), ""
+    )

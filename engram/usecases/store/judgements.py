@@ -25,7 +25,14 @@ from engram.domain.errors import EngramError, GitError
 from engram.domain.judgements import ledger
 from engram.domain.judgements import tally as tallies
 from engram.domain.judgements.confidence_history import Course
-from engram.domain.judgements.ledger import CONFIRMED, RETRACTED, SAME, Judgement, LegacyAccount, Said
+from engram.domain.judgements.ledger import (
+    CONFIRMED,
+    RETRACTED,
+    SAME,
+    EntryJudgements,
+    Judgement,
+    LegacyAccount,
+)
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.store import trusted_judges
 
@@ -462,14 +469,14 @@ def look(store: Store) -> None:
         refresh(store.original or store)
 
 
-def _judgements_of(store: Store, entries: Sequence[str]) -> Said:
+def _judgements_of(store: Store, entries: Sequence[str]) -> EntryJudgements:
     home = store.original or store
     if home.judged_mark is None:
         look(home)
     with contextlib.suppress(EngramError, OSError, sqlite3.Error):
         if home.judged_mark:
             return home.judgements.of(entries)
-    return Said([], [])
+    return EntryJudgements([], [])
 
 
 def _stamps(store: Store) -> dict[str, Stamp]:
@@ -518,7 +525,7 @@ def lines_of(store: Store, entries: Sequence[str]) -> list[Judgement]:
     return sorted(set(_judgements_of(store, entries).lines))
 
 
-def course_of(store: Store, lore: Lore) -> Course:
+def history_of(store: Store, lore: Lore) -> Course:
     """Return the history of an entry's judgements."""
     lines = _judgements_of(store, _counted_entries(store, lore, None))
     return Course(lore, sorted(set(lines.lines)), lines.accounts)

@@ -519,7 +519,7 @@ class Store:
             if os.path.isdir(self.source_path):
                 rename_damaged(self.source_path)
         except OSError as error:
-            raise atomic.unwritable(self.source_path, error) from None
+            raise atomic.write_error(self.source_path, error) from None
         atomic.write(self.source_path, f"{source}\n".encode(), "source", 0o600)
         self._source_id = source
 

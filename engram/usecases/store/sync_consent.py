@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _ALLOWED, _REFUSED = "allowed", "refused"
 
 
-def may_be_given(store: Store) -> bool:
+def is_any_allowed(store: Store) -> bool:
     """Return whether a person allowed automatic syncs with any remote; cheap enough for every command."""
     return any(answer == _ALLOWED for answer in _read(store).values())
 
@@ -35,7 +35,7 @@ def covers(store: Store, remote: str) -> bool:
     return _read(store).get(_key(store, remote)) == _ALLOWED
 
 
-def is_asked(store: Store, remote: str) -> bool:
+def is_answered(store: Store, remote: str) -> bool:
     """Return whether a person allowed or refused automatic syncs with this remote as configured now."""
     return _key(store, remote) in _read(store)
 
@@ -44,10 +44,10 @@ def allow(store: Store, remote: str) -> None:
     """Take a person's own sync with a remote as their consent; if it cannot be stored, the next one counts."""
     if is_person(store):
         with contextlib.suppress(EngramError):
-            give(store, remote)
+            grant(store, remote)
 
 
-def give(store: Store, remote: str) -> None:
+def grant(store: Store, remote: str) -> None:
     """Allow automatic syncs with a remote. Raises StoreError."""
     _answer(store, remote, _ALLOWED)
 

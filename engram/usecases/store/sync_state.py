@@ -73,7 +73,7 @@ def remote_names(store: Store) -> list[str]:
 def replace(path: str, content: bytes, mode: int = 0o600) -> None:
     """Replace a file that is only written under a lock, and what a killed writer left of it. Raises StoreError."""
     discard_draft(path)
-    atomic.put(atomic.prepare(path, content, DRAFT, mode), path)
+    atomic.move_into_place(atomic.prepare(path, content, DRAFT, mode), path)
 
 
 def discard_draft(path: str) -> None:

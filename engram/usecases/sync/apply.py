@@ -81,7 +81,7 @@ def apply_merge(store: Store, head: Head, merge: Merge, uncommitted: Collection[
         excluded_files.note_left_out(store.places.state, merge.left_out)
         # Without the mark git shows them as deleted, nothing worse.
         with contextlib.suppress(GitError):
-            staging.leave_out(repo, merge.left_out)
+            staging.skip_worktree(repo, merge.left_out)
         # The journal is committed next: this shows at once that it changes nothing.
         objects.learn(repo, merge.commit, _entries(merge.changes))
     kept = {found.path for found in update.kept}
@@ -217,7 +217,7 @@ def _write_binary(store: Store, changes: list[Change]) -> list[Change]:
             path = store.files.absolute(item.path)
             with store.files.lock():
                 atomic.check_unchanged(path, item.before)
-                atomic.put(atomic.prepare(path, item.content or b"", store.clock.new_id()), path)
+                atomic.move_into_place(atomic.prepare(path, item.content or b"", store.clock.new_id()), path)
     return text
 
 
@@ -299,7 +299,7 @@ def is_never_committed(path: str, folder: str) -> bool:
 
 def may_stay_uncommitted(paths: Iterable[str], folder: str) -> set[str]:
     """Return the files that may stay uncommitted: all but lore, entities, agents and settings."""
-    return {path for path in paths if not sync_plan.is_by_fields(path, folder) and path != CONFIG_NAME}
+    return {path for path in paths if not sync_plan.is_merged_by_field(path, folder) and path != CONFIG_NAME}
 
 
 def is_obstructed(store: Store, path: str) -> bool:
@@ -356,7 +356,7 @@ def _replace(store: Store, path: str, before: bytes, after: bytes) -> None:
     try:
         with store.files.lock():
             atomic.check_unchanged(file, atomic.digest(before))
-            atomic.put(temporary, file)
+            atomic.move_into_place(temporary, file)
     finally:
         atomic.discard(temporary)
 

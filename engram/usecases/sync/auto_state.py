@@ -33,7 +33,7 @@ def auto_state(store: Store) -> AutoState:
 def _why(store: Store) -> str:
     if store.places.repository is None or store.places.scope == SESSION:
         return ""
-    if not sync_consent.may_be_given(store):
+    if not sync_consent.is_any_allowed(store):
         return "it begins with your first `engram sync`"
     if not store.settings.flag(AUTO):
         return f"{AUTO} is off"

@@ -55,7 +55,7 @@ def can_sync(store: Store) -> bool:
         places.repository is None
         or places.scope == SESSION
         or is_ci()
-        or not sync_consent.may_be_given(store)
+        or not sync_consent.is_any_allowed(store)
     ):
         return False
     with (
@@ -130,7 +130,7 @@ def sync_if_due(store: Store) -> Synced | None:
     return _sync(store) if is_due(store) else None
 
 
-def session_sync(store: Store) -> bool:
+def start_session_sync(store: Store) -> bool:
     """Start a sync in a separate process, at the start or end of a session, if automatic syncs are on.
 
     Return at once whether one was started. An unreachable remote is not an error.

@@ -15,7 +15,7 @@ from engram.domain.errors import EngramError, NotFoundError, StoreError
 from engram.domain.sync.sync_plan import RUNS
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.graph import agent_profiles, entities
-from engram.usecases.index.index_query import look_up
+from engram.usecases.index.index_query import query_without_refresh
 from engram.usecases.index.refresh import refresh
 from engram.usecases.merge.incoming_paths import judge_files
 from engram.usecases.store import excluded_files
@@ -56,7 +56,7 @@ def find_hand_edits(store: Store) -> None:
 
 def _has_unreadable_files(store: Store) -> bool:
     with contextlib.suppress(EngramError):
-        return bool(look_up(store, lambda found: found.catalog.problems()))
+        return bool(query_without_refresh(store, lambda found: found.catalog.problems()))
     return False
 
 
@@ -91,7 +91,7 @@ def keep_back(store: Store, theirs: str | None, known: Mapping[str, bytes]) -> N
     moment = int(store.clock.now().timestamp())
     with committing(store):
         commit_all(repo, [Commit(text, changes, None, moment)], store.clock.new_id(), store.places.state)
-        excluded_files.note_stays(store, excluded_files.stays(store) | refused)
+        excluded_files.note_uncommitted(store, excluded_files.uncommitted_files(store) | refused)
         for path in executables:
             with contextlib.suppress(OSError):
                 os.chmod(os.path.join(store.places.root, path), 0o644)
@@ -104,7 +104,7 @@ def committing(store: Store) -> Iterator[None]:
     try:
         is_locked = lock.acquire(LOCK_SECONDS)
     except OSError as error:
-        raise atomic.unwritable(lock.path, error) from None
+        raise atomic.write_error(lock.path, error) from None
     if not is_locked:
         raise StoreError("Another process has been committing for a minute.", "Try again; nothing is lost.")
     try:

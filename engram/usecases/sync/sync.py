@@ -127,7 +127,7 @@ def sync(store: Store, options: Options, step: Step | None = None) -> Synced:
     failed = any(isinstance(error, RemoteError) for error in done.errors)
     if options.push and not failed and done.remote:
         sync_state.forget_change(store, changed)
-        if not sync_consent.is_asked(store, done.remote):
+        if not sync_consent.is_answered(store, done.remote):
             sync_consent.allow(store, done.remote)
     return done
 
@@ -164,7 +164,7 @@ def _run_sync(store: Store, options: Options, step: Step | None) -> Synced:
     duration_ms = round((time.monotonic() - began) * 1000)
     behind = [
         StayedBehindError(excluded_files.display_path(path), why)
-        for path, why in sorted(excluded_files.stays(store).items())
+        for path, why in sorted(excluded_files.uncommitted_files(store).items())
     ]
     errors = (*(() if error is None else (error,)), *unreadable, *behind[:_MAX_STAYED_BEHIND])
     return run.done._replace(errors=errors, duration_ms=duration_ms, head=layout.read_head(repo).oid)

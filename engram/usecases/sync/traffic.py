@@ -73,7 +73,7 @@ class Exchange(NamedTuple):
     incoming: Waiting
 
 
-def exchange(store: Store, limit: int = _MAX_ENTRIES) -> Exchange:
+def preview_exchange(store: Store, limit: int = _MAX_ENTRIES) -> Exchange:
     """Return what a sync would exchange, without using the network. Raises UsageError, StoreError, GitError."""
     repo = own_repository(store)
     ours = layout.read_head(repo)
@@ -153,7 +153,7 @@ def _parse(store: Store, path: str, raw: bytes | None) -> Lore | None:
     return found.lore if found else None
 
 
-def came_in(store: Store, limit: int = 50, since: str = "") -> list[LoreChange]:
+def list_incoming_changes(store: Store, limit: int = 50, since: str = "") -> list[LoreChange]:
     """Return the changes that other clones made to entries of this one, and merges of them, newest first.
 
     With `since`, a commit's id, only those that are not in its history. Raises StoreError, GitError.
@@ -196,4 +196,4 @@ def _arrivals(
         )  # fmt: skip
 
 
-__all__ = ["Exchange", "LoreChange", "Waiting", "came_in", "exchange"]
+__all__ = ["Exchange", "LoreChange", "Waiting", "list_incoming_changes", "preview_exchange"]

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from engram.adapters.files.frontmatter import codec
 from engram.domain.errors import EngramError, LoreFileError, UnreadableSentError
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.index.index_query import look_up
+from engram.usecases.index.index_query import query_without_refresh
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -30,7 +30,7 @@ def unreadable_entries(
     notes: list[str] = []
     errors: list[UnreadableSentError] = []
     with contextlib.suppress(EngramError):
-        for problem in look_up(store, lambda found: found.catalog.problems()):
+        for problem in query_without_refresh(store, lambda found: found.catalog.problems()):
             path = problem.path
             error = _read_error(store, path) if path in pulled or path in pushed else None
             if error is None:
@@ -52,7 +52,7 @@ def unreadable_entries(
 def _read_error(store: Store, path: str) -> LoreFileError | None:
     """Return the error of reading a file; None if it can be read or no longer exists."""
     try:
-        raw = store.files.read(path)[: codec.most_bytes(store.categories) + 1]
+        raw = store.files.read(path)[: codec.max_file_bytes(store.categories) + 1]
         codec.read(raw, path, store.categories, datetime.fromtimestamp(0, UTC))
     except LoreFileError as error:
         return error

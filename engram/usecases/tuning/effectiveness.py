@@ -9,7 +9,7 @@ from engram.domain.explore.tables import Table
 from engram.domain.recall import ranking
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.explore.explore import stores
-from engram.usecases.index.index_query import consult
+from engram.usecases.index.index_query import query_index
 from engram.usecases.opening import scopes
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def _look_up(store: Store, ids: set[str]) -> dict[str, Judged]:
     wanted = json.dumps(sorted(ids))
     for scope, other in stores(store, ""):
         try:
-            hits = consult(
+            hits = query_index(
                 other,
                 lambda generation: generation.catalog.select(
                     "id IN (SELECT value FROM json_each(?))", (wanted,)

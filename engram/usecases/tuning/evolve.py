@@ -15,7 +15,7 @@ from engram.domain.tuning import evolution
 from engram.domain.tuning.evolution import LEAST_JUDGED, Evolution, Proposal, Replay
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.consolidation.replay import Replayer, open_replayer
-from engram.usecases.index.index_query import consult
+from engram.usecases.index.index_query import query_index
 from engram.usecases.opening.scopes import TROUBLE, others
 from engram.usecases.recall.usage import latest_queries, log_of
 from engram.usecases.tuning.effectiveness import effectiveness
@@ -34,7 +34,7 @@ MOST_REPLAYED = 300  # past questions, the latest
 def evolve(store: Store) -> Evolution:
     """Measure the ranking and propose changes, without making them. Raises StoreError."""
     with store.lock:
-        own = consult(store, lambda generation: {hit.id for hit in generation.catalog.select("1")})
+        own = query_index(store, lambda generation: {hit.id for hit in generation.catalog.select("1")})
         retrievals = judged_retrievals(log_of(store), own)
         questions = questions_of(retrievals, active_ids(store))
         with open_replayer(store) as replayer:
@@ -91,5 +91,5 @@ def weigh_scopes(
 
 def active_ids(store: Store) -> set[str]:
     """Return the ids of the active entries of a store."""
-    found = consult(store, lambda generation: generation.catalog.select("status = ?", (ACTIVE,)))
+    found = query_index(store, lambda generation: generation.catalog.select("status = ?", (ACTIVE,)))
     return {hit.id for hit in found}

@@ -11,7 +11,7 @@ from engram.usecases.store.activity_log import QUERY
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from engram.adapters.state.activity_table import LiveEntry
+    from engram.adapters.state.activity_table import ActivityLine
     from engram.adapters.state.database import StateDatabase
 
 LATEST = 20_000  # queries read
@@ -22,13 +22,13 @@ _DAY = 86_400.0
 class JudgedRetrieval(NamedTuple):
     """A query of the activity log, and its session's judgements by entry id."""
 
-    entry: LiveEntry
+    entry: ActivityLine
     kinds: Mapping[str, str]
 
 
 def judged_retrievals(state: StateDatabase, own: Collection[str]) -> list[JudgedRetrieval]:
     """Return the judged queries, latest first; a judgement belongs to the last query of its session that showed the entry."""
-    asked: dict[tuple[str, str], list[LiveEntry]] = {}
+    asked: dict[tuple[str, str], list[ActivityLine]] = {}
     entries = [entry for entry in state.live.latest(LATEST, QUERY) if entry.query]
     for entry in entries:
         for lore_id in entry.ids:

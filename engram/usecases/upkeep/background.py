@@ -11,7 +11,7 @@ import os
 from engram.domain.errors import EngramError
 from engram.domain.scopes import SESSION
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.opening.scopes import exists, reach, reachable_scopes
+from engram.usecases.opening.scopes import exists, open_scope_of, reachable_scopes
 from engram.usecases.opening.session_store import sweep, sweep_due
 from engram.usecases.store.detached_process import CONSENT, OBSERVATIONS, start_detached
 
@@ -30,7 +30,7 @@ def tidy(store: Store, *, sync: bool = False) -> None:
     Then sync if due (with `sync` in any case, and also the stores of other scopes), and run the daily maintenance
     after a sync.
     """
-    from engram.usecases.agents.observations import enrich
+    from engram.usecases.agents.observations import process_observations
     from engram.usecases.history.history_feed import update_in_background
     from engram.usecases.judgements.commit_own import commit_if_due
     from engram.usecases.store.commit import commit_quietly, has_work
@@ -39,7 +39,7 @@ def tidy(store: Store, *, sync: bool = False) -> None:
 
     _refresh_quietly(store)
     with contextlib.suppress(EngramError):
-        enrich(store)
+        process_observations(store)
     if has_work(store):
         mark_change(store)
     commit_quietly(store)
@@ -47,7 +47,7 @@ def tidy(store: Store, *, sync: bool = False) -> None:
     update_in_background(store)
     _pack_objects(store)
     if exists(store, SESSION):
-        _refresh_quietly(reach(store, SESSION))
+        _refresh_quietly(open_scope_of(store, SESSION))
     sweep(store)
     if sync:
         for each in (store, *_other_scopes(store)):
@@ -60,7 +60,7 @@ def tidy(store: Store, *, sync: bool = False) -> None:
     _make_graph(store)
 
 
-def tidy_and_send(store: Store, *, sync: bool = False) -> None:
+def commit_and_sync(store: Store, *, sync: bool = False) -> None:
     """Tidy and close a store in its own process, then sync its changes whenever writing has paused.
 
     Raises EngramError if the store is gone by then.
@@ -86,19 +86,19 @@ def _other_scopes(store: Store) -> Iterator[Store]:
         if name not in (SESSION, store.places.scope):
             with contextlib.suppress(EngramError, OSError):
                 if exists(store, name):
-                    yield reach(store, name)
+                    yield open_scope_of(store, name)
 
 
-def sync_apart(store: Store, *, changed: bool = False) -> bool:
+def start_sync(store: Store, *, changed: bool = False) -> bool:
     """Start a sync in its own process when a long-lived program opens or closes a store; return whether it started.
 
     With `changed` (when closing), only if there are changes that were not synced.
     """
     if os.environ.get(INLINE_VARIABLE) == "inline" or not _has_consent(store):
         return False
-    from engram.usecases.sync.auto_sync import session_sync
+    from engram.usecases.sync.auto_sync import start_session_sync
 
-    return (not changed or _has_unsynced_change(store)) and session_sync(store)
+    return (not changed or _has_unsynced_change(store)) and start_session_sync(store)
 
 
 def note_change(store: Store) -> None:
@@ -125,10 +125,10 @@ def _has_consent(store: Store) -> bool:
 
 def _make_vectors(store: Store) -> None:
     """Compute missing vectors: last, since it may take minutes."""
-    from engram.usecases.index.vectors import make_vectors, unfinished
+    from engram.usecases.index.vectors import can_make_vectors, make_vectors
 
     with contextlib.suppress(EngramError):
-        if unfinished(store):
+        if can_make_vectors(store):
             make_vectors(store)
 
 
@@ -146,19 +146,19 @@ def _is_graph_due(store: Store) -> bool:
     generation = store.index.generation if store.is_indexed else None
     if generation is None or generation.next_slot < store.settings.number("embedding.graph"):
         return False
-    from engram.usecases.index.vector_graph import graph_due
+    from engram.usecases.index.vector_graph import is_graph_due
 
-    return graph_due(store)
+    return is_graph_due(store)
 
 
-def vectors_wait(store: Store) -> bool:
+def needs_vectors(store: Store) -> bool:
     """Whether vectors of this store, or a graph over them, are missing and can be computed."""
     generation = store.index.generation if store.is_indexed else None
     if generation is None or not (generation.waiting or generation.other_model):
         return _is_graph_due(store)
-    from engram.usecases.index.vectors import unfinished
+    from engram.usecases.index.vectors import can_make_vectors
 
-    return unfinished(store) or _is_graph_due(store)
+    return can_make_vectors(store) or _is_graph_due(store)
 
 
 def _refresh_quietly(store: Store) -> None:
@@ -176,7 +176,7 @@ def after_command(store: Store, *, wrote: bool) -> None:
     """
     inline = os.environ.get(INLINE_VARIABLE) == "inline"
     sync_due, sweeping = not inline and _is_sync_due(store), sweep_due(store)
-    others = [other for other in store.others.values() if vectors_wait(other)]
+    others = [other for other in store.others.values() if needs_vectors(other)]
     if not inline:
         for other in others:
             start_detached(other.places.root)
@@ -186,7 +186,7 @@ def after_command(store: Store, *, wrote: bool) -> None:
         or sweeping
         or _has_uncommitted(store)
         or _is_file_check_due(store)
-        or vectors_wait(store)
+        or needs_vectors(store)
         or _has_observations(store)
     ):
         return
@@ -218,10 +218,10 @@ def _has_observations(store: Store) -> bool:
     """Whether observations wait to be recorded as entries."""
     if not os.path.isdir(os.path.join(store.places.state, OBSERVATIONS)):
         return False
-    from engram.usecases.agents.observations import work_waits
+    from engram.usecases.agents.observations import has_work
 
     with contextlib.suppress(EngramError):
-        return work_waits(store)
+        return has_work(store)
     return False
 
 

@@ -15,7 +15,7 @@ from engram.domain.scopes import USER
 from engram.domain.sync.sync_plan import OTHER_VERSION
 from engram.domain.text.counted_nouns import counted
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.index.index_query import look_up
+from engram.usecases.index.index_query import query_without_refresh
 from engram.usecases.index.refresh import refresh
 from engram.usecases.opening.store_layout import locate_root
 from engram.usecases.store import damaged_ledgers, entry_writer
@@ -101,7 +101,7 @@ def _check_excluded(store: Store) -> list[Finding]:
     from engram.usecases.store import excluded_files
 
     display, found = excluded_files.display_path, list[Finding]()
-    for path, why in sorted(excluded_files.stays(store).items()):
+    for path, why in sorted(excluded_files.uncommitted_files(store).items()):
         message = f"it is not sent to others: it {why}"
         found.append(Finding("stays", display(path), message, "Mend or rename it; the next sync takes it."))
     for path, why in sorted(excluded_files.read_left_out(store.places.state).items()):
@@ -116,7 +116,7 @@ def _check_hooks(store: Store) -> list[Finding]:
     from engram.usecases.agents import hook_failures
 
     try:
-        failed = hook_failures.of_last_day(store)
+        failed = hook_failures.failures_of_last_day(store)
     except StoreError:  # another process uses the activity log
         return []
     by_hook: dict[str, list[str]] = {}
@@ -136,7 +136,9 @@ def _check_disputes(store: Store) -> list[Finding]:
     from engram.domain.entry.disputes import describe_dispute
 
     found = []
-    for hit in look_up(store, lambda index: index.catalog.select("conflicts > 0", (), "ORDER BY path")):
+    for hit in query_without_refresh(
+        store, lambda index: index.catalog.select("conflicts > 0", (), "ORDER BY path")
+    ):
         with contextlib.suppress(EngramError):
             lore = entry_writer.load(store, hit.path).lore
             if lore.conflicts:
@@ -152,7 +154,10 @@ def _check_merges(store: Store, fix: bool) -> list[Finding]:
     from engram.usecases.graph.entities import read_entities
     from engram.usecases.merge import repair
 
-    problems = [*look_up(store, lambda index: index.catalog.problems()), *read_entities(store).problems]
+    problems = [
+        *query_without_refresh(store, lambda index: index.catalog.problems()),
+        *read_entities(store).problems,
+    ]
     marked = repair.marked_files(store, [problem.path for problem in problems])
     if not fix:
         return [Finding("file", path, _UNMERGED, "`engram doctor --fix` merges them.") for path in marked]
@@ -175,13 +180,13 @@ def _describe_repair(done: Repaired, owns_branch: bool) -> Finding:
 
 def _check_driver(store: Store, fix: bool) -> list[Finding]:
     """Check whether a plain `git pull` merges lore by field, as sync does."""
-    from engram.usecases.merge.install_driver import complete, what_is_missing
+    from engram.usecases.merge.install_driver import complete, missing_parts
 
     places = store.places
     if places.repository is None or not (places.owns_branch or not places.folder):
         return []
     try:
-        missing = what_is_missing(places.repository, places.folder, places.root)
+        missing = missing_parts(places.repository, places.folder, places.root)
         if missing and fix:
             complete(store, missing)
     except EngramError as error:
@@ -206,9 +211,9 @@ def _check_hidden_tree(store: Store, fix: bool) -> list[Finding]:
 
 def _check_files(store: Store, reported: Collection[str]) -> list[Finding]:
     """Find files that are not adopted yet or cannot be recalled, except those already `reported`."""
-    problems = look_up(store, lambda index: index.catalog.problems())
+    problems = query_without_refresh(store, lambda index: index.catalog.problems())
     unadopted = "adopted = 0" if store.places.folder else "0"  # notes in place are not adopted
-    hits = look_up(store, lambda index: index.catalog.select(unadopted))
+    hits = query_without_refresh(store, lambda index: index.catalog.select(unadopted))
     return _describe_problems("file", problems, reported) + [
         Finding("adoption", hit.path, *NO_FIELDS) for hit in hits
     ]
@@ -404,10 +409,10 @@ def _check_signing(store: Store) -> list[Finding]:
 def _check_agents(store: Store) -> list[Finding]:
     """Find agent profiles that are unreadable or have merge conflicts."""
     from engram.usecases.graph.agent_profiles import find_problems
-    from engram.usecases.graph.entities import TAKE_OVER, both_versions
+    from engram.usecases.graph.entities import CONFLICT_HINT, describe_conflicts
 
     return [
-        Finding(CONFLICT, path, both_versions(problem), TAKE_OVER)
+        Finding(CONFLICT, path, describe_conflicts(problem), CONFLICT_HINT)
         if isinstance(problem, tuple)
         else Finding("agent", path, problem.message, problem.hint)
         for path, problem in find_problems(store)

@@ -13,7 +13,7 @@ from engram.adapters.files.durable.atomic import write
 from engram.adapters.files.frontmatter import codec
 from engram.adapters.state.trust_tables import QuarantinedText
 from engram.domain.agents import fence, leaks
-from engram.domain.agents.framing import NOTICE, also_text, as_text, frame, whole_text
+from engram.domain.agents.framing import NOTICE, frame, render, render_titles, render_whole
 from engram.domain.agents.leaks import NOT_SHOWN, QUARANTINED, Leak
 from engram.domain.agents.neutralization import neutralize_data
 from engram.domain.entry import times
@@ -21,7 +21,7 @@ from engram.domain.entry.lore import ACTIVE, Lore, lore_as_dict, searchable, tex
 from engram.domain.settings import Settings
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.agents import auto_recall
-from engram.usecases.history.origin import as_seen
+from engram.usecases.history.origin import effective_entry
 from engram.usecases.recall import query as recall
 from engram.usecases.store import entry_writer
 from engram.usecases.store.store import Caller, Store
@@ -166,7 +166,11 @@ def _collect_texts(
 
 
 def _recall_by_hook(store: Store, way: str, query: str, files: Sequence[str]) -> str:
-    return auto_recall.by_files(store, files) if way == FILES else auto_recall.by_text(store, query)
+    return (
+        auto_recall.recall_for_files(store, files)
+        if way == FILES
+        else auto_recall.recall_for_text(store, query)
+    )
 
 
 def _new_session(store: Store, name: str) -> None:
@@ -175,15 +179,15 @@ def _new_session(store: Store, name: str) -> None:
 
 def _recall(store: Store, query: str) -> str:
     answer = recall.query(store, recall.Question(query, limit=5))
-    found = [(hit.ref, *as_seen(store, hit.lore)) for hit in answer.lore]
+    found = [(hit.ref, *effective_entry(store, hit.lore)) for hit in answer.lore]
     fitted = frame(found, int(store.settings.number("recall.budget")), store.clock.now(), query)
-    return "\n\n".join([NOTICE, *map(as_text, fitted.items), also_text(fitted.also)])
+    return "\n\n".join([NOTICE, *map(render, fitted.items), render_titles(fitted.also)])
 
 
 def _get_entry(store: Store, poison: Poison) -> Iterator[tuple[str, str, Callable[[str], list[Leak]]]]:
     """Yield an entry as an agent gets it by name: as text and as data."""
-    _, trust, counts = as_seen(store, poison.lore)
-    text = whole_text("L1", poison.lore, "lore/x.md", trust, counts, store.clock.now())
+    _, trust, counts = effective_entry(store, poison.lore)
+    text = render_whole("L1", poison.lore, "lore/x.md", trust, counts, store.clock.now())
     yield GET, text, leaks.leaks_of_quotes
     data = neutralize_data(lore_as_dict(poison.lore, "lore/x.md"), is_checked=trust.is_checked)
     for value in _strings(data):

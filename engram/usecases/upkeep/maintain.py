@@ -18,7 +18,7 @@ from engram.domain.scopes import past_retention
 from engram.domain.text.counted_nouns import entries
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.agents import observations
-from engram.usecases.index.index_query import consult
+from engram.usecases.index.index_query import query_index
 from engram.usecases.store import entry_writer, sync_state
 from engram.usecases.store.quarantine import without_quarantined
 from engram.usecases.store.store import BY_ITSELF, Caller, Store
@@ -101,7 +101,7 @@ def last_time(store: Store) -> float:
 
 
 def _record_observations(store: Store, dry_run: bool) -> int:
-    return observations.waiting(store) if dry_run else observations.enrich(store)
+    return observations.waiting(store) if dry_run else observations.process_observations(store)
 
 
 def _migrate(store: Store, dry_run: bool) -> int:
@@ -185,7 +185,7 @@ STEPS: Mapping[str, Callable[[Store, bool], int]] = {
 
 
 def _select(store: Store, where: str, values: Sequence[object]) -> list[Hit]:
-    found = consult(
+    found = query_index(
         store, lambda generation: generation.catalog.select(f"adopted = 1 AND {where}", values, "ORDER BY id")
     )
     return without_quarantined(store, found)

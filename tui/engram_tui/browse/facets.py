@@ -32,7 +32,7 @@ class Facets(NamedTuple):
 
     def conditions(self, now: float) -> Filter:
         """Return the conditions beyond category, status and tag."""
-        lowest, highest = band(self.confidence)
+        lowest, highest = band_limits(self.confidence)
         return Filter(
             types=(self.type,) if self.type else (),
             agents=(self.agent,) if self.agent else (),
@@ -43,7 +43,7 @@ class Facets(NamedTuple):
 
     def matches(self, row: Row, now: float) -> bool:
         """Return whether the entry of a row passes the filters that a query does not support."""
-        lowest, highest = band(self.confidence)
+        lowest, highest = band_limits(self.confidence)
         return (
             lowest <= row.confidence <= highest
             and (not self.status or row.status == self.status)
@@ -79,7 +79,7 @@ def label(facet: str, value: str) -> str:
     return "people" if facet == "agent" and value == HUMAN else value
 
 
-def band(name: str) -> tuple[int, int]:
+def band_limits(name: str) -> tuple[int, int]:
     """Return the lowest and the highest confidence of a band, in thousandths; (0, 1000) for an unknown one."""
     inside = [thousandths for thousandths in range(1001) if state(thousandths) == name]
     return (inside[0], inside[-1]) if inside else (0, 1000)
@@ -92,7 +92,10 @@ def values_of(store: Engram, facet: str) -> list[tuple[str, str]]:
     if facet == "age":
         return [(name, "") for name in AGES]
     if facet == "confidence":
-        return [(name, f"{band(name)[0] / 1000:.2f} to {band(name)[1] / 1000:.2f}") for name in STATES]
+        return [
+            (name, f"{band_limits(name)[0] / 1000:.2f} to {band_limits(name)[1] / 1000:.2f}")
+            for name in STATES
+        ]
     generation = store.store.index.look()
     if generation is None:
         return []

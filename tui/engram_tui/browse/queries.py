@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 
 from engram.domain.errors import NotFoundError
 from engram.usecases.lookup.listing import list_packed
-from engram.usecases.opening.scopes import reach
+from engram.usecases.opening.scopes import open_scope_of
 from engram.usecases.recall.usage import usage_of
 from engram.usecases.store.people import authors_of
 from engram_tui.browse.facets import Facets
@@ -51,7 +51,7 @@ def read_page(store: Engram, order: str, facets: Facets, now: float, limit: int 
 
     If the page is incomplete and has no filters, its counts may include files with the same id twice.
     """
-    scope = reach(store.store, facets.scope)
+    scope = open_scope_of(store.store, facets.scope)
     ids, packed, matching = list_packed(
         scope,
         COLUMNS,

@@ -14,7 +14,7 @@ from engram.domain.text.counted_nouns import entries
 from engram.domain.text.drawing import gauge
 from engram_tui.shell.sanitize import safe_line, safe_lines
 from engram_tui.widgets.format import fraction
-from engram_tui.widgets.word_marks import are_similar, inline
+from engram_tui.widgets.word_marks import are_similar, merge_marked
 
 if TYPE_CHECKING:
     from engram.app import Engram
@@ -104,7 +104,7 @@ def _compare(result: Lore, other: Lore) -> Text:
     if result.content == other.content:
         return Text("the same text", "dim")
     return (
-        inline(result.content, other.content)
+        merge_marked(result.content, other.content)
         if are_similar(result.content, other.content)
         else Text(safe_lines(other.content))
     )
@@ -129,7 +129,7 @@ def _format_disagreement(store: Engram, ids: tuple[str, ...], why: str) -> Text:
         found.append(f"{safe_line(lore.title)}\n")
         found.append(f"{safe_line(byline(lore.agent, lore.author))}: {which}\n", "dim")
     found.append("\n")
-    return found.append_text(inline(older.content, newer.content))
+    return found.append_text(merge_marked(older.content, newer.content))
 
 
 def _format_entry(lore: Lore, before: int, after: int) -> Text:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from engram.adapters.files.frontmatter.origin import origin_of
 from engram.domain.errors import EngramError, NotFoundError, StoreError
 from engram.usecases.history.origin import known_origins
-from engram.usecases.opening.scopes import reach
+from engram.usecases.opening.scopes import open_scope_of
 from engram.usecases.recall.usage import usefulness_of
 from engram.usecases.store import people
 from engram.usecases.store.remote import list_remotes
@@ -28,7 +28,7 @@ MAX_QUERIES = 50
 def provenance(entry_id: str, store: Engram) -> Provenance:
     """Read the provenance of an entry, and its usefulness. Raises NotFoundError."""
     shown = store.get(entry_id)
-    home = reach(store.store, shown.scope)
+    home = open_scope_of(store.store, shown.scope)
     try:
         remotes = tuple([remote.url for remote in list_remotes(home)])
     except EngramError:  # a store outside git, or in a repository that has other things to share

@@ -9,7 +9,7 @@ from engram.domain.entry.confidence import HELPFUL, INCORRECT, KINDS
 from engram.domain.entry.lore import ACTIVE, ARCHIVED
 from engram.domain.errors import ValidationError
 from engram.domain.text.counted_nouns import entries
-from engram.usecases.opening.scopes import reach
+from engram.usecases.opening.scopes import open_scope_of
 from engram.usecases.recording.edit import Edit, rewrite
 from engram.usecases.recording.editor import keep_if_refused
 from engram.usecases.recording.record import KNOWN, describe_known
@@ -119,7 +119,7 @@ def replace_text(path: str, scope: str, before: bytes, after: bytes) -> Command:
     """Replace the whole file of an entry by an edited one."""
 
     def execute(store: Engram, ids: tuple[str, ...]) -> str:
-        home = reach(store.store, scope)
+        home = open_scope_of(store.store, scope)
         shown = keep_if_refused(after, lambda: rewrite(home, path, ids[0], before, after))
         store.edited()
         return f"{quote(shown.lore.title)} is changed"

@@ -145,9 +145,9 @@ class EntryActionsScreen(JudgeScreen):
 
     def _edit(self, shown: Shown) -> None:
         def read(store: Engram) -> bytes:
-            from engram.usecases.opening.scopes import reach
+            from engram.usecases.opening.scopes import open_scope_of
 
-            return reach(store.store, shown.scope).files.read(shown.path)
+            return open_scope_of(store.store, shown.scope).files.read(shown.path)
 
         self.ask("file", read, partial(self._edit_file, shown), opens=True)
 

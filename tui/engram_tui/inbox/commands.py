@@ -9,7 +9,7 @@ from engram.domain.entry.named_files import is_entity
 from engram.domain.errors import NotFoundError
 from engram.domain.review.review import ACCEPT, ARCHIVE, EDIT, SNOOZE, Item, check_decision
 from engram.usecases.graph import entity_conflicts
-from engram.usecases.opening.scopes import reach
+from engram.usecases.opening.scopes import open_scope_of
 from engram.usecases.recording.edit import rewrite
 from engram.usecases.recording.editor import keep_if_refused
 from engram.usecases.review.items import PackedItem
@@ -97,7 +97,7 @@ def accept_edited(item: Item, path: str, before: bytes, after: bytes) -> Command
 
 def _rewrite(store: Engram, item: Item, path: str, before: bytes, after: bytes) -> str:
     """Write the edited text; returns its title."""
-    home = reach(store.store, "")
+    home = open_scope_of(store.store, "")
     if is_entity(path, home.places.folder):
         return entity_conflicts.rewrite(home, path, before, after).name
     return rewrite(home, path, _edited_id(item), before, after).lore.title

@@ -23,7 +23,7 @@ from engram_tui.inbox.format import PAIRS
 from engram_tui.inbox.versions import Version, versions_of
 from engram_tui.shell.sanitize import safe_line, safe_lines
 from engram_tui.widgets.format import fraction, short_category
-from engram_tui.widgets.word_marks import LEFT, MAX_CHARACTERS, RIGHT, are_similar, inline, side_by_side
+from engram_tui.widgets.word_marks import LEFT, MAX_CHARACTERS, RIGHT, are_similar, mark_both, merge_marked
 
 if TYPE_CHECKING:
     from engram.app import Engram
@@ -69,7 +69,7 @@ def read_details(store: Engram, item: Item, other: int = 0) -> ItemDetails:
         return ItemDetails(item, (Side(left.name, facts(left, now), text),), notes, _all_fields(left.lore))
     contents = left.lore.content, right.lore.content
     marked = (
-        side_by_side(*contents)
+        mark_both(*contents)
         if are_similar(*contents)
         else tuple(Text(safe_lines(content)[:MAX_CHARACTERS]) for content in contents)
     )
@@ -177,8 +177,8 @@ def _read_entity(store: Engram, item: Item) -> ItemDetails:
         return ItemDetails(
             item, (Side(path, "current version", Text(current)),), item.evidence, Text(current)
         )
-    sides = zip((path, name), ("current version", ""), side_by_side(current, other), strict=True)
-    return ItemDetails(item, tuple(Side(*side) for side in sides), (), inline(current, other))
+    sides = zip((path, name), ("current version", ""), mark_both(current, other), strict=True)
+    return ItemDetails(item, tuple(Side(*side) for side in sides), (), merge_marked(current, other))
 
 
 def _entity_text(store: Engram, item: Item, decision: str) -> str:
@@ -217,7 +217,7 @@ def _difference(left: Version, right: Version) -> Text:
     )
     contents = left.lore.content, right.lore.content
     if are_similar(*contents):
-        found.append_text(inline(*contents))
+        found.append_text(merge_marked(*contents))
     else:  # hardly a word in common: unreadable when mixed
         found.append(safe_lines(contents[0])[:MAX_CHARACTERS], LEFT)
         found.append("\n\n")
@@ -227,5 +227,5 @@ def _difference(left: Version, right: Version) -> Text:
         values = _field_text(left.lore, name), _field_text(right.lore, name)
         if any(values):
             found.append(f"\n{name}  ")
-            found.append_text(inline(*values))
+            found.append_text(merge_marked(*values))
     return found

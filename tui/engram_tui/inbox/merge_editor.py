@@ -17,7 +17,7 @@ from engram.domain.entry.lore import Lore
 from engram_tui.inbox.merge_draft import BOTH, LEFT, RIGHT, MergeDraft, Part
 from engram_tui.shell.prompts import confirm_leave
 from engram_tui.shell.sanitize import safe_line, safe_lines
-from engram_tui.widgets.word_marks import are_similar, side_by_side
+from engram_tui.widgets.word_marks import are_similar, mark_both
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -146,7 +146,7 @@ class MergeEditor(ModalScreen[Lore | None]):
         if id(part) not in self._marks:
             comparable = part.differs and are_similar(part.left, part.right)
             plain = Text(safe_lines(part.left)), Text(safe_lines(part.right))
-            self._marks[id(part)] = side_by_side(part.left, part.right) if comparable else plain
+            self._marks[id(part)] = mark_both(part.left, part.right) if comparable else plain
         return self._marks[id(part)]
 
     def _sign(self, part: Part, side: str, is_current: bool) -> str:

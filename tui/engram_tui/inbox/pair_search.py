@@ -31,9 +31,9 @@ class PairSearch:
 
     def measure(self, store: Engram) -> bool:
         """Find out whether the store is large; runs in a worker thread."""
-        from engram.usecases.index.index_query import consult
+        from engram.usecases.index.index_query import query_index
 
-        self.is_large = consult(store.store, lambda generation: generation.catalog.count()) > LARGE
+        self.is_large = query_index(store.store, lambda generation: generation.catalog.count()) > LARGE
         return self.is_large
 
     def call_when_ready(self, screen: StoreScreen, then: Callable[[], None]) -> None:

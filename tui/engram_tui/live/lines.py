@@ -12,14 +12,14 @@ from rich.cells import cell_len
 from engram.domain.entry.people import byline, short_byline
 from engram.domain.errors import EngramError
 from engram.domain.text.counted_nouns import entries
-from engram.usecases.index.index_query import consult
+from engram.usecases.index.index_query import query_index
 from engram.usecases.opening import scopes
 from engram.usecases.store import people
 from engram_tui.widgets.format import count, fraction
 from engram_tui.widgets.line_list import GOOD, QUIET, STRONG, WARN, Line, Part
 
 if TYPE_CHECKING:
-    from engram.adapters.state.activity_table import LiveEntry
+    from engram.adapters.state.activity_table import ActivityLine
     from engram.app import Engram
 
 MAX_EVENTS = 500
@@ -46,17 +46,17 @@ _DONE = {
 _STRENGTHS = {"strong": GOOD, "weak": WARN, "none": WARN}
 
 
-def is_recall(event: LiveEntry) -> bool:
+def is_recall(event: ActivityLine) -> bool:
     """Return whether entries were shown to somebody, or should have been."""
     return event.action in _RECALLS
 
 
-def is_missing(event: LiveEntry) -> bool:
+def is_missing(event: ActivityLine) -> bool:
     """Return whether it is a query with no answer, a weak one, or entries withheld."""
     return event.action == "query" and (not event.ids or event.strength != "strong" or bool(event.withheld))
 
 
-CHOICES: tuple[tuple[str, Callable[[LiveEntry], bool]], ...] = (
+CHOICES: tuple[tuple[str, Callable[[ActivityLine], bool]], ...] = (
     ("everything", lambda _event: True),
     ("what was recalled", is_recall),
     ("where something was missing", is_missing),
@@ -66,7 +66,7 @@ CHOICES: tuple[tuple[str, Callable[[LiveEntry], bool]], ...] = (
 class News(NamedTuple):
     """New events, the titles of their entries by id, and the name of this clone's user."""
 
-    events: Sequence[LiveEntry]
+    events: Sequence[ActivityLine]
     titles: Mapping[str, str]
     person: str
 
@@ -78,7 +78,7 @@ def read_news(store: Engram, since: int | None, known: Mapping[str, str]) -> New
     return News(events, read_titles(store, ids) if ids else {}, people.own_name(store.store))
 
 
-def ids_in(event: LiveEntry) -> Iterator[str]:
+def ids_in(event: ActivityLine) -> Iterator[str]:
     """Yield the ids of all entries of an event."""
     yield from event.ids
     for withheld in event.withheld:
@@ -103,14 +103,14 @@ def read_titles(store: Engram, ids: set[str]) -> dict[str, str]:
 
 def _titles_in(store: Engram, scope: str, ids: Sequence[str]) -> dict[str, str]:
     condition = "id IN (SELECT value FROM json_each(?))"
-    hits = consult(
-        scopes.reach(store.store, scope),
+    hits = query_index(
+        scopes.open_scope_of(store.store, scope),
         lambda generation: generation.catalog.select(condition, (json.dumps(ids),)),
     )
     return {hit.id: hit.title for hit in hits}
 
 
-def who_cells(events: Iterable[LiveEntry], person: str, width: int) -> int:
+def who_cells(events: Iterable[ActivityLine], person: str, width: int) -> int:
     """Return the cells of the column of names on a terminal of this width."""
     limit = min(MAX_WHO_CELLS, width // 6 + 1)
     names = {short_byline(agent, person, limit - 1) for agent in {event.agent for event in events}}
@@ -118,7 +118,7 @@ def who_cells(events: Iterable[LiveEntry], person: str, width: int) -> int:
 
 
 def lines_of(
-    event: LiveEntry, titles: Mapping[str, str], person: str, narrow: bool, cells: int
+    event: ActivityLine, titles: Mapping[str, str], person: str, narrow: bool, cells: int
 ) -> Iterator[Line]:
     """Yield the lines of an event: what was done, by whom (a column of `cells`), then its entries."""
     only_id = event.ids[0] if len(event.ids) == 1 and not is_recall(event) else ""
@@ -145,14 +145,14 @@ def lines_of(
         yield _withheld_line(event, number, titles)
 
 
-def _entry_line(event: LiveEntry, key: str, entry_id: str, score: str, titles: Mapping[str, str]) -> Line:
+def _entry_line(event: ActivityLine, key: str, entry_id: str, score: str, titles: Mapping[str, str]) -> Line:
     parts = (Part("", "", TIME_CELLS), Part(score, "", SCORE_CELLS), Part(_title(entry_id, titles)))
     return Line(
         f"{event.number}:{key}", parts, entry_id if entry_id in titles else "", group=str(event.number)
     )
 
 
-def _withheld_line(event: LiveEntry, number: int, titles: Mapping[str, str]) -> Line:
+def _withheld_line(event: ActivityLine, number: int, titles: Mapping[str, str]) -> Line:
     """Format the entries that were withheld for one reason; if there is only one, the line is about it."""
     withheld = event.withheld[number]
     only_id = withheld.ids[0] if len(withheld.ids) == 1 and withheld.ids[0] in titles else ""
@@ -170,7 +170,7 @@ def _title(entry_id: str, titles: Mapping[str, str]) -> str:
     return titles.get(entry_id) or f"{entry_id[:10]}… no longer exists"
 
 
-def _describe(event: LiveEntry, titles: Mapping[str, str], entry_id: str) -> str:
+def _describe(event: ActivityLine, titles: Mapping[str, str], entry_id: str) -> str:
     query = " ".join(event.query.split())
     if event.action == "query":
         return f"“{query}”"
@@ -182,7 +182,7 @@ def _describe(event: LiveEntry, titles: Mapping[str, str], entry_id: str) -> str
     return " · ".join(part for part in (what, subject, counts) if part)
 
 
-def _facts(event: LiveEntry, narrow: bool) -> str:
+def _facts(event: ActivityLine, narrow: bool) -> str:
     """Format the result for the end of the line."""
     if event.action == "query":
         found = entries(len(event.ids)) if event.ids else "nothing"
@@ -195,7 +195,7 @@ def _facts(event: LiveEntry, narrow: bool) -> str:
     return " · ".join(part for part in (strength, found, tokens, duration) if part)
 
 
-def details_of(event: LiveEntry, titles: Mapping[str, str], person: str) -> tuple[str, ...]:
+def details_of(event: ActivityLine, titles: Mapping[str, str], person: str) -> tuple[str, ...]:
     """Return the details of an event: a title and lines."""
     asked = (
         event.query if event.action == "query" else f"{_DONE.get(event.action, event.action)} {event.query}"

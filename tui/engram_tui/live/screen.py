@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
     from engram.app import Engram
-    from engram.usecases.store.activity_log import LiveEntry
+    from engram.usecases.store.activity_log import ActivityLine
     from engram_tui.widgets.line_list import Line
 
 POLL_INTERVAL = 0.5  # seconds between checks for new events
@@ -49,7 +49,7 @@ class LiveScreen(LineScreen, JudgeScreen):
 
     def __init__(self, store: Engram) -> None:
         super().__init__(store)
-        self.events: deque[LiveEntry] = deque(maxlen=MAX_EVENTS)
+        self.events: deque[ActivityLine] = deque(maxlen=MAX_EVENTS)
         self.titles: dict[str, str] = {}
         self.person = ""  # the name of this clone's user
         self.last: int | None = None  # the number of the newest event; None: not read yet

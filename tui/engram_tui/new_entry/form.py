@@ -13,7 +13,7 @@ from engram.domain.entry.lore import MAX_CONTENT, title_of
 from engram.domain.exchange.classify import guess_category
 from engram.domain.text.safe_text import safe_text
 from engram_tui.new_entry.actions import ACTIONS
-from engram_tui.shell.action import bindings
+from engram_tui.shell.action import make_bindings
 from engram_tui.shell.sanitize import safe_line, safe_lines
 from engram_tui.widgets.format import count, fraction
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from textual.timer import Timer
 
     from engram.app import Engram
-    from engram.usecases.recording.record import Weighed
+    from engram.usecases.recording.record import RecordPreview
     from engram_tui.shell.store_screen import StoreScreen
 
 TYPING_DELAY = 0.25  # seconds without a key before the store is asked
@@ -68,7 +68,7 @@ class NewEntryForm(ModalScreen[NewEntry | None]):
     NewEntryForm.-low TextArea, NewEntryForm.-low TextArea:focus { min-height: 2; margin: 0; }
     NewEntryForm.-low #known { max-height: 2; margin: 0; }
     """
-    BINDINGS: ClassVar[list[BindingType]] = bindings(ACTIONS, priority=True)
+    BINDINGS: ClassVar[list[BindingType]] = make_bindings(ACTIONS, priority=True)
 
     def __init__(self, screen: StoreScreen, draft: NewEntry) -> None:
         """`screen` asks the store; `draft` is what was typed before."""
@@ -164,14 +164,14 @@ class NewEntryForm(ModalScreen[NewEntry | None]):
     def _ask(self) -> None:
         draft, default = self.draft, self._default
 
-        def weigh(store: Engram) -> Weighed:
+        def weigh(store: Engram) -> RecordPreview:
             return store.weigh(**draft.fields(default))  # type: ignore[arg-type]
 
         self._screen.ask(
             "weigh", weigh, partial(self._show_weighing, draft), failed=partial(self._show_refusal, draft)
         )
 
-    def _show_weighing(self, draft: NewEntry, weighed: Weighed) -> None:
+    def _show_weighing(self, draft: NewEntry, weighed: RecordPreview) -> None:
         if draft == self.draft:
             self._show_lines(*preview_lines(weighed))
 
@@ -185,7 +185,7 @@ class NewEntryForm(ModalScreen[NewEntry | None]):
                 widget.update("\n".join(safe_text(line) for line in texts))
 
 
-def preview_lines(weighed: Weighed) -> list[str]:
+def preview_lines(weighed: RecordPreview) -> list[str]:
     """Say what recording would do, a line each."""
     found = []
     if weighed.known:

@@ -13,7 +13,7 @@ from textual import on
 from textual.containers import Container, Vertical, VerticalScroll
 
 from engram.domain.text.counted_nouns import counted, elapsed, entries
-from engram.usecases.review.proposals import ACCEPT, REJECT, Finished, Proposal, ProposedEntry
+from engram.usecases.review.proposals import ACCEPT, REJECT, MergedReview, Proposal, ProposedEntry
 from engram_tui.proposal import commands
 from engram_tui.proposal.actions import ACTIONS
 from engram_tui.shell.errors import describe_error
@@ -22,7 +22,7 @@ from engram_tui.shell.screen import ShellScreen
 from engram_tui.widgets.entry_list import EntryList
 from engram_tui.widgets.line_list import BAD, GOOD, QUIET, Line, LineList, Part
 from engram_tui.widgets.option_lines import StatusText
-from engram_tui.widgets.word_marks import inline
+from engram_tui.widgets.word_marks import merge_marked
 
 if TYPE_CHECKING:
     from textual.widget import Widget
@@ -258,7 +258,7 @@ class ProposalScreen(ShellScreen):
         self.show_error(line)
         self.store_changed()
 
-    def _handle_finish(self, done: Finished) -> None:
+    def _handle_finish(self, done: MergedReview) -> None:
         self.app.pop_screen()
         below = self.shell.current
         if below is None:
@@ -282,7 +282,7 @@ class ProposalScreen(ShellScreen):
         self.app.pop_screen()
 
 
-def outcome_sentence(done: Finished) -> str:
+def outcome_sentence(done: MergedReview) -> str:
     """Say what ending the review did."""
     sentence = f"{entries(done.accepted)} accepted, {done.rejected:,} rejected"
     if not done.pushed:
@@ -303,7 +303,7 @@ def _format_change(entry: ProposedEntry) -> tuple[str, Text]:
     if lore is not None:
         facts.insert(1, lore.category)
     if entry.before is not None and entry.after is not None:
-        text = inline(entry.before.content, entry.after.content)
+        text = merge_marked(entry.before.content, entry.after.content)
     else:
         text = Text(safe_lines(lore.content) if lore else safe_line(entry.title))
     return safe_line(" · ".join(part for part in facts if part)), text

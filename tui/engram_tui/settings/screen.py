@@ -16,7 +16,7 @@ from engram_tui.settings.actions import ACTIONS
 from engram_tui.shell.command import Command, Outcome
 from engram_tui.shell.sanitize import safe_line
 from engram_tui.shell.screen import ShellScreen
-from engram_tui.shell.store_watch import short_path
+from engram_tui.shell.store_watch import abbreviate_home
 from engram_tui.widgets.option_lines import OptionLines
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class SettingsScreen(ShellScreen):
 
     def compose_body(self) -> Iterator[Widget]:
         """Yield the list, and the meaning of the setting under the cursor."""
-        about = f"◆ the store's file · ● your own, {short_path(user_config_file())}"
+        about = f"◆ the store's file · ● your own, {abbreviate_home(user_config_file())}"
         yield Static(safe_line(about), id="about", markup=False)
         yield OptionLines(id="settings")
         yield Static(id="doc", markup=False)

@@ -39,7 +39,7 @@ class Action(NamedTuple):
         return self.run or self.name
 
 
-def bindings(actions: Iterable[Action], *, priority: bool = False) -> list[BindingType]:
+def make_bindings(actions: Iterable[Action], *, priority: bool = False) -> list[BindingType]:
     """Return Textual's bindings of these actions; with `priority` they act before any widget sees the key."""
     return [
         Binding(action.keys, action.call, action.title, priority=priority, id=action.name)

@@ -22,9 +22,9 @@ from engram_tui.shell.key_queue import KeyQueue
 from engram_tui.shell.sanitize import SanitizeFilter
 from engram_tui.shell.saved_state import SavedState
 from engram_tui.shell.store_screen import StoreScreen
-from engram_tui.shell.store_watch import Heading, change_token, poll_changes, read_heading, short_path
+from engram_tui.shell.store_watch import Heading, abbreviate_home, change_token, poll_changes, read_heading
 from engram_tui.shell.terminal_watch import tolerant_driver
-from engram_tui.shell.themes import theme_after, theme_named
+from engram_tui.shell.themes import find_theme, next_theme
 from engram_tui.shell.undo import Step, UndoStack, redo_step, undo_step
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class ShellApp(App[None]):
         self._filters.append(SanitizeFilter())
         self.store = store
         self.heading: Heading | None = None
-        self.short_path = short_path(store.path)
+        self.short_path = abbreviate_home(store.path)
         self.undo_stack = UndoStack()
         self.last_command: Command | None = None
         self.command_log = CommandLog()
@@ -294,7 +294,7 @@ class ShellApp(App[None]):
         if self._plain:
             self.notify("NO_COLOR is set: there are no colours to change.", markup=False)
             return
-        name = theme_after(self.theme).name
+        name = next_theme(self.theme).name
         self.choose_theme(name)
         self.notify(
             f"{name}; `engram config app.theme {name} --user` sets it for every store",
@@ -322,6 +322,6 @@ class ShellApp(App[None]):
         return configured if changed_since else self.saved.get("theme", configured)
 
     def _use_theme(self, name: str) -> None:
-        theme = theme_named(name)
+        theme = find_theme(name)
         self.register_theme(theme)
         self.theme = theme.name

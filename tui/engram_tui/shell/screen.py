@@ -11,7 +11,7 @@ from textual.actions import parse
 from textual.containers import Container
 from textual.widgets import Input, Static
 
-from engram_tui.shell.action import Action, bindings, key_label
+from engram_tui.shell.action import Action, key_label, make_bindings
 from engram_tui.shell.actions import ACTIONS, MOVES
 from engram_tui.shell.command import Command, Outcome, run_command
 from engram_tui.shell.frame import NARROW, HeadingLine, KeyLine, TabLine
@@ -39,11 +39,11 @@ class ShellScreen(StoreScreen):
         & > #error { display: none; height: auto; max-height: 4; padding: 0 1; background: $error 20%; color: $text-error; }
     }
     """
-    BINDINGS: ClassVar[list[BindingType]] = bindings(ACTIONS)
+    BINDINGS: ClassVar[list[BindingType]] = make_bindings(ACTIONS)
 
     def __init_subclass__(cls, **options: bool) -> None:
         if "OWN_ACTIONS" in cls.__dict__:
-            cls.BINDINGS = bindings(cls.OWN_ACTIONS)
+            cls.BINDINGS = make_bindings(cls.OWN_ACTIONS)
         super().__init_subclass__(**options)
 
     def __init__(self, store: Engram) -> None:

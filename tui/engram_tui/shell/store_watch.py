@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
-from engram.adapters.index.damage import DamagedIndexError, damage_noticed
+from engram.adapters.index.damage import DamagedIndexError, converting_damage
 from engram.domain.entry import times
 from engram.usecases.index.refresh import refresh
 
@@ -45,7 +45,7 @@ def read_heading(store: Engram) -> Heading:
     total = status["lore_count"]
     assert isinstance(total, int)
     return Heading(
-        path=short_path(store.path),
+        path=abbreviate_home(store.path),
         branch=git["branch"] or "",
         ahead=git["ahead"],
         behind=git["behind"],
@@ -79,7 +79,7 @@ def change_token(store: Engram) -> tuple[object, ...]:
     stats = _stat_catalog(generation)
     if _sums.get(store, ((), 0))[0] != stats:
         try:
-            with damage_noticed():
+            with converting_damage():
                 _sums[store] = stats, generation.catalog.sum_of_lines()
         except DamagedIndexError:
             return stats  # the next query rebuilds it
@@ -106,7 +106,7 @@ def poll_changes(store: Engram) -> tuple[object, ...]:
     return change_token(store)
 
 
-def short_path(path: str) -> str:
+def abbreviate_home(path: str) -> str:
     """Abbreviate the home folder to `~`."""
     home = os.path.expanduser("~")
     return "~" + path[len(home) :] if path == home or path.startswith(home + os.sep) else path

@@ -27,12 +27,12 @@ _COLOURS = {
 }  # fmt: skip
 
 
-def theme_named(name: str) -> Theme:
+def find_theme(name: str) -> Theme:
     """Return a theme by its name in the configuration."""
     return _COLOURS.get(name, _COLOURS[THEMES[0]])
 
 
-def theme_after(name: str) -> Theme:
+def next_theme(name: str) -> Theme:
     """Return the theme after this one."""
     index = THEMES.index(name) if name in THEMES else -1
     return _COLOURS[THEMES[(index + 1) % len(THEMES)]]

@@ -63,7 +63,7 @@ def run_sync(
     Errors are in the result. `cancel` ends it at the next step or while it waits for the network.
     """
     from engram.usecases.opening.open_store import open_store
-    from engram.usecases.sync.traffic import came_in
+    from engram.usecases.sync.traffic import list_incoming_changes
 
     try:
         store = open_store(engram.path, engram.store.caller, clock=engram.store.clock)
@@ -75,7 +75,9 @@ def run_sync(
         if steps.before is None or dry_run:
             return outcome
         try:
-            return outcome._replace(arrived=tuple(came_in(store, MAX_ARRIVED, since=steps.before)))
+            return outcome._replace(
+                arrived=tuple(list_incoming_changes(store, MAX_ARRIVED, since=steps.before))
+            )
         except EngramError as error:
             return outcome._replace(error=outcome.error or error)
     finally:

@@ -11,7 +11,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from engram_tui.shell.sanitize import safe_line, safe_lines
-from engram_tui.widgets.word_marks import side_by_side
+from engram_tui.widgets.word_marks import mark_both
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
@@ -62,7 +62,7 @@ class Compare(ModalScreen[str | None]):
         left, right = self._sides
         texts = tuple(Text(safe_lines(side.text)) for side in self._sides)
         if left.text and right.text:
-            texts = side_by_side(left.text, right.text, limit=None)
+            texts = mark_both(left.text, right.text, limit=None)
         same = left.text == right.text
         with Vertical() as box:
             box.border_title = safe_line(self._title)

@@ -23,10 +23,10 @@ from engram.domain.entry.people import short_byline
 from engram.domain.text.counted_nouns import elapsed
 from engram.domain.text.drawing import gauge
 from engram.domain.text.safe_text import safe_text
-from engram_tui.shell.action import bindings
+from engram_tui.shell.action import make_bindings
 from engram_tui.shell.actions import MOVES
 from engram_tui.widgets.format import fraction, short_category
-from engram_tui.widgets.rows import Row, have_refs, place_of
+from engram_tui.widgets.rows import Row, have_refs, index_of
 
 NARROWEST, SMALL = 56, 70  # cells from which category and ref fit, and a confidence bar
 WITH_WHO = 90  # cells from which the name of who recorded it fits, and how often it helped
@@ -81,7 +81,7 @@ class EntryList(ScrollView, can_focus=True):
         &:nocolor .lore--cursor { text-style: reverse bold; }
     }
     """
-    BINDINGS: ClassVar[list[BindingType]] = bindings(MOVES)
+    BINDINGS: ClassVar[list[BindingType]] = make_bindings(MOVES)
 
     cursor: reactive[int] = reactive(0, repaint=False)
 
@@ -125,7 +125,7 @@ class EntryList(ScrollView, can_focus=True):
         before, line = self.current, self.cursor - self.scroll_offset.y
         self.rows = rows
         self.shows_refs = have_refs(rows) if rows and isinstance(rows[0], Row) else False
-        place = place_of(rows, keep) if keep else 0
+        place = index_of(rows, keep) if keep else 0
         cursor = min(self.cursor, max(0, len(rows) - 1)) if place is None else place
         self._update_virtual_size()
         self.set_reactive(EntryList.cursor, cursor)

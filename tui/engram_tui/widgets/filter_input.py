@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.widgets import Input
 
 from engram.domain.text.safe_text import safe_text
-from engram_tui.shell.action import Action, bindings
+from engram_tui.shell.action import Action, make_bindings
 
 if TYPE_CHECKING:
     from textual.binding import BindingType
@@ -34,7 +34,7 @@ class FilterInput(Input):
 
     DEFAULT_CSS = "FilterInput { width: 1fr; background: transparent; padding: 0; }"
     ACTIONS: ClassVar[tuple[Action, ...]] = TYPING
-    BINDINGS: ClassVar[list[BindingType]] = bindings(TYPING, priority=True)
+    BINDINGS: ClassVar[list[BindingType]] = make_bindings(TYPING, priority=True)
 
     def __init__(
         self,

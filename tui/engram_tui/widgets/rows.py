@@ -163,7 +163,7 @@ def ids_of(rows: Sequence[Row]) -> list[str]:
     return ids() if ids else [row.id for row in rows]
 
 
-def place_of(rows: Sequence[Row], row_id: str) -> int | None:
+def index_of(rows: Sequence[Row], row_id: str) -> int | None:
     """Return the index of the row with this id, or None."""
     if hasattr(rows, "place_of"):  # of rows that are made on demand
         return rows.place_of(row_id)  # type: ignore[no-any-return]

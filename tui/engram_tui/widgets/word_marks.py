@@ -11,7 +11,7 @@ LEFT, RIGHT = "bold underline", "bold reverse"
 MAX_CHARACTERS = 20_000  # characters that are compared; an entry has at most 4,000
 
 
-def side_by_side(left: str, right: str, limit: int | None = MAX_CHARACTERS) -> tuple[Text, Text]:
+def mark_both(left: str, right: str, limit: int | None = MAX_CHARACTERS) -> tuple[Text, Text]:
     """Return both texts up to `limit` characters; what only one of them has is marked."""
     left_text, right_text = Text(), Text()
     for left_part, right_part in word_diff(safe_lines(left)[:limit], safe_lines(right)[:limit]):
@@ -26,7 +26,7 @@ def text_before_marks(text: Text) -> Text | None:
     return text[: min(ends)[1]] if ends else None
 
 
-def inline(left: str, right: str) -> Text:
+def merge_marked(left: str, right: str) -> Text:
     """Return both texts as one; what only the left has is bold and underlined, what only the right has is reversed."""
     found = Text()
     left, right = safe_lines(left)[:MAX_CHARACTERS], safe_lines(right)[:MAX_CHARACTERS]

@@ -41,7 +41,7 @@ def read(path: str) -> bytes:
     except FileNotFoundError:
         raise NotFoundError(f"{path} is gone.", "It may have been deleted or renamed just now.") from None
     except OSError as error:
-        raise unreadable(path, error) from None
+        raise read_error(path, error) from None
     try:
         found = os.read(handle, _BLOCK)
         if len(found) < _BLOCK:
@@ -51,7 +51,7 @@ def read(path: str) -> bytes:
             parts.append(os.read(handle, _BLOCK))
         return b"".join(parts)
     except OSError as error:
-        raise unreadable(path, error) from None
+        raise read_error(path, error) from None
     finally:
         os.close(handle)
 
@@ -99,7 +99,7 @@ def prepare(path: str, content: bytes, token: str, mode: int = READABLE, *, sync
             os.close(handle)
     except OSError as error:
         discard(temporary)
-        raise unwritable(path, error) from None
+        raise write_error(path, error) from None
     return temporary
 
 
@@ -154,7 +154,7 @@ def sync_files(paths: Sequence[str]) -> None:
                 finally:
                     os.close(handle)
             except OSError as error:
-                failed.append(unwritable(path, error))
+                failed.append(write_error(path, error))
 
     threads = [threading.Thread(target=sync, args=(paths[n::_SYNC_THREADS],)) for n in range(_SYNC_THREADS)]
     for thread in threads:
@@ -178,12 +178,12 @@ def check_unchanged(path: str, before: str | None) -> None:
         )
 
 
-def put(temporary: str, path: str) -> None:
+def move_into_place(temporary: str, path: str) -> None:
     """Move a prepared file into place. Raises StoreError."""
     try:
         os.replace(temporary, path)
     except OSError as error:
-        raise unwritable(path, error) from None
+        raise write_error(path, error) from None
 
 
 def discard(path: str) -> None:
@@ -202,7 +202,7 @@ def remove(path: str) -> None:
     try:
         discard(path)
     except OSError as error:
-        raise unwritable(path, error) from None
+        raise write_error(path, error) from None
 
 
 def sync_folder(folder: str) -> None:
@@ -223,7 +223,7 @@ def write(path: str, content: bytes, token: str, mode: int = READABLE) -> None:
     """Create or replace `path` durably, without comparing, with this mode. Raises StoreError."""
     token = f"{token}-{os.getpid()}"
     discard(_temporary_path(path, token))  # left by a killed process with the same id
-    put(prepare(path, content, token, mode), path)
+    move_into_place(prepare(path, content, token, mode), path)
     sync_folder(os.path.dirname(path))
 
 
@@ -232,7 +232,7 @@ def _temporary_path(path: str, token: str) -> str:
     return os.path.join(folder, f"{PREFIX}{name[:80]}.{token}{SUFFIX}")
 
 
-def unwritable(path: str, error: OSError) -> StoreError:
+def write_error(path: str, error: OSError) -> StoreError:
     """Return the StoreError for a failed write."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return StoreError(
@@ -245,7 +245,7 @@ def unwritable(path: str, error: OSError) -> StoreError:
     return StoreError(f"{path} could not be written: {error.strerror or error}.", "Nothing was changed.")
 
 
-def unreadable(path: str, error: OSError) -> StoreError:
+def read_error(path: str, error: OSError) -> StoreError:
     """Return the StoreError for a failed read."""
     if error.errno == errno.ELOOP:
         return StoreError(

@@ -38,7 +38,7 @@ class JobQueue:
                 if is_new:
                     atomic.sync_folder(self.folder)
         except OSError as error:
-            raise atomic.unwritable(self._waiting, error) from None
+            raise atomic.write_error(self._waiting, error) from None
 
     def count(self, back: int = 1) -> tuple[int, str]:
         """Count the waiting lines without parsing them; also return the name of the `back`-th last job ("" if there is none).

@@ -86,7 +86,7 @@ class FileLock:
         try:
             taken = self.acquire(self.timeout)
         except OSError as error:
-            raise atomic.unwritable(self.path, error) from None
+            raise atomic.write_error(self.path, error) from None
         if not taken:
             raise StoreError(
                 f"Another process has held {os.path.basename(self.path)} for {self.timeout:.0f} seconds.",

@@ -75,7 +75,7 @@ class Journal:
         try:
             start = atomic.append(self.path, b"".join(lines))
         except OSError as error:
-            raise atomic.unwritable(self.path, error) from None
+            raise atomic.write_error(self.path, error) from None
         return list(accumulate(map(len, lines[:-1]), initial=start))
 
     def cut(self, position: int) -> None:
@@ -209,7 +209,7 @@ def _finish(root: str, change: dict[str, str | None]) -> bool:
         return False
     untouched = atomic.holds(path, change["before"])
     if untouched and change["content"] is not None:
-        atomic.put(temporary, path)
+        atomic.move_into_place(temporary, path)
         return True
     if untouched:
         atomic.discard(path)
@@ -351,7 +351,7 @@ class LoreFolder:
                 atomic.remove(path)
                 atomic.remove(temporary)
             else:
-                atomic.put(temporary, path)
+                atomic.move_into_place(temporary, path)
 
     def _withdraw(self, positions: Sequence[int], prepared: Sequence[Sequence[str]]) -> None:
         """Remove operations that could not be moved into place from the journal.

@@ -19,7 +19,7 @@ def read(path: str) -> bytes | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise atomic.unreadable(path, error) from None
+        raise atomic.read_error(path, error) from None
     if not stat.S_ISREG(found.st_mode) or found.st_size > LARGEST:
         raise StoreError(f"{path} is not a file that Engram would change.", "Check what is at that path.")
     return atomic.read(os.path.realpath(path))
@@ -40,7 +40,7 @@ def replace(path: str, before: bytes | None, after: bytes | None) -> None:
     temporary = atomic.prepare(target, after, f"connect-{os.getpid()}", mode=0o600)
     try:
         os.chmod(temporary, _mode_of_new(target) if mode is None else mode)
-        atomic.put(temporary, target)
+        atomic.move_into_place(temporary, target)
     except BaseException:
         atomic.discard(temporary)
         raise
@@ -81,6 +81,6 @@ def back_up(path: str, content: bytes, moment: str, folder: str = "") -> str:
         copy = f"{target}.engram-{moment}{f'-{number}' if number else ''}.bak"
         if not os.path.lexists(copy):
             temporary = atomic.prepare(copy, content, f"backup-{os.getpid()}", mode=0o600)
-            atomic.put(temporary, copy)
+            atomic.move_into_place(temporary, copy)
             return copy
     raise StoreError(f"There are too many backups of {path}.", "Delete the older ones.")

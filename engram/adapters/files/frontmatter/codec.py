@@ -181,7 +181,7 @@ def read(
 
 def _read(raw: bytes, path: str, categories: Categories, modified: datetime, first_seen: str) -> LoreFile:
     try:
-        text = frontmatter.decode(raw, most_bytes(categories))
+        text = frontmatter.decode(raw, max_file_bytes(categories))
         lore = read_canonical(text, categories)
         return (
             LoreFile(lore, raw, True) if lore else read_any(text, raw, path, categories, modified, first_seen)
@@ -190,7 +190,7 @@ def _read(raw: bytes, path: str, categories: Categories, modified: datetime, fir
         raise LoreFileError(path, problem.line, problem.message, problem.hint) from None
 
 
-def most_bytes(categories: Categories) -> int:
+def max_file_bytes(categories: Categories) -> int:
     """Return the maximum size of an entry's file: notes of a store in place may be long."""
     return MAX_NOTE if categories.in_place else frontmatter.MAX_FILE
 
@@ -200,7 +200,7 @@ def read_own(raw: bytes, categories: Categories) -> Lore | None:
     if categories.in_place:  # a note's file name counts as well
         return None
     try:
-        return read_canonical(frontmatter.decode(raw, most_bytes(categories)), categories)
+        return read_canonical(frontmatter.decode(raw, max_file_bytes(categories)), categories)
     except Problem:
         return None
 
@@ -306,7 +306,7 @@ def rewrite(file: LoreFile, lore: Lore, categories: Categories) -> bytes:
         defaults(lore, categories) | dict.fromkeys(prefixed, _UNEQUAL),
     )
     content = None if lore.content == file.lore.content else lore.content
-    return apply_edit(document, entries, values, edit.form(prefixed), content, most_bytes(categories))
+    return apply_edit(document, entries, values, edit.form(prefixed), content, max_file_bytes(categories))
 
 
 def _read_keys(
@@ -316,7 +316,7 @@ def _read_keys(
 
     Canonical files need no YAML library. Raises ValidationError for properties that are not YAML.
     """
-    text = frontmatter.decode(file.raw, most_bytes(categories))
+    text = frontmatter.decode(file.raw, max_file_bytes(categories))
     document = frontmatter.split(text)
     lines = document.block.split("\n")[:-1]
     values = canonical.canonical_fields(lines, categories) if lines else None

@@ -25,7 +25,7 @@ class Sides(NamedTuple):
     base: bytes | None
 
 
-def sides_of(raw: bytes) -> Sides | None:
+def split_sides(raw: bytes) -> Sides | None:
     """Return the versions of which a file with markers was made; None if the markers do not match.
 
     Everything outside the markers, merged by git or edited later, is in all of them.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from engram.adapters.files.merge.conflict_markers import holds_markers, sides_of
+from engram.adapters.files.merge.conflict_markers import holds_markers, split_sides
 from engram.adapters.files.merge.merge_canonical import merge_canonical
 from engram.adapters.files.merge.merge_readable import (
     Job,
@@ -21,7 +21,7 @@ from engram.adapters.files.merge.merge_readable import (
     with_conflict,
 )
 from engram.domain.entry.disputes import DELETED, FILE
-from engram.domain.merge.entry_merge import only_passing
+from engram.domain.merge.entry_merge import is_minor_change
 from engram.domain.merge.merge import NEVER, UNKNOWN, Edit, loss
 from engram.domain.similarity import deduplicate
 
@@ -113,7 +113,7 @@ def merge_versions(
 
 def _without_markers(raw: bytes, files: Files) -> bytes:
     """Merge the sides of the conflict markers in a version; return it unchanged if they cannot be merged."""
-    sides = sides_of(raw) if holds_markers(raw) else None
+    sides = split_sides(raw) if holds_markers(raw) else None
     if sides is None:
         return raw
     merged = merge_versions(sides.base, sides.ours, sides.theirs, (UNKNOWN, UNKNOWN), files)
@@ -183,7 +183,7 @@ class _Entries:
         return with_conflict(side, entry, self._job)
 
     def is_passing(self, before: Side, after: Side) -> bool:
-        return _is_allowed_edit(before, after, only_passing)
+        return _is_allowed_edit(before, after, is_minor_change)
 
 
 def _is_allowed_edit(base: Side, edited: Side, is_allowed: Callable[[Lore, Lore], bool]) -> bool:

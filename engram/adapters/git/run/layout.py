@@ -123,7 +123,7 @@ def read_ref(repo: Repository, name: str) -> str | None:
         return _resolve_with_git(repo, name)
 
 
-def busy(repo: Repository) -> str | None:
+def operation_in_progress(repo: Repository) -> str | None:
     """Return the reason why no commit may be made now (rebase, merge, cherry-pick, revert, bisect, detached), or None."""
     for name, operation in OPERATIONS:
         if os.path.exists(os.path.join(repo.git_dir, name)):
@@ -139,7 +139,7 @@ def check_idle(
     repo: Repository, error: type[EngramError], undone: str, *, may_be_detached: bool = False
 ) -> None:
     """Raise this error if no commit may be made now; `undone` is a participle for the message: "committed"."""
-    state = busy(repo)
+    state = operation_in_progress(repo)
     if state == "detached" and not may_be_detached:
         message = f"HEAD is detached in {repo.worktree}, so a commit would belong to no branch; nothing was {undone}."
         raise error(message, "Go to a branch (`git switch <branch>`), then try again.")

@@ -40,7 +40,7 @@ def is_kept(common_dir: str, config_name: str) -> bool:
     )
 
 
-def is_heard_of(common_dir: str) -> bool:
+def may_exist(common_dir: str) -> bool:
     """Return whether the repository or a remote-tracking branch seems to have the branch: a guess from git's files."""
     refs = os.path.join(common_dir, "refs")
     with suppress(OSError), open(os.path.join(common_dir, "packed-refs"), "rb") as file:

@@ -33,7 +33,7 @@ def sync_index(repo: Repository, state_folder: str, *, patience: float = PATIENC
     merge or rebase nothing is done and the marker stays. Raises `GitError` if git is busy.
     """
     paths = pending(repo, state_folder)
-    if not paths or layout.busy(repo) not in (None, "detached"):
+    if not paths or layout.operation_in_progress(repo) not in (None, "detached"):
         return 0
     with locks.hold(index_lock(repo), patience):
         match_head(repo, paths)
@@ -48,7 +48,7 @@ def match_head(repo: Repository, paths: Iterable[str]) -> None:
     replace_entries(repo, {path: entries.get(path) for path in wanted})
 
 
-def leave_out(repo: Repository, paths: Iterable[str]) -> None:
+def skip_worktree(repo: Repository, paths: Iterable[str]) -> None:
     """Set the skip-worktree bit of paths, so that missing files do not count as deleted. Raises GitError."""
     batch = os.fsencode("".join(f"{path}\0" for path in paths))
     if batch:

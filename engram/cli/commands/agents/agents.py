@@ -23,7 +23,7 @@ def run(call: Call) -> int:
     from engram.adapters.agents.servers import SERVER_NAME
     from engram.usecases.agents import connect
 
-    found = connect.presence(connect.wish(os.getcwd()))
+    found = connect.presence(connect.connect_options(os.getcwd()))
     found.sort(key=lambda agent: not agent.installed)
     programs = connect.programs()
     call.output.document(

@@ -12,7 +12,7 @@ from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from engram.adapters.agents.hosts import Host
-    from engram.adapters.agents.parts import Wish
+    from engram.adapters.agents.parts import ConnectOptions
 
 DESCRIPTION = (
     "Let a coding agent use Engram: MCP server, hooks, rules, commands. `engram agents` lists the agents.\n"
@@ -55,7 +55,7 @@ def run(call: Call) -> int:
         raise UsageError("--plugin is only for claude-code.", "engram connect claude-code --plugin FOLDER")
     if given.project and given.plugin:
         raise UsageError("--project and --plugin exclude each other.", "Choose one of them.")
-    make_wish = connect.wish_for_project if given.project else connect.wish
+    make_wish = connect.project_options if given.project else connect.connect_options
     wanted = make_wish(os.getcwd(), allow_tools=given.allow_tools, rules=not given.no_rules)
     if given.print:
         return _print(call, given.agent, wanted)
@@ -81,18 +81,18 @@ def choose_agents(call: Call, every: list[Host]) -> list[Host]:
     return [host_in_project(host) if given.project else host]
 
 
-def _print(call: Call, agent: str, wanted: Wish) -> int:
+def _print(call: Call, agent: str, wanted: ConnectOptions) -> int:
     """Print the snippets to add by hand, each with its file."""
     from engram.adapters.agents import guides
     from engram.adapters.agents.parts import generic
-    from engram.usecases.agents.connect import agent_named, by_hand, host_in_project
+    from engram.usecases.agents.connect import agent_named, host_in_project, manual_steps
 
     notes: list[str] = []
     if agent == _DEVCONTAINER:
         found = [("devcontainer.json, compose.yaml", guides.DEVCONTAINER)]
     elif agent:
         host = agent_named(agent)
-        found, notes = by_hand(host if wanted.command else host_in_project(host), wanted)
+        found, notes = manual_steps(host if wanted.command else host_in_project(host), wanted)
     else:
         found = [("any other MCP host", generic(wanted))]
     call.output.document({"snippets": [{"path": path, "text": text} for path, text in found]})

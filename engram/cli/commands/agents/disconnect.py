@@ -30,10 +30,10 @@ def run(call: Call) -> int:
     from engram.usecases.agents import connect
 
     given = call.arguments
-    wanted = (connect.wish_for_project if given.project else connect.wish)(os.getcwd())
+    wanted = (connect.project_options if given.project else connect.connect_options)(os.getcwd())
     return carry_out(
         call,
         choose_agents(call, connect.connected_agents(wanted) if given.all else []),
-        lambda host: connect.unplan(host, wanted),
+        lambda host: connect.plan_removal(host, wanted),
         connected=False,
     )

@@ -19,7 +19,7 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from engram.usecases.store.activity_log import LiveEntry
+    from engram.usecases.store.activity_log import ActivityLine
 
 DESCRIPTION = (
     "Show what queries, MCP tools, hooks and syncs did on this machine: what was asked, which entries were shown,\n"
@@ -67,7 +67,7 @@ def run(call: Call) -> int:
     return 0
 
 
-def _print_now(call: Call, entry: LiveEntry) -> None:
+def _print_now(call: Call, entry: ActivityLine) -> None:
     """Print an entry, flushed so that a reader of a pipe gets it at once."""
     if call.output.json:
         print(safe_json(json.dumps(entry.as_dict(), ensure_ascii=False)))
@@ -75,7 +75,7 @@ def _print_now(call: Call, entry: LiveEntry) -> None:
     sys.stdout.flush()
 
 
-def _format_lines(call: Call, entry: LiveEntry) -> Iterator[str]:
+def _format_lines(call: Call, entry: ActivityLine) -> Iterator[str]:
     """Yield the lines of an entry: time, name, front end and result; then the query, and withheld entries with the reason."""
     from engram.usecases.store.people import own_name
 

@@ -42,10 +42,10 @@ def run(call: Call) -> int:
             return 0
         call.arguments.store = path or call.arguments.store
         from engram.app import Engram
-        from engram.usecases.upkeep.background import sync_apart
+        from engram.usecases.upkeep.background import start_sync
 
         store = Engram(call.store)
-        sync_apart(store.store)
+        start_sync(store.store)
         try:
             return run_app(store)
         finally:
@@ -55,7 +55,7 @@ def run(call: Call) -> int:
 def _run_web(call: Call) -> int:
     """Serve the app until Ctrl-C. The store is opened here first, so that its errors are reported at once."""
     from engram_tui.main import first_run
-    from engram_tui.shell.store_watch import short_path
+    from engram_tui.shell.store_watch import abbreviate_home
     from engram_tui.web.server import check_packages, serve_web
 
     check_packages()
@@ -64,7 +64,7 @@ def _run_web(call: Call) -> int:
         if path is None:
             return 0
         given.store = path or given.store
-        title = f"Engram · {short_path(call.store.places.root)}"
+        title = f"Engram · {abbreviate_home(call.store.places.root)}"
         call.close_store()
         chosen = [f"--store={given.store}"] if given.store else []
         scope = [f"--scope={call.scope}"] if call.scope else []

@@ -30,7 +30,7 @@ ARGUMENTS = (
 def run(call: Call) -> int:
     from engram.usecases.history.origin import known_origins
     from engram.usecases.lookup.listing import list_hits, list_lore
-    from engram.usecases.recall.search import is_past
+    from engram.usecases.recall.search import is_past_retention
     from engram.usecases.recall.usage import usefulness_of_each
     from engram.usecases.store.people import with_authors
     from engram.usecases.store.quarantine import quarantined_texts
@@ -47,7 +47,7 @@ def run(call: Call) -> int:
         rows = [
             {
                 **entry.as_dict(),
-                "past_retention": is_past(entry.lore, horizon),
+                "past_retention": is_past_retention(entry.lore, horizon),
                 "held": origin.held,
                 "trust": origin.trust._asdict(),
                 "worth": worth.get(entry.lore.id),

@@ -22,9 +22,9 @@ def run(call: Call) -> int:
     store = call.store
     syncing = False
     if call.arguments.moment:
-        from engram.usecases.sync.auto_sync import session_sync
+        from engram.usecases.sync.auto_sync import start_session_sync
 
-        syncing = session_sync(store)
+        syncing = start_session_sync(store)
     refs = store.session_state.refs(store.caller.session)
     call.output.document(
         {

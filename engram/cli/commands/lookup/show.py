@@ -21,12 +21,12 @@ def run(call: Call) -> int:
     from engram.adapters.files.frontmatter.origin import origin_of
     from engram.usecases.history.origin import origin
     from engram.usecases.lookup.listing import get
-    from engram.usecases.opening.scopes import reach
+    from engram.usecases.opening.scopes import open_scope_of
     from engram.usecases.recall.usage import usefulness_of
     from engram.usecases.store import activity_log, learned_moments
 
     shown = get(call.store, call.arguments.name)
-    store = reach(call.store, shown.scope)
+    store = open_scope_of(call.store, shown.scope)
     raw = store.files.read(shown.path)
     worth = usefulness_of(store, shown.lore)
     found, promoted = origin(store, shown.lore, shown.path), origin_of(raw)

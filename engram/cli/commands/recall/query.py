@@ -83,9 +83,9 @@ def _origins(call: Call, answer: Answer) -> list[Origin]:
     if not (call.output.json or call.arguments.explain) or not answer.lore:
         return []
     from engram.usecases.history.origin import known_origins, origin
-    from engram.usecases.opening.scopes import reach
+    from engram.usecases.opening.scopes import open_scope_of
 
-    pairs = [(reach(call.store, hit.scope), hit) for hit in answer.lore]
+    pairs = [(open_scope_of(call.store, hit.scope), hit) for hit in answer.lore]
     if call.arguments.explain and not call.arguments.as_of:
         return [origin(store, hit.lore, hit.path) for store, hit in pairs]
     return [known_origins(store, [hit.lore])[0] for store, hit in pairs]

@@ -55,12 +55,12 @@ def run(call: Call) -> int:
 def _edit_in_editor(call: Call) -> Shown | None:
     """Let the user edit the file of an entry; None if it was not changed."""
     from engram.usecases.lookup.listing import get
-    from engram.usecases.opening.scopes import reach
+    from engram.usecases.opening.scopes import open_scope_of
     from engram.usecases.recording.edit import rewrite
     from engram.usecases.recording.editor import edit_text, keep_if_refused
 
     found = get(call.store, call.arguments.name)
-    store = reach(call.store, found.scope)
+    store = open_scope_of(call.store, found.scope)
     before = store.files.read(found.path)
     after = edit_text(before)
     if after == before:

@@ -74,10 +74,10 @@ def run(call: Call) -> int:
 
 def _print_twins(call: Call, done: Recorded) -> None:
     from engram.usecases.recording.record import RECORDED
-    from engram.usecases.similarity.near_duplicates import describe
+    from engram.usecases.similarity.near_duplicates import describe_similarity
 
     for twin in done.similar:
-        call.output.say(f"{describe(twin)}:")
+        call.output.say(f"{describe_similarity(twin)}:")
         call.output.dim(safe_text(twin.content, lines=True))
     if done.similar and done.status == RECORDED:
         call.output.line(

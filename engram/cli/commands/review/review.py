@@ -189,7 +189,7 @@ def _commit_settlements(call: Call, done: list[Decided]) -> None:
 
 def _decide_with_text(call: Call, items: list[Item]) -> Decided:
     """Decide about one item; the entry that is kept gets the text of --content."""
-    from engram.usecases.recording.record import tidy
+    from engram.usecases.recording.record import normalize_content
     from engram.usecases.review.decisions import decide, preview
 
     given = call.arguments
@@ -201,7 +201,7 @@ def _decide_with_text(call: Call, items: list[Item]) -> Decided:
             "For example: merge, or accept.",
         )
     kept = written[-1]  # the newer one if it supersedes another; else there is only one
-    wanted = kept._replace(content=tidy(text_or_stdin(given.content, "text")))
+    wanted = kept._replace(content=normalize_content(text_or_stdin(given.content, "text")))
     if given.dry_run:
         return planned._replace(lore={**planned.lore, kept.id: wanted})
     call.wrote = True

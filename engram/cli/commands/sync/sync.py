@@ -157,9 +157,9 @@ def _report_problems(call: Call, done: Synced, prefix: str = "") -> None:
 
 def _describe_changes(call: Call) -> dict[str, str]:
     """Describe the entries that wait to be pushed or pulled, by path."""
-    from engram.usecases.sync.traffic import exchange
+    from engram.usecases.sync.traffic import preview_exchange
 
-    found = exchange(call.store)
+    found = preview_exchange(call.store)
     changes = (*found.outgoing.lore, *found.incoming.lore)
     return {change.path: f"{change.phrase}: {change.title}" for change in changes}
 
