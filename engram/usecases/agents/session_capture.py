@@ -2,7 +2,7 @@
 
 A lesson becomes a captured entry: private, recalled with a mark, and deleted after two weeks unless a person accepts it.
 The summary of a session and the result of a task become pending entries. The hook itself only queues a report, durably
-and without secrets (`hand_in`); a detached process turns it into entries (`persist`). The size of a report, the queue, and
+and without secrets (`submit_report`); a detached process turns it into entries (`process_reports`). The size of a report, the queue, and
 the entries per session and day are limited.
 """
 
@@ -65,7 +65,7 @@ class Report(NamedTuple):
 
 
 def submit_report(store: Store, report: Report) -> bool:
-    """Queue a report for `persist`; return False if it is empty or too many wait. Raises StoreError."""
+    """Queue a report for `process_reports`; return False if it is empty or too many wait. Raises StoreError."""
     reply, task = (_clean(store, text) for text in (report.said, report.task))
     if not (reply or task or report.transcript):
         return False

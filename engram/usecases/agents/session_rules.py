@@ -28,7 +28,7 @@ def rules_file(agent: str, working: str) -> str:
 
 
 def write(path: str, notes: str) -> str:
-    """Write the notes into the file from `place`, and return those that could not be written."""
+    """Write the notes into the file from `rules_file`, and return those that could not be written."""
     from engram.adapters.agents.edits import OWNED_MARK
     from engram.adapters.agents.guides import session_rules
     from engram.adapters.files.foreign import foreign_files

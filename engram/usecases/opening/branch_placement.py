@@ -93,7 +93,7 @@ def at_remotes(
 def check_out(repo: Repository) -> Repository:
     """Check the branch out into the hidden work tree, which appears atomically.
 
-    Files in the write journal that are not in git are written, too, so that none looks deleted. Hold the lock of `making`.
+    Files in the write journal that are not in git are written, too, so that none looks deleted. Hold the lock of `placement_lock`.
     """
     from engram.usecases.merge.install_driver import install_merge_driver
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def record_once(store: Store, draft: Draft, key: str) -> Recorded:
-    """Call `record` once for this key. Raises as `record` and `once`."""
+    """Call `record` once for this key. Raises as `record` and `run_once`."""
 
     def do(attempt: Attempt) -> dict[str, object]:
         done = _find_earlier(store, attempt) or record.record(store, draft, attempt.id)
@@ -48,7 +48,7 @@ def record_once(store: Store, draft: Draft, key: str) -> Recorded:
 def put_once(
     store: Store, lore_id: str, draft: Draft, key: str, *, digest: str = "", new: bool = False
 ) -> UpsertResult:
-    """Call `put` once for this key. Raises as `put` and `once`."""
+    """Call `put` once for this key. Raises as `put` and `run_once`."""
 
     def do(_: Attempt) -> dict[str, object]:
         done = upsert.upsert(store, lore_id, draft, digest=digest, new=new)
@@ -59,14 +59,14 @@ def put_once(
 
 
 def edit_once(store: Store, name: str, wanted: Edit, key: str, *, digest: str = "") -> Shown:
-    """Call `edit` once for this key. Raises as `edit` and `once`."""
+    """Call `edit` once for this key. Raises as `edit` and `run_once`."""
     request = ["edit", name, wanted._asdict(), digest]
     found = run_once(store, key, request, lambda _: _pack(store, edit.edit(store, name, wanted, digest)))
     return _unpack(store, found.answer)
 
 
 def forget_once(store: Store, names: Sequence[str], key: str, *, digest: str = "") -> list[Shown]:
-    """Call `forget` once for this key. Raises as `forget` and `once`."""
+    """Call `forget` once for this key. Raises as `forget` and `run_once`."""
 
     def do(_: Attempt) -> list[object]:
         return [_pack(store, shown) for shown in forget.forget(store, names, digest)]

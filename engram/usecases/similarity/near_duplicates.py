@@ -99,7 +99,7 @@ def find_similar(store: Store, lore: Lore, *, assessed: bool = False) -> list[Si
 
 
 def find_similar_or_by_text(store: Store, lore: Lore) -> list[Similar]:
-    """As `similar`; if there are none, compare without context, tags, files and entities, which others may have left out."""
+    """As `find_similar`; if there are none, compare without context, tags, files and entities, which others may have left out."""
     return find_similar(store, lore) or find_similar(
         store, lore._replace(context=(), tags=(), files=(), entities=())
     )

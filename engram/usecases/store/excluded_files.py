@@ -113,7 +113,7 @@ def uncommitted_files(store: Store) -> dict[str, str]:
 
 
 def uncommitted_links(store: Store) -> dict[str, str]:
-    """Return those of `stays` that are no regular files, which a search for changed files does not find."""
+    """Return those of `uncommitted_files` that are no regular files, which a search for changed files does not find."""
     found, root = uncommitted_files(store), store.places.root
     return {path: why for path, why in found.items() if not _is_regular(os.path.join(root, path))}
 

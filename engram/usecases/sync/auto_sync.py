@@ -144,7 +144,7 @@ def start_session_sync(store: Store) -> bool:
 
 
 def sync_now(store: Store) -> Synced | None:
-    """Sync now, in the process that `session_sync` started. Raises no EngramError.
+    """Sync now, in the process that `start_session_sync` started. Raises no EngramError.
 
     If another process is syncing, wait for it, then send what was written since it began.
     """
