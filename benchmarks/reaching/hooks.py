@@ -14,7 +14,7 @@ import retrieval_set
 from scratch_store import PYTHON_PATH
 
 import engram
-from engram.domain.agents.error_lines import error_and_details
+from engram.domain.agents.error_lines import find_error_and_details
 from reaching import events
 from reaching.judging import NOTHING, Judge
 
@@ -128,7 +128,7 @@ def ranked_first(place: Place, drawn: Sequence[Event]) -> dict[str, float]:
     found: dict[str, list[bool]] = {}
     with engram.open(place.folder, background=False) as store:
         for event in drawn:
-            text = event.payload.get("prompt") or error_and_details(event.payload.get("error", ""))[1]
+            text = event.payload.get("prompt") or find_error_and_details(event.payload.get("error", ""))[1]
             if not text or not event.right:
                 continue
             answer = store.query(text, keep=False)

@@ -91,6 +91,6 @@ class Looking(Part):
 
     def insight(self) -> Insight:
         """Return figures of the store: its growth, quality and use, unanswered queries, latencies. Raises StoreError."""
-        from engram.usecases.explore.insight import insight
+        from engram.usecases.explore.insight import compute_insight
 
-        return insight(self.store)
+        return compute_insight(self.store)

@@ -104,7 +104,7 @@ def _run(given: list[str]) -> int:
     except Exception as error:
         if os.environ.get("ENGRAM_TRACEBACK"):
             raise
-        message = f"An error that should not happen: {type(error).__name__}: {error}."
+        message = f"Internal error: {type(error).__name__}: {error}."
         output.error(
             EngramError(message, "Please report it; ENGRAM_TRACEBACK=1 shows where it is.", "internal")
         )

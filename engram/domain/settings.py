@@ -349,5 +349,6 @@ def _check_branch(value: str, at: str) -> None:
         or any(not part or part.startswith(".") or part.endswith((".", ".lock")) for part in parts)
     ):
         raise ConfigError(
-            f"{at}judgements.branch cannot be '{value}'.", "Give the name of a branch for nothing else."
+            f"{at}judgements.branch cannot be '{value}'.",
+            "Name a branch for judgements alone, such as engram/judgements.",
         )

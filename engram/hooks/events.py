@@ -186,12 +186,12 @@ def _use_of(payload: Payload) -> Use:
 
 
 def _recall_for_error(store: Store, payload: Payload) -> Reply:
-    from engram.domain.agents.error_lines import error_and_details
+    from engram.domain.agents.error_lines import find_error_and_details
     from engram.domain.agents.learned_moments import moments_of
     from engram.usecases.agents import auto_recall
     from engram.usecases.agents.captured_notes import append_captured
 
-    summary, details = error_and_details(payload.error or payload.output)
+    summary, details = find_error_and_details(payload.error or payload.output)
     error = f"{payload.error}\n{payload.output}"
     by_moment = _recall_by_moment(store, payload, command_signals.commands_of(payload.command), error)
     by_text = auto_recall.recall_for_text(

@@ -112,6 +112,6 @@ def _handle_unexpected(request: Request, error: Exception) -> Response:
     """Answer an error that should not happen, and log it to standard error."""
     sys.stderr.write(f"engram serve: {type(error).__name__}: {error}\n")
     problem = problems.refusal(
-        500, "internal", f"An error that should not happen: {type(error).__name__}.", "Please report it."
+        500, "internal", f"Internal error: {type(error).__name__}.", "Please report it."
     )
     return problems.to_response(problem, request.url.path)

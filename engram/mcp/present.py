@@ -150,7 +150,7 @@ def frame_answer(
 def present_recorded(engram: Engram, done: Recorded) -> CallToolResult:
     """Present a recorded or known entry, and near duplicates with what to do about them."""
     lore, known = done.lore, done.status == KNOWN
-    outcome = "Known already:" if known else "Recorded"
+    outcome = "Already known:" if known else "Recorded"
     note = _own_store_note(engram, done)
     lines = [f"{outcome} {lore.id} · {lore.category} · {done.scope}: {done.path}"]
     lines += [quote(_readable_text(engram, lore.id, lore.title)), describe_known(done)] if known else []

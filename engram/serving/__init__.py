@@ -158,7 +158,7 @@ def load_token(state: str) -> tuple[str, str]:
         ) from None
     if not http_token.is_token(token):
         raise UsageError(
-            f"The token in {place} is not one: {http_token.SHORTEST} or more letters, digits and signs.",
+            f"The token in {place} is invalid: it needs at least {http_token.SHORTEST} letters, digits or signs.",
             f"Set {TOKEN_VARIABLE}, or remove {path} (`engram doctor --fix` does) and a new one is made.",
         )
     return token, place

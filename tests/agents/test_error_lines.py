@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from engram.domain.agents.error_lines import (
     LONGEST_ERROR,
-    error_and_details,
-    identifying_error,
+    find_error_and_details,
+    find_identifying_error,
     reports_error,
 )
 
@@ -95,7 +95,7 @@ Exit code 1"""
     ],
 )
 def test_the_line_that_names_the_error_comes_first_without_noise(output: str, expected: str) -> None:
-    assert identifying_error(output) == expected
+    assert find_identifying_error(output) == expected
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_the_line_that_names_the_error_comes_first_without_noise(output: str, ex
             "match (=) failed 2) test a big ship (Quay.ShipTest)",
         ),
         ("INFO: all quiet\n  fatal: no such quay", "fatal: no such quay"),
-        (TRACEBACK, identifying_error(TRACEBACK)),
+        (TRACEBACK, find_identifying_error(TRACEBACK)),
         ("error: b\nnote: x\n\nerror: a\nnote: y\n\nerror: b\nnote: z", "error: b error: a note: z note: y"),
         ("fatal: no such quay" + "\nberth" * 3 + "".join(f"\nberth {n}" for n in "abcdefghij"),
          "fatal: no such quay berth berth a berth b berth c berth d berth e"),
@@ -137,13 +137,13 @@ def test_the_line_that_names_the_error_comes_first_without_noise(output: str, ex
 def test_details_are_the_lines_up_to_a_blank_one_and_the_parents_of_an_indented_error(
     output: str, expected: str
 ) -> None:
-    assert error_and_details(output)[1] == expected
+    assert find_error_and_details(output)[1] == expected
 
 
 @given(st.text(max_size=3000))
 def test_any_output_is_summarized_within_the_limit(output: str) -> None:
-    assert len(identifying_error(output)) <= LONGEST_ERROR
-    assert max(map(len, error_and_details(output))) <= LONGEST_ERROR
+    assert len(find_identifying_error(output)) <= LONGEST_ERROR
+    assert max(map(len, find_error_and_details(output))) <= LONGEST_ERROR
     reports_error(output)
 
 
@@ -157,6 +157,6 @@ def test_an_output_complains_if_a_line_other_than_an_exit_code_does() -> None:
 def test_a_word_is_never_cut_as_half_a_secret_is_not_recognized(length: int, lines: int) -> None:
     secret = "ghp_" + "x7Kd02LmQp9RsTuV4wXyZ1aBcDeF3gHiJkLm"
     begin = f"error: {'word ' * (length // lines // 5)}"
-    found = identifying_error("\n".join(f"{begin}{number} {secret}" for number in range(lines)))
+    found = find_identifying_error("\n".join(f"{begin}{number} {secret}" for number in range(lines)))
     assert found.count("ghp_") == found.count(secret)
     assert found.startswith(begin[:60])

@@ -51,7 +51,7 @@ def test_the_command_reads_a_file_or_standard_input(tmp_path: Path) -> None:
     found = ok("extract", "adr.md", "--json", cwd=root).json
     assert (found["recorded"], found["candidates"][0]["where"]) == (1, "line 1")
     assert ok("extract", "-", "--json", cwd=root, stdin=text.encode()).json["recorded"] == 0
-    assert "contains nothing" in ok("extract", "-", cwd=root, stdin=b"hello").out
+    assert "No lessons found" in ok("extract", "-", cwd=root, stdin=b"hello").out
     assert run("extract", "missing.md", cwd=root).code == 3
     assert run("extract", str(root), cwd=root).code == 2
     assert json.loads(run("extract", "missing.md", "--json", cwd=root).out)["error"]["code"] == "not-found"

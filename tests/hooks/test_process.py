@@ -116,7 +116,9 @@ def test_a_hook_that_fails_leaves_a_line_without_secrets_and_doctor_names_it(roo
     for _ in range(2):
         assert silent(run(root, payload(root)))
     told = ok("doctor", cwd=root).out
-    assert "hook prompt, claude-code: failed 2 times in the last day, the last by IntegrityError" in told
+    assert (
+        "hook prompt, claude-code: failed 2 times in the last day, most recently with IntegrityError" in told
+    )
     failed = [one for one in ok("live", "--json", cwd=root).json["entries"] if one["action"] == "failed"]
     assert [(one["via"], one["agent"]) for one in failed] == [("hook prompt", "claude-code")] * 2
     assert token not in told + json.dumps(failed)

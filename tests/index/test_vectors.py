@@ -107,7 +107,7 @@ def test_missing_vectors_are_filled_in_later(tmp_path: Path) -> None:
     assert (stored[[1, 2, 3, 6, 7]] == quantise(every[[1, 2, 3, 6, 7]].copy())).all()
     assert not stored[[0, 4, 5]].any()
     for row, wrong in ((0, every[:2]), (1, every[:2]), (3, every[:3])):
-        with pytest.raises(ValueError, match=f"row {row} has another number of vectors"):
+        with pytest.raises(ValueError, match=f"row {row} has a different number of vectors"):
             file.overwrite({row: wrong}, 4, 8)
     assert np.fromfile(file.path, "int8").size == 8 * WIDTH
 

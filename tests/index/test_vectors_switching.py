@@ -240,7 +240,7 @@ def test_a_pulled_file_sends_no_lore_anywhere(tmp_path: Path, home: Path, loopba
     assert loopback.asked == []
     done = engram_command(root, "config", "embedding.provider", "endpoint")
     assert done.returncode == 2
-    assert "is only read from your own file" in done.stderr.decode()
+    assert "is read only from your own configuration file" in done.stderr.decode()
 
 
 def test_the_key_is_sent_and_never_shown(

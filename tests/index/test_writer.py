@@ -410,10 +410,12 @@ def test_a_file_of_words_that_was_cut_short_is_damage_and_not_read(generation: G
     [name] = [path.name for path in folder.glob("*.store")]
     fill_one(generation)
     os.truncate(folder / name, 1)
-    with pytest.raises(DamagedIndexError, match=rf"^words/{name} has another size than the index recorded"):
+    with pytest.raises(
+        DamagedIndexError, match=rf"^words/{name} has a different size from the one recorded in the index"
+    ):
         generation.words  # noqa: B018
     (folder / name).unlink()
-    with pytest.raises(DamagedIndexError, match="another size"):
+    with pytest.raises(DamagedIndexError, match="a different size"):
         generation.words  # noqa: B018
     (folder / "meta.json").unlink()
     with pytest.raises(DamagedIndexError, match="its words are gone"):

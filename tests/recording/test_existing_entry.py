@@ -195,7 +195,7 @@ def test_the_command_shows_a_similar_entry_in_full_with_the_choices(tmp_path: Pa
     assert QUEUE in " ".join(said.split())
     assert "--same-as" in said
     assert "--supersedes" in said
-    assert ok("record", near, "--same-as", first, cwd=root).out.startswith(f"Known already: {first}")
+    assert ok("record", near, "--same-as", first, cwd=root).out.startswith(f"Already known: {first}")
     assert len(lore_files(root)) == 1
     done = cli("record", "Queue consumer patterns changed.", "-c", "fact", "--supersedes", first, cwd=root)
     assert done.code == 0

@@ -42,7 +42,7 @@ def test_an_id_sent_again_is_merged_if_the_text_is_equal_and_refused_otherwise(
         assert (later.outcome, later.path) == (MERGED, first.path)
         taken, new = ingest(store.store, [Draft(TIDES, "fact", id=ID), Draft(TIDES, "fact", id=OTHER)])
         assert isinstance(taken.error, ConflictError)
-        assert "another text" in taken.error.message
+        assert "a different text" in taken.error.message
         assert (new.outcome, store.get(ID).lore.content) == (ACCEPTED, QUEUE)
 
 

@@ -25,7 +25,7 @@ def test_queued_jobs_survive_kills_and_are_done_once(tmp_path: Path) -> None:
 
     worker = os.fork()
     if not worker:
-        kept.work_off(killed_at_b)
+        kept.process(killed_at_b)
     assert os.waitstatus_to_exitcode(os.waitpid(worker, 0)[1]) == 9
     seen: list[object] = []
 
@@ -33,10 +33,10 @@ def test_queued_jobs_survive_kills_and_are_done_once(tmp_path: Path) -> None:
         seen.append(job["text"])
         return 1
 
-    assert kept.work_off(noted, lambda: len(seen) < 2) == 2
+    assert kept.process(noted, lambda: len(seen) < 2) == 2
     assert seen == ["a ä\n", "b ä\n"], "the killed worker had removed nothing yet"
     last = JobQueue(kept.folder)
-    assert last.work_off(noted) == 3
+    assert last.process(noted) == 3
     assert seen[2:] == ["c ä\n", "after", "meanwhile"]
     assert last.is_empty()
     assert sorted(os.listdir(kept.folder)) == ["lock", "write.lock"]

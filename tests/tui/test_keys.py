@@ -322,7 +322,7 @@ async def test_live(store: engram.Engram, size: tuple[int, int]) -> None:
         await tour.does("read", live.is_reading)
         await tour.does("back", lambda: lines.has_focus)
         await tour.does("live_follow", live.follows)
-        await tour.does("live_only", lambda: user.text("about").startswith("what was recalled"))
+        await tour.does("live_only", lambda: user.text("about").startswith("recalls"))
         assert tour.left_out("live") == set()
 
 

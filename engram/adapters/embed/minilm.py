@@ -12,7 +12,7 @@ from importlib.util import find_spec
 
 from engram.adapters.embed.errors import EmbeddingError
 from engram.adapters.embed.model_files import TOKENIZER_FILE, VOCABULARY_FILE
-from engram.adapters.embed.onnx_encoder import OnnxEncoder, is_barred
+from engram.adapters.embed.onnx_encoder import OnnxEncoder, must_not_load
 from engram.adapters.embed.onnx_folder import MEAN, OnnxFolder
 from engram.adapters.embed.tokenizing import Vocabulary, pack_id
 from engram.adapters.numeric import numpy_module
@@ -70,7 +70,7 @@ class MiniLmEncoder:
         """Return one row per text, (len(texts), DIMENSIONS). Raises EmbeddingError, also for other weights."""
         if self._encoder is None:
             _check(self._weights)
-            if self._read_alone is not None and is_barred():
+            if self._read_alone is not None and must_not_load():
                 return numpy_module().stack(list(map(self._read_alone(), texts)))  # type: ignore[no-any-return]
             folder = OnnxFolder(self._weights, "", MEAN, LONGEST, WEIGHTS_SHA256)
             self._encoder = OnnxEncoder(folder, lambda: read_tokenizer(self._bundled_folder), _THREADS)

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from engram.adapters.embed.onnx_folder import OnnxFolder
 
 INSTALL = "Install it: pip install 'engram-lore[onnx]'"
-_BATCH = 16  # texts of about equal length, since padding takes time, too
+_BATCH = 16  # texts; they are sorted by length to keep padding small
 _THREADS = 4
 _TOKEN_VECTORS_RANK = 3
 
 
-def is_barred() -> bool:
-    """Return whether onnxruntime cannot be loaded any more: imported after usearch, it crashes the process.
+def must_not_load() -> bool:
+    """Return whether loading onnxruntime now would crash the process, because usearch is loaded already.
 
     Seen with usearch 2.26 and onnxruntime 1.31, whose C++ libraries clash; imported in the other order, both work.
     """
@@ -82,10 +82,10 @@ class OnnxEncoder:
 
     def _load(self) -> Any:
         """Load tokenizer and model. Two threads may both do it, with the same result."""
-        if is_barred():
+        if must_not_load():
             raise EmbeddingError(
-                "onnxruntime can be loaded before usearch only, and this process has usearch already.",
-                "Start Engram again.",
+                "onnxruntime must be loaded before usearch, which this process has loaded already.",
+                "Restart Engram.",
             )
         try:
             import onnxruntime

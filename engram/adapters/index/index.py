@@ -221,7 +221,7 @@ class Generation:
         wrong = [path for path, size in self._words_sizes.items() if _size(path) != size]
         if wrong and self.words_in_step():
             name = os.path.basename(wrong[0])
-            raise DamagedIndexError(f"words/{name} has another size than the index recorded")
+            raise DamagedIndexError(f"words/{name} has a different size from the one recorded in the index")
 
     def note_words(self) -> dict[str, str]:
         """Return the metadata of the word index on disk: its stamp, and the size and checksum of each file."""

@@ -77,7 +77,7 @@ class VectorFile:
             for row, replacement in vectors.items():
                 data = quantise(replacement.copy()).tobytes()
                 if len(data) != (edges[row + 1] - edges[row]) * self.dimensions:
-                    raise ValueError(f"row {row} has another number of vectors")
+                    raise ValueError(f"row {row} has a different number of vectors")
                 file.seek(edges[row] * self.dimensions)
                 file.write(data)
                 checks[row] = zlib.crc32(data)

@@ -63,21 +63,21 @@ _NOISE = (
 )  # fmt: skip
 
 
-def identifying_error(output: str) -> str:
+def find_identifying_error(output: str) -> str:
     """Return the lines of a tool's output that identify the error, the most specific first, without noise.
 
     At most 400 characters; "" if there are none.
     """
-    return error_and_details(output)[0]
+    return find_error_and_details(output)[0]
 
 
-def error_and_details(output: str) -> tuple[str, str]:
+def find_error_and_details(output: str) -> tuple[str, str]:
     """Return the lines that identify the error, and these lines together with their details.
 
     Each is at most 400 characters. Details are the lines up to the next empty one ("DETAIL: …", expected values, a hint),
     the lines before, from the first complaint on, and the line above the error's indentation (the name of a test).
     """
-    lines = _last_states(output)
+    lines = _rendered_lines(output)
     cleaned = [*map(_clean, lines)]
     errors = _find_errors(lines, cleaned)
     details = [at for number in errors for at in _find_details(lines, cleaned, number)]
@@ -117,6 +117,7 @@ def _find_details(lines: Sequence[str], cleaned: Sequence[str], number: int) -> 
     above = [*_lines_before(lines, cleaned, number)]
     complaint = next((at for at in reversed(above) if _complains(cleaned[at])), number)
     yield from (at for at in reversed(above) if at >= complaint)
+    # The name of a test stands above the error, less indented or with a colon at its end.
     under = (at for at in above if _indent(lines[at]) < _indent(lines[number]))
     heading = next(under, number - 1 if lines[number - 1].rstrip().endswith(":") else -1)
     if heading in above:
@@ -145,7 +146,7 @@ def _indent(line: str) -> int:
 
 def reports_error(output: str) -> bool:
     """Return whether any line of an output reports an error."""
-    return any(map(_complains, map(_clean, _last_states(output))))
+    return any(map(_complains, map(_clean, _rendered_lines(output))))
 
 
 def _complains(line: str) -> bool:
@@ -154,7 +155,7 @@ def _complains(line: str) -> bool:
     return match is not None and not _GENERIC.match(line)
 
 
-def _last_states(output: str) -> list[str]:
+def _rendered_lines(output: str) -> list[str]:
     """Return the lines of an output as a terminal finally shows them: without text that a carriage return overwrote."""
     lines = _ANSI.sub("", output).replace("\r\n", "\n").split("\n")
     return [first_words(line.rstrip("\r").rpartition("\r")[2], _LONGEST_LINE) for line in lines]

@@ -9,7 +9,7 @@ import re
 
 from engram.domain.agents.candidates import CHANGE, find_candidates
 from engram.domain.agents.command_signals import commands_of
-from engram.domain.agents.error_lines import identifying_error
+from engram.domain.agents.error_lines import find_identifying_error
 from engram.domain.agents.explanations import find_explanation, reports_problem
 from engram.domain.agents.fence import remove_frames
 from engram.domain.agents.prompt_intent import topic_of
@@ -76,7 +76,9 @@ def find_fixes(steps: Sequence[Step]) -> list[Fix]:
     found: dict[str, Fix] = {}
     for at, step in enumerate(steps):
         if step.kind == FAILED:
-            error = identifying_error(step.output).removeprefix("E ")  # pytest marks lines of an error so
+            error = find_identifying_error(step.output).removeprefix(
+                "E "
+            )  # pytest marks lines of an error so
             for key, command in keys_of(step.text).items():
                 if error:  # repeated failures count as the first
                     open_failures.setdefault(key, _Failure(command, error, at))

@@ -29,8 +29,8 @@ KINDS = (
     Kind(MEMORY_FOLDER, "a `MEMORY.md`, or a folder with one and notes by day", True),
     Kind(BASIC_MEMORY, "a folder of basic-memory", True),
     Kind(MCP_MEMORY, "the file of the MCP reference memory server: entities and relations", False),
-    Kind(GENTLEMAN, "`engram export` of Gentleman's engram", False),
-    Kind(RECALL, "`recall store export`", False),
+    Kind(GENTLEMAN, "the output of `engram export` of Gentleman-Programming/engram", False),
+    Kind(RECALL, "the output of `recall store export`", False),
     Kind(MEM0, "memories of mem0, as its API answers", False),
     Kind(
         FACTS,

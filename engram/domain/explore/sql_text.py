@@ -1,4 +1,4 @@
-"""Bound the cost of SQL before SQLite prepares it, since preparing may explode and cannot always be interrupted.
+"""Bound the cost of SQL before SQLite prepares it, since preparing it can take exponential time and memory.
 
 Each reference to a common table expression copies it: thirty of them, each referring twice to the one before, make a
 billion copies. Likewise, each reference to a column of an inner SELECT copies its expression.
@@ -26,7 +26,7 @@ _RESERVED = """
 """
 _KEYWORDS = frozenset(_RESERVED.split())
 _TOKEN = re.compile(
-    r"""(?P<nothing>\s+|--[^\n]*|/\*.*?(?:\*/|\Z)|'(?:[^']|'')*'?)"""
+    r"""(?P<skipped>\s+|--[^\n]*|/\*.*?(?:\*/|\Z)|'(?:[^']|'')*'?)"""
     r"""|(?P<quoted>"(?:[^"]|"")*"?|`(?:[^`]|``)*`?|\[[^\]]*\]?)"""
     r"""|(?P<variable>[$@:#][\w$:]+)|(?P<word>[\w$]+)|(?P<sign>.)""",
     re.DOTALL,
@@ -49,7 +49,9 @@ def check(sql: str) -> None:
         )
     tokens = _tokenize(sql)
     if any(token[0] in "$@:#" and len(token) > 1 and after == "(" for token, after in pairwise(tokens)):
-        raise UsageError("A parameter cannot be followed by a bracket.", "Parameters look like :name.")
+        raise UsageError(
+            "A parameter cannot be followed by an opening parenthesis.", "Parameters look like :name."
+        )
     if _count_copies(tokens) > MOST_COPIES:
         raise UsageError(
             "The WITH clauses refer to each other too often.",
@@ -71,7 +73,7 @@ def _tokenize(sql: str) -> list[str]:
     """Split SQL into lower-case tokens without comments and strings; names that need quotes keep the opening quote."""
     found = []
     for token in _TOKEN.finditer(sql):
-        if token.lastgroup == "nothing":
+        if token.lastgroup == "skipped":
             continue
         text = token.group().lower()
         if token.lastgroup == "quoted":
@@ -93,12 +95,12 @@ def _count_copies(tokens: Sequence[str]) -> int:
 
 
 def _is_name(word: str) -> bool:
-    """Whether a token may be a name."""
+    """Return whether a token may be a name."""
     return word not in _KEYWORDS and (word[0] == '"' or _NAME.match(word) is not None)
 
 
 def _is_defined(tokens: Sequence[str], number: int) -> bool:
-    """Whether `name [(columns)] AS [[NOT] MATERIALIZED] (` begins here."""
+    """Return whether `name [(columns)] AS [[NOT] MATERIALIZED] (` begins here."""
     index = number + 1
     if tokens[index : index + 1] == ["("]:
         index = (
@@ -135,7 +137,7 @@ class _Select:
         self.aliases: set[str] = set()
 
     def size(self) -> int:
-        """Bound the expanded size: a name may stand for any expression of an inner SELECT, an alias for one of this."""
+        """Bound the expanded size: a name may stand for any expression of an inner SELECT, an alias for one of this SELECT."""
         repeated = max(self.references.values(), default=0) + self.references["*"]
         own = max([self.references[name] for name in self.aliases], default=0)
         return max(1, own) * self.tokens + max(1, repeated) * (self.known + self.inner)

@@ -37,7 +37,7 @@ async def engram_execute(
     """Query the memory in SQLite's SQL, read-only: at most 50 rows and 2 seconds. Then recall_get by id."""
     if allow_writes:
         raise UsageError(
-            "Nothing can be written in SQL: files are the truth, and this is only their index.",
+            "SQL is read-only: it queries the index, which is made from the files.",
             "Leave allow_writes out; recall_record, update_memory and recall_forget write.",
         )
     from engram.usecases.explore.sql_query import answer, prepare

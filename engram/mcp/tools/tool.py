@@ -114,9 +114,7 @@ class LoreTool(Tool):
             text = f"{_describe_os_error(cause)}. Carry on without Engram, or run `engram doctor`."
         else:
             what = f"{type(cause).__name__}: {cause}" if cause else str(error)
-            return UnexpectedToolError(
-                _shorten(f"An error that should not happen: {what}. Please report it.")
-            )
+            return UnexpectedToolError(_shorten(f"Internal error: {what}. Please report it."))
         return ToolError(_shorten(text))
 
     def _describe_errors(self, error: ValidationError) -> str:

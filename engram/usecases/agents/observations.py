@@ -86,7 +86,7 @@ def process_observations(store: Store) -> int:
 
     An observation is only removed once its entries are written.
     """
-    return _queue(store).work_off(
+    return _queue(store).process(
         lambda job: _persist_as(store, job), lambda: _count_today(store) < MOST_A_DAY
     )
 

@@ -2,8 +2,8 @@
 
 A lesson becomes a captured entry: private, recalled with a mark, and deleted after two weeks unless a person accepts it.
 The summary of a session and the result of a task become pending entries. The hook itself only queues a report, durably
-and without secrets (`submit_report`); a detached process turns it into entries (`process_reports`). The size of a report, the queue, and
-the entries per session and day are limited.
+and without secrets (`submit_report`); a detached process turns it into entries (`process_reports`). The size of a
+report, the queue, and the entries per session and day are limited.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def process_reports(store: Store) -> int:
 
     A report is only removed once its entries are written.
     """
-    return _queue(store).work_off(lambda job: _persist(store, job))
+    return _queue(store).process(lambda job: _persist(store, job))
 
 
 def _persist(store: Store, job: dict[str, object]) -> int:

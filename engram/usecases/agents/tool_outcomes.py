@@ -95,14 +95,14 @@ def _id(mark: str) -> str:
 def _content(store: Store, name: str, output: str) -> str:
     """Describe a failure, secrets masked; "" if the output states no error."""
     from engram.domain.admission.secrets import find_secrets, redact
-    from engram.domain.agents.error_lines import identifying_error, reports_error
+    from engram.domain.agents.error_lines import find_identifying_error, reports_error
     from engram.domain.agents.fence import remove_frames
     from engram.domain.agents.fixes import describe_failure
 
     output = remove_frames(output)
     if not reports_error(output):
         return ""
-    text = f"Seen: {describe_failure(name, identifying_error(output).removeprefix('E '))}"
+    text = f"Seen: {describe_failure(name, find_identifying_error(output).removeprefix('E '))}"
     return redact(text, find_secrets(text, store.allowed_secrets))
 
 

@@ -28,21 +28,21 @@ if TYPE_CHECKING:
     from engram.adapters.index.catalog import Catalog, Hit
     from engram.usecases.store.store import Store
 
-SPANS = 48  # points of the growth
+GROWTH_POINTS = 48
 WEEKS = 12
 UNUSED_DAYS = 30
 MOST_NAMED = 5
 MOST_SHARES = 8
 MOST_TIMED = 1000  # queries
 _DAY = 86_400.0
-# Persons by their names, agents by theirs, whoever they work for.
+# Entries of a person count under the author's name, those of an agent under the agent's, whoever it works for.
 _RECORDER = (
     "CASE WHEN agent IN ('', 'human') AND author != '' THEN author"
     " ELSE coalesce(nullif(agent, ''), 'unknown') END"
 )
 
 
-def insight(store: Store) -> Insight:
+def compute_insight(store: Store) -> Insight:
     """Compute the statistics of a store, in bounded time. Raises StoreError."""
     with store.lock:
         now = store.clock.now().timestamp()
@@ -94,12 +94,12 @@ def _growth(catalog: Catalog, now: float) -> Growth:
     if not first:
         return Growth()
     start = min(first[0].created_at, now - 1)
-    span = (now - start) / SPANS
+    span = (now - start) / GROWTH_POINTS
     counts = catalog.count_by(
-        f"min({SPANS - 1}, max(0, CAST((created_at - {start!r}) / {span!r} AS INTEGER)))"
+        f"min({GROWTH_POINTS - 1}, max(0, CAST((created_at - {start!r}) / {span!r} AS INTEGER)))"
     )
     totals, running_total = [], 0
-    for number in range(SPANS):
+    for number in range(GROWTH_POINTS):
         running_total += counts.get(number, 0)  # type: ignore[call-overload]
         totals.append(running_total)
     new = catalog.count("created_at >= ?", (now - 30 * _DAY,))
@@ -131,7 +131,7 @@ def _latency(times_ms: list[float]) -> Latency:
 
 
 def _shares(counts: dict[str, int]) -> tuple[Share, ...]:
-    """Return the largest shares."""
+    """Return the first shares of counts that are sorted by size."""
     return tuple(Share(str(name), count) for name, count in list(counts.items())[:MOST_SHARES])
 
 

@@ -109,7 +109,7 @@ def _read_lore_folder(repo: Repository, entries: dict[str, objects.Entry]) -> st
     hint = f"Clone it with git, then run `engram init` in it: {os.path.basename(repo.worktree)} is a repository like any other."
     found = checkout.store_settings(repo, entries, incoming_paths.NOT_CLONED)
     if found is None:
-        raise UsageError("That repository is not a store of Engram's own.", hint)
+        raise UsageError("That repository is not a dedicated store of Engram.", hint)
     if found.get("store.placement") != DEDICATED:
         raise UsageError("That repository keeps its lore next to other files.", hint)
     return str(found.get("store.folder", FOLDER))

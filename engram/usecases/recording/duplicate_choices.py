@@ -36,7 +36,7 @@ def resolve_entries(store: Store, names: Sequence[str]) -> list[ExistingEntry]:
             other, scope = found.store.places.scope, store.places.scope
             raise UsageError(
                 f"{name} is in the scope {other}, and this would be recorded in {scope}.",
-                f"Record it in {other} instead (scope).",
+                f"Record it with the scope {other}.",
             )
         lore = entry_writer.load(store, found.path).lore
         if is_quarantined(store, lore):
@@ -59,7 +59,7 @@ def refuse_contradiction(lore: Lore, other: Lore) -> None:
     ):
         raise UsageError(
             f"{other.id} does not say the same: {verdict.why}.",
-            "Record it with supersedes, or without either.",
+            "Record it with supersedes, or with neither same_as nor supersedes.",
         )
 
 
@@ -86,7 +86,7 @@ def fold_into(store: Store, host: ExistingEntry, other: ExistingEntry) -> Existi
     folded = fold(kept.lore, removed.lore)
     if folded is None:
         raise UsageError(
-            "Their lists are too long together for one entry.", "Shorten the tags or contexts of one."
+            "Their combined lists exceed the limits of one entry.", "Shorten the tags or contexts of one."
         )
     changes = [
         Change(host.path, entry_writer.rewrite(store, kept, folded), atomic.digest(kept.raw)),

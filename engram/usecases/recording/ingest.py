@@ -83,7 +83,7 @@ def _accept_resent(store: Store, draft: Draft, lore_id: str, path: str) -> Inges
     if lore_id in existing.merged_from or existing.content == normalize_content(draft.content):
         return Ingested(MERGED, existing.id, path)
     raise ConflictError(
-        f"{lore_id} exists with another text.",
+        f"{lore_id} exists already with a different text.",
         f"PUT /lore/{lore_id} replaces it; without an id it is another entry.",
     )
 

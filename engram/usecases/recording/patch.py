@@ -100,7 +100,7 @@ def _moment(field: str, value: object) -> datetime:
         return value if isinstance(value, datetime) else times.parse(_text(field, value))
     except (ValueError, OverflowError):
         raise ValidationError(
-            field, f"'{field}' is not a time by RFC 3339.", "2027-01-31T10:00:00Z"
+            field, f"'{field}' is not an RFC 3339 time.", "For example: 2027-01-31T10:00:00Z"
         ) from None
 
 

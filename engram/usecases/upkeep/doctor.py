@@ -43,13 +43,13 @@ _NAMES = {
     "outside.taken", "source", "sync-consent", "sync-under-way", "sync-waits", "unsigned", "used", "weighed-up-to",
 }  # fmt: skip
 _DAMAGED = ".damaged"
-_RENAME = "`engram doctor --fix` renames it; the file is made anew."
-_PERMIT = "`engram doctor --fix` allows that to its owner."
+_RENAME = "`engram doctor --fix` renames it; Engram then creates the file again."
+_PERMIT = "`engram doctor --fix` gives its owner that permission."
 _BACKGROUND_SECONDS = 60  # after which the background process should have committed
 _UNMERGED = "two versions of this file were not merged"
 _MISSING = {
-    "attributes": "git has no attributes that mark the files of lore",
-    "command": "git has no merge driver for lore that starts this Engram, so a plain `git pull` may leave conflicts",
+    "attributes": "no git attributes assign lore files to Engram's merge driver",
+    "command": "git's merge driver for lore is missing, or starts another Engram, so a plain `git pull` may leave conflicts",
 }
 
 
@@ -103,10 +103,10 @@ def _check_excluded(store: Store) -> list[Finding]:
     display, found = excluded_files.display_path, list[Finding]()
     for path, why in sorted(excluded_files.uncommitted_files(store).items()):
         message = f"it is not sent to others: it {why}"
-        found.append(Finding("stays", display(path), message, "Mend or rename it; the next sync takes it."))
+        found.append(Finding("stays", display(path), message, "Fix or rename it; the next sync sends it."))
     for path, why in sorted(excluded_files.read_left_out(store.places.state).items()):
-        message = f"it is in the branch and not written here: it {why}"
-        hint = "Whoever added it can rename it; then it comes in."
+        message = f"it is on the branch, but not checked out here: it {why}"
+        hint = "Ask whoever added it to rename it; the next sync then writes it."
         found.append(Finding("left out", display(path), message, hint))
     return found
 
@@ -124,7 +124,7 @@ def _check_hooks(store: Store) -> list[Finding]:
         hook = f"{event.via}, {event.agent}" if event.agent else event.via
         by_hook.setdefault(hook, []).append(event.query)
     hint = "`engram live` shows when; with ENGRAM_TRACEBACK=1 the hook itself says where."
-    message = "failed {} in the last day, the last by {}"
+    message = "failed {} in the last day, most recently with {}"
     return [
         Finding(HOOK, hook, message.format(counted(len(errors), "time"), errors[0]), hint)
         for hook, errors in by_hook.items()
@@ -291,11 +291,13 @@ def _check_private_file(store: Store, path: str, fix: bool) -> list[Finding]:
         return []
     if os.path.isdir(path):
         fixed = fix and _rename(path, store.clock.new_id())
-        return [Finding(PRIVATE, path, "a folder stands where a private file belongs", _RENAME, fixed)]
+        return [Finding(PRIVATE, path, "a folder is where a private file should be", _RENAME, fixed)]
     if os.access(path, os.R_OK | os.W_OK):
         return []
     fixed = fix and _permit(path)
-    return [Finding(PRIVATE, path, "this private file may not be read and written", _PERMIT, fixed)]
+    return [
+        Finding(PRIVATE, path, "Engram has no permission to read and write this private file", _PERMIT, fixed)
+    ]
 
 
 def _check_source(store: Store, fix: bool) -> list[Finding]:
@@ -307,8 +309,8 @@ def _check_source(store: Store, fix: bool) -> list[Finding]:
         return []  # reported as a folder
     if fix:
         store.write_source(writers[-1])
-    message = "the id of this clone is damaged; its own judgements have it too"
-    return [Finding(PRIVATE, path, message, "`engram doctor --fix` takes it from there.", fix)]
+    message = "the id of this clone is damaged; the files of its judgements still contain it"
+    return [Finding(PRIVATE, path, message, "`engram doctor --fix` restores it from them.", fix)]
 
 
 def _check_ledgers(store: Store, fix: bool) -> list[Finding]:
@@ -320,8 +322,8 @@ def _check_ledgers(store: Store, fix: bool) -> list[Finding]:
                 damaged_ledgers.mend(store, path)
     except StoreError:  # reported as a private file
         return []
-    message = "lines of this clone's judgements cannot be read"
-    hint = f"`engram doctor --fix` leaves those that can, and copies the file to ….jsonl{_DAMAGED}."
+    message = "some lines of this clone's judgements cannot be read"
+    hint = f"`engram doctor --fix` copies the file to ….jsonl{_DAMAGED} and keeps the readable lines."
     return [Finding(PRIVATE, path, message, hint, fix) for path in damaged]
 
 
@@ -334,9 +336,7 @@ def _check_token(store: Store, fix: bool) -> list[Finding]:
     except OSError:  # it does not exist, or is reported as a private file
         return []
     fixed = fix and _rename(path, store.clock.new_id())
-    message = (
-        "this is no token for clients of a server; the next `engram serve` makes a new one, which they need"
-    )
+    message = "this file holds no valid server token; the next `engram serve` creates one"
     return [Finding(PRIVATE, path, message, f"{_RENAME} Give clients the new token.", fixed)]
 
 
@@ -398,11 +398,11 @@ def _check_journal(store: Store, fix: bool) -> list[Finding]:
 
 
 def _check_signing(store: Store) -> list[Finding]:
-    from engram.adapters.git.write.signing import trouble
+    from engram.adapters.git.write.signing import read_failure_reason
 
-    why = trouble(store.places.state)
+    why = read_failure_reason(store.places.state)
     message = f"commits are not signed although commit.gpgsign is set: {why}"
-    hint = "Load the key into an agent, so that `git commit -S` works without a prompt; the next commit tries again."
+    hint = "Make `git commit -S` work without a prompt, e.g. with gpg-agent or ssh-agent; the next commit tries again."
     return [Finding("signing", store.places.root, message, hint)] if why else []
 
 

@@ -129,7 +129,7 @@ def _git(store: Store) -> dict[str, object]:
             "auto": None,
         }
     from engram.adapters.git.run.layout import read_head
-    from engram.adapters.git.write.signing import is_wanted, trouble
+    from engram.adapters.git.write.signing import is_wanted, read_failure_reason
     from engram.usecases.store.sync_state import distance, last, remote_names
     from engram.usecases.sync.auto_state import auto_state
 
@@ -142,7 +142,7 @@ def _git(store: Store) -> dict[str, object]:
         "branch": head.branch,
         "head": head.oid,
         "message": why_waiting(store),
-        "unsigned": trouble(store.places.state),
+        "unsigned": read_failure_reason(store.places.state),
         "unsigned_merges": store.places.owns_branch and is_wanted(repository),
         "remotes": remote_names(store),
         "sync": synced,

@@ -94,7 +94,7 @@ class BrowseScreen(MarkScreen, EntryActionsScreen):
             yield Preview(id="preview")
 
     def on_mount(self) -> None:
-        """Start with the order and the filters of the last run."""
+        """Restore the order and the filters of the last run."""
         saved = self.shell.saved
         self.order = saved.get("browse.sort", "created")
         self.order = self.order if self.order in SORT_NAMES and self.order != BEST else "created"
@@ -376,11 +376,11 @@ class BrowseScreen(MarkScreen, EntryActionsScreen):
         """Sort by the next order; a search has one more, best first."""
         orders = [name for name in SORT_NAMES if name != BEST or self.matches]
         if self.matches is None:
-            self.order = _after(self.order, orders)
+            self.order = _next_in_cycle(self.order, orders)
             self.shell.saved.set("browse.sort", self.order)
             self.read_list()
         else:
-            self.match_order = _after(self.match_order, orders)
+            self.match_order = _next_in_cycle(self.match_order, orders)
             self._show_rows(sort_rows(self.matches.rows, self.match_order), top=True)
         self._show_facets()
 
@@ -429,5 +429,5 @@ class BrowseScreen(MarkScreen, EntryActionsScreen):
         )
 
 
-def _after(name: str, names: list[str]) -> str:
+def _next_in_cycle(name: str, names: list[str]) -> str:
     return names[(names.index(name) + 1) % len(names)] if name in names else names[0]

@@ -52,14 +52,14 @@ def is_recall(event: ActivityLine) -> bool:
 
 
 def is_missing(event: ActivityLine) -> bool:
-    """Return whether it is a query with no answer, a weak one, or entries withheld."""
+    """Return whether a query got no or only a weak answer, or had entries withheld."""
     return event.action == "query" and (not event.ids or event.strength != "strong" or bool(event.withheld))
 
 
 CHOICES: tuple[tuple[str, Callable[[ActivityLine], bool]], ...] = (
     ("everything", lambda _event: True),
-    ("what was recalled", is_recall),
-    ("where something was missing", is_missing),
+    ("recalls", is_recall),
+    ("missing or weak answers", is_missing),
 )
 
 

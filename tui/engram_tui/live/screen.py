@@ -134,7 +134,7 @@ class LiveScreen(LineScreen, JudgeScreen):
                 "    turns it on",
             )
         if self.choice:
-            return (f"Nothing yet: {CHOICES[self.choice][0]}.", "", "f shows more.")
+            return (f"No {CHOICES[self.choice][0]} yet.", "", "f shows more.")
         return (
             "Nothing was asked here yet.",
             "",
@@ -149,7 +149,7 @@ class LiveScreen(LineScreen, JudgeScreen):
         new = f"{count(self.unseen)} new below, G follows" if self.unseen else "G follows again"
         state = "following" if self.follows() else new
         self.query_one("#about", Static).update(
-            safe_line(f"{CHOICES[self.choice][0]} · {state}   (f shows only …)")
+            safe_line(f"{CHOICES[self.choice][0]} · {state}   (f filters)")
         )
 
     def line_chosen(self) -> None:

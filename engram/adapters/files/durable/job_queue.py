@@ -41,9 +41,9 @@ class JobQueue:
             raise atomic.write_error(self._waiting, error) from None
 
     def count(self, back: int = 1) -> tuple[int, str]:
-        """Count the waiting lines without parsing them; also return the name of the `back`-th last job ("" if there is none).
+        """Count the waiting lines without parsing them; also return the name of the `back`-th job from the end.
 
-        Raises StoreError.
+        The name is "" if there is no such job. Raises StoreError.
         """
         starts = [
             (raw, start)
@@ -59,7 +59,7 @@ class JobQueue:
         """Return whether no job is waiting."""
         return not (any(os.path.exists(path) for path in (self._waiting, self._taken)) or self._old_files())
 
-    def work_off(
+    def process(
         self, do: Callable[[dict[str, object]], int], may_go_on: Callable[[], bool] | None = None
     ) -> int:
         """Do the jobs and return the sum of the results of `do`; 0 while another process works on them.
@@ -83,7 +83,7 @@ class JobQueue:
         return total
 
     def _take_jobs(self) -> Iterator[tuple[str, dict[str, object]]]:
-        """Yield each job with its name."""
+        """Move all waiting lines to the file of taken ones, then yield each job with its name."""
         with self._write_lock():
             old = self._old_files()
             lines = b"".join([_read_lines(self._taken), *map(_convert_file, old), _read_lines(self._waiting)])

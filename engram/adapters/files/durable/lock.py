@@ -90,7 +90,7 @@ class FileLock:
         if not taken:
             raise StoreError(
                 f"Another process has held {os.path.basename(self.path)} for {self.timeout:.0f} seconds.",
-                "Try again; if that fails, `engram doctor` names the process.",
+                "Try again in a moment. If it persists, another Engram command or server is still running in this store.",
             )
         return self
 

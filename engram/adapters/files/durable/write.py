@@ -43,9 +43,9 @@ class Change(NamedTuple):
 
 
 class Operation(NamedTuple):
-    """One acknowledged change of the store: what the commit will say and which files it touches.
+    """One change of the store as the journal records it: the message of its commit, and its files.
 
-    `author` is `name <email>`, or the part that differs from git's configuration; "" for the configured author.
+    `author` is `name <email>`, with only the parts that differ from git's configuration; "" for the configured author.
     """
 
     op: str

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from engram.domain.entry.categories import Categories
 
 _WORDS = re.compile(r"\[[\w./][\w./-]*(?:, [\w./][\w./-]*)*\]", re.ASCII)  # a list of plain words
-_HUNDREDTHS = {two_decimals(number): number for number in range(0, 1001, 10)}
+_THOUSANDTHS_BY_TEXT = {two_decimals(number): number for number in range(0, 1001, 10)}
 # The value of `origin`, which `engram promote` writes.
 _ORIGIN = r'\{scope: "[^"\\]*", store: "[^"\\]*", remote: "[^"\\]*", id: "[^"\\]*", digest: "[^"\\]*"\}'
 # The votes of a clone, of an idle month (`idle.2026-04`), or of an entry that was folded into this one (`CLONE.LORE`).
-# `re` compiles both on first use.
+# `_ORIGIN` and `_VOTE` stay texts, which `re` compiles on first use.
 _VOTE = r"([A-Za-z0-9_]+(?:\.[0-9]{4}-[0-9]{2}|\.[0-9A-Z]{26})?): \{up: ([0-9]{1,15}), down: ([0-9]{1,15}), n: ([0-9]{1,15})"
 
 
@@ -135,8 +135,8 @@ def _parse_words(text: str) -> tuple[str, ...] | None:
     words = tuple(_parse_items(text) or ())
     if not words:
         return None
-    short = len(text) <= MAX_WORD or (len(words) <= MAX_ITEMS and max(map(len, words)) <= MAX_WORD)
-    return words if short else None
+    is_within_limits = len(text) <= MAX_WORD or (len(words) <= MAX_ITEMS and max(map(len, words)) <= MAX_WORD)
+    return words if is_within_limits else None
 
 
 def _parse_moments(text: str) -> tuple[str, ...] | None:
@@ -150,8 +150,10 @@ def _parse_moments(text: str) -> tuple[str, ...] | None:
         if not pattern or pattern != " ".join(pattern.split()):
             return None
         found.append(f"{kind}: {pattern}")
-    short = len(found) <= MOST and max(map(len, found)) <= LONGEST and len(set(found)) == len(found)
-    return tuple(found) if short else None
+    is_within_limits = (
+        len(found) <= MOST and max(map(len, found)) <= LONGEST and len(set(found)) == len(found)
+    )
+    return tuple(found) if is_within_limits else None
 
 
 def _parse_ids(text: str) -> tuple[str, ...] | None:
@@ -183,8 +185,8 @@ _PARSERS: dict[str, Callable[[str], Any]] = {
     "category": _parse_category,
     "type": _one_of(TYPES),
     "status": _one_of(STATUSES),
-    "confidence": lambda text: text if text in _HUNDREDTHS else None,
-    "prior": _HUNDREDTHS.get,
+    "confidence": lambda text: text if text in _THOUSANDTHS_BY_TEXT else None,
+    "prior": _THOUSANDTHS_BY_TEXT.get,
     "votes": _parse_votes,
     "validation_count": _parse_count,
     "last_validated": _parse_time,

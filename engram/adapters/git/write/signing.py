@@ -1,7 +1,7 @@
 """Sign Engram's commits if the person's own git configuration says so (`commit.gpgsign`), without any prompt.
 
 Git itself signs, with the person's program and key (`gpg.format`, `user.signingKey`). A key with a passphrase has to be
-in an agent; if signing fails, the commits stay unsigned, and `trouble` says why.
+in an agent; if signing fails, the commits stay unsigned, and `read_failure_reason` says why.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from engram.adapters.git.run.layout import Repository
     from engram.adapters.git.write.stream import Draft
 
-SECONDS = 15.0  # for one signature
+SIGNING_SECONDS = 15.0  # for one signature
 _TRUE = ("true", "yes", "on", "1")
 _FORMATS = ("openpgp", "x509", "ssh")
 
@@ -40,14 +40,14 @@ def sign_commits(
 ) -> str:
     """Sign the commits from `parent` to `tip`, made of `drafts`, and return the last one; `tip` if that fails."""
     try:
-        words = _signing_options(repo, state_folder)
+        options = _signing_options(repo, state_folder)
         exclude = ("--not", parent) if parent else ()
         query = ("rev-list", "--topo-order", "--reverse", "--format=%T", tip, *exclude)
         listed = run(repo, *query).stdout.decode().splitlines()
         trees = [line for line in listed if not line.startswith("commit ")]
         last = parent
         for draft, tree in zip(drafts, trees, strict=True):
-            last = _commit_signed(repo, words, draft, tree, last, committer)
+            last = _commit_signed(repo, options, draft, tree, last, committer)
     except GitError as error:
         _record(state_folder, _reason(error))
         return tip
@@ -55,7 +55,7 @@ def sign_commits(
     return last or tip
 
 
-def trouble(state_folder: str) -> str:
+def read_failure_reason(state_folder: str) -> str:
     """Return why the last commits could not be signed; "" if they were, or did not have to be."""
     try:
         with open(_reason_file(state_folder), encoding="utf-8", errors="replace") as file:
@@ -65,7 +65,7 @@ def trouble(state_folder: str) -> str:
 
 
 def _commit_signed(
-    repo: Repository, settings: Sequence[str], draft: Draft, tree: str, parent: str | None, committer: str
+    repo: Repository, options: Sequence[str], draft: Draft, tree: str, parent: str | None, committer: str
 ) -> str:
     identity: dict[str, str] = {}
     for role, person in (("AUTHOR", draft.author), ("COMMITTER", committer)):
@@ -75,10 +75,14 @@ def _commit_signed(
             f"GIT_{role}_EMAIL": email.rstrip(">"),
             f"GIT_{role}_DATE": f"@{draft.moment} +0000",
         }
-    words = (*DURABLE, *settings, "commit-tree", "-S", *(("-p", parent) if parent else ()), tree)
+    command = (*DURABLE, *options, "commit-tree", "-S", *(("-p", parent) if parent else ()), tree)
     message = draft.message.encode("utf-8", "replace")
     # In git's own folder, so that a relative path of a program does not lead into the work tree, which others can change.
-    return run(repo.git_dir, *words, stdin=message, env=identity, deadline=SECONDS).stdout.decode().strip()
+    return (
+        run(repo.git_dir, *command, stdin=message, env=identity, deadline=SIGNING_SECONDS)
+        .stdout.decode()
+        .strip()
+    )
 
 
 def _signing_options(repo: Repository, state_folder: str) -> list[str]:
@@ -86,7 +90,7 @@ def _signing_options(repo: Repository, state_folder: str) -> list[str]:
     kind = configuration.value(repo, "gpg.format") or "openpgp"
     program = signatures.program(repo, kind) if kind in _FORMATS else None
     if program is None:
-        raise GitError(f"there is no program for signatures of the kind {kind}", "Check gpg.format.")
+        raise GitError(f"there is no program for gpg.format = {kind}", "Check gpg.format.")
     encoding = ("-c", "i18n.commitEncoding=UTF-8")
     if kind == "ssh":  # it asks nothing without a terminal, and the runner gives it none
         return [*encoding]

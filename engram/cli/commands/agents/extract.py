@@ -50,7 +50,7 @@ def run(call: Call) -> int:
         about = [candidate.category, candidate.where, *candidate.files, *([outcome.id] if outcome.id else [])]
         call.output.dim("          " + " · ".join(about))
     if not found:
-        call.output.line("It contains nothing that is marked as learned.")
+        call.output.line("No lessons found in it.")
     elif recorded:
         call.output.dim(
             f"{counted(recorded, 'entry waits', 'entries wait')} for you: engram review --kind pending"

@@ -17,9 +17,9 @@ ARGUMENTS = ()
 
 
 def run(call: Call) -> int:
-    from engram.usecases.explore.insight import insight
+    from engram.usecases.explore.insight import compute_insight
 
-    found = insight(call.store)
+    found = compute_insight(call.store)
     call.output.document(found.as_dict())
     width = max(48, min(call.output.width - 2, _WIDEST))
     for number, chart in enumerate(charts(found, call.store.clock.now().timestamp(), width)):

@@ -56,7 +56,7 @@ def run(call: Call) -> int:
             "contradictions": [found._asdict() for found in done.contradictions],
         }
     )
-    outcome = "Known already:" if done.status == KNOWN else "Recorded"
+    outcome = "Already known:" if done.status == KNOWN else "Recorded"
     call.output.say(f"{outcome} {done.lore.id}  {done.lore.title}")
     if done.status == KNOWN and (known := describe_known(done)):
         call.output.line(known)
@@ -67,7 +67,7 @@ def run(call: Call) -> int:
     if done.why:
         call.output.line(WAITS.format(done.why))
     for found in done.contradictions:
-        call.output.say(f"It speaks against {found.id}, {found.why}: {found.title}")
+        call.output.say(f"It contradicts {found.id} ({found.why}): {found.title}")
     _print_twins(call, done)
     return 0
 

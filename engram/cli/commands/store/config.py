@@ -94,7 +94,9 @@ def _change(call: Call, key: settings.Key) -> int:
     given = call.arguments
     if not given.user and not key.counts_in_a_store(given.value):
         what = key.name if key.user_only else f"{key.name} = {given.value}"
-        raise UsageError(f"{what} is only read from your own file.", f"engram config {key.name} VALUE --user")
+        raise UsageError(
+            f"{what} is read only from your own configuration file.", f"engram config {key.name} VALUE --user"
+        )
     path = (
         places.user_config_file() if given.user else os.path.join(call.store.places.root, places.CONFIG_NAME)
     )
@@ -110,7 +112,9 @@ def _change(call: Call, key: settings.Key) -> int:
     own_file = places.user_config_file()
     own_value = config_file.read(own_file).get(key.name)
     if not given.user and own_value not in (None, value):
-        call.output.note(f"Your own {own_file} says {_plain(own_value)}, and that counts for you.")
+        call.output.note(
+            f"Your own {own_file} sets it to {_plain(own_value)}, which takes precedence for you."
+        )
     return 0
 
 
