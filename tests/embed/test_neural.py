@@ -222,5 +222,5 @@ def test_entries_are_read_without_onnxruntime_where_usearch_was_loaded_first(tmp
     texts = ["Retry a failed upload once.", "größer als 3 µm " * 9]
     command = [sys.executable, "-c", _BEHIND_USEARCH, json.dumps([texts, str(tmp_path / "one")])]
     said, found = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
-    assert said.startswith("onnxruntime can be loaded before usearch only")
+    assert said.startswith("onnxruntime must be loaded before usearch")
     assert np.array(found) == pytest.approx(embedder(tmp_path / "other").embed(texts), abs=1e-4)

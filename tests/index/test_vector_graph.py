@@ -525,7 +525,7 @@ def test_a_graph_is_made_in_a_process_that_may_read_texts_with_onnxruntime(
     command = [
         sys.executable,
         "-c",
-        f"{made}_open_graph({str(tmp_path)!r}, None, 8); print(onnx_encoder.is_barred())",
+        f"{made}_open_graph({str(tmp_path)!r}, None, 8); print(onnx_encoder.must_not_load())",
     ]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     has_it = find_spec("onnxruntime") is not None

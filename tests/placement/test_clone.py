@@ -48,5 +48,5 @@ def test_cloning_a_code_repository_is_refused(tmp_path: Path) -> None:
     git(tmp_path / "code", "push", "-q", "origin", "HEAD:main")
     result = cli("clone", str(hub), str(tmp_path / "new"))
     assert result.code == 2
-    assert "not a store" in result.err
+    assert "not a dedicated store" in result.err
     assert not (tmp_path / "new").exists()

@@ -308,7 +308,7 @@ async def test_writing_by_sql_is_refused_even_with_allow_writes(root: Path) -> N
     """Differs: there is no `allow_writes`. Files are the truth and SQL reads an index of them; tools write lore."""
     async with inside(root, sets=SETS) as client:
         said = await refused(client, "engram_execute", surql="SELECT 1", allow_writes=True)
-    assert said.startswith("Nothing can be written in SQL")
+    assert said.startswith("SQL is read-only")
     assert deviates("A", "`allow_writes`")
 
 
