@@ -151,17 +151,17 @@ def persons_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     """The folder of a new store outside git."""
-    from apikit import plain
+    from apikit import make_plain_store
 
-    return plain(tmp_path / "store")
+    return make_plain_store(tmp_path / "store")
 
 
 @pytest.fixture
 def engram(root: Path) -> Iterator[Engram]:
     """The store at `root`, open."""
-    from apikit import opened
+    from apikit import open_test_store
 
-    with opened(root) as found:
+    with open_test_store(root) as found:
         yield found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from malicious_kit import copied
+from malicious_kit import copy_clones
 from sync_kit import Clones
 
 
@@ -23,6 +23,6 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def clones(template: Path, tmp_path: Path) -> Clones:
     """Two clones in step; `a` is the one with settings, `b` is somebody else."""
-    found = copied(template, tmp_path)
+    found = copy_clones(template, tmp_path)
     found["a"].close()
     return found

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from apikit import dedicated, opened
+from apikit import dedicated, open_test_store
 
 from engram.adapters.index.catalog import Hit
 from engram.domain.admission.credit import ANY_TEXT, RAISED, Confirmation
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def alone(tmp_path: Path) -> Iterator[Engram]:
-    with opened(tmp_path / "alone") as engram:
+    with open_test_store(tmp_path / "alone") as engram:
         yield engram
 
 
@@ -101,12 +101,12 @@ def test_an_entry_without_source_is_of_this_clone_only_where_there_is_no_remote(
     assert credit.own_sources(alone.store, ["", OTHER]) == {alone.store.source_id, ""}
     assert credit.own_sources(alone.store, [OTHER]) == {alone.store.source_id}
     hold(home, "none", "", OTHER)
-    with opened(shared(tmp_path)) as engram:
+    with open_test_store(shared(tmp_path)) as engram:
         assert credit.own_sources(engram.store, [""]) == {engram.store.source_id, OTHER}
         assert weighed(engram, hit_of("")) == (700, 0, 0, 0.5)
         (tmp_path / "shared/.git/config").unlink()
         assert "" not in credit.own_sources(engram.store, [""]), "what cannot be read is taken to be shared"
-    with opened(dedicated(tmp_path / "unshared")) as engram:
+    with open_test_store(dedicated(tmp_path / "unshared")) as engram:
         assert "" in credit.own_sources(engram.store, [""])
 
 

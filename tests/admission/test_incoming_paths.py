@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 from apikit import cli, git
-from sync_kit import Clones, files, settled
+from sync_kit import Clones, files, make_clones
 
 from engram.domain.errors import NEEDS_HUMAN, REMOTE_FAILED, RemoteError, SyncBlockedError
 
 
 @pytest.fixture
 def clones(tmp_path: Path) -> Clones:
-    return settled(tmp_path)[0]
+    return make_clones(tmp_path)[0]
 
 
 FORGED = (
@@ -76,10 +76,10 @@ def forge(hub: Path, path: str, mode: str, content: bytes) -> None:
 
 
 def test_stores_without_a_repository_of_their_own_are_not_synced(tmp_path: Path) -> None:
-    from apikit import plain, repository
+    from apikit import make_plain_store, repository
 
     for root, words in (
-        (plain(tmp_path / "plain"), "outside git"),
+        (make_plain_store(tmp_path / "plain"), "outside git"),
         (repository(tmp_path / "code"), "your own commits"),
     ):
         if words != "outside git":

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 from apikit import git
-from apikit import opened as opened_plain
+from apikit import open_test_store as opened_plain
 from storekit import commit
-from sync_kit import SOON, Clones, settled
+from sync_kit import SOON, Clones, make_clones
 
 from engram.usecases.admission.incoming_quarantine import quarantine_pulled
 from engram.usecases.sync.sync import sync
@@ -20,7 +20,7 @@ MARK = Path(".git/engram/weighed-up-to")
 
 @pytest.fixture
 def clones(tmp_path: Path) -> Clones:
-    return settled(tmp_path, "The first of all notes.")[0]
+    return make_clones(tmp_path, "The first of all notes.")[0]
 
 
 def learn(clones: Clones, text: str) -> str:

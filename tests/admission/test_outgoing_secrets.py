@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from apikit import SECRET, git
-from storekit import opened
+from storekit import open_test_store
 
 from engram.adapters.git.read.differences import differences
 from engram.domain.errors import SecretFoundError
@@ -34,7 +34,7 @@ LINE = f"The token is {SECRET}\n"
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    with opened(tmp_path / "store") as engram:
+    with open_test_store(tmp_path / "store") as engram:
         yield engram.store
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import cli, dedicated, git, ok, opened
+from apikit import cli, dedicated, git, ok, open_test_store
 from effort import is_thorough
 from sync_kit import Clones, files, push_from_outside
 
@@ -334,7 +334,7 @@ class Branch:
 
     def __init__(self, root: Path) -> None:
         self.root = dedicated(root)
-        self.store = opened(root).store
+        self.store = open_test_store(root).store
 
     def commit(self, **entries: str | None) -> str:
         """A commit of entries by the name of their file: "ID text", None for none; its id."""
@@ -407,7 +407,7 @@ def test_a_merge_with_a_text_of_its_own_is_quarantined_although_its_parents_are_
     signed = branch.commit(a=f"{FIRST} The first note, signed.")
     tree = git(branch.root, "rev-parse", f"{branch.commit(a=f'{FIRST} Slipped in.')}^{{tree}}")
     merge = git(branch.root, "commit-tree", tree, "-p", signed, "-p", base, "-m", "by a host")
-    with opened(branch.root) as engram:
+    with open_test_store(branch.root) as engram:
         branch.store = engram.store
         verified = [(signed, Signature("good", "key", "ada"))]
         branch.store.state.trust.add_signatures(verified, engram.store.clock.now().timestamp())
@@ -429,7 +429,7 @@ def test_a_merge_that_engram_would_refuse_is_quarantined_although_its_parents_ar
         signed.append(branch.commit(a=f"{FIRST} Note {number}."))
     tree = git(branch.root, "rev-parse", f"{branch.commit(a=f'{FIRST} Slipped in.')}^{{tree}}")
     merge = git(branch.root, "commit-tree", tree, "-p", signed[0], "-p", signed[1], "-m", "by a host")
-    with opened(branch.root) as engram:
+    with open_test_store(branch.root) as engram:
         branch.store = engram.store
         verified = [(one, Signature("good", "key", "ada")) for one in signed]
         branch.store.state.trust.add_signatures(verified, engram.store.clock.now().timestamp())

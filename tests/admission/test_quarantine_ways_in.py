@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import QUEUE, cli, git, ok, opened, repository
+from apikit import QUEUE, cli, git, ok, open_test_store, repository
 
 from engram.usecases.agents.auto_recall import recall_for_files
 from engram.usecases.agents.brief import brief
@@ -84,11 +84,11 @@ def test_no_brief_and_no_hook_shows_a_quarantined_entry(clones: Clones, home: Pa
     clones.sync("b")
     root = clones.root("a")
     ok("sync", cwd=root)
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         assert NOTE not in brief(engram.store, str(root))
         assert recall_for_files(engram.store, ["src/door.py"]) == ""
     ok("trust", "accept", "--all", cwd=root)
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         assert NOTE in recall_for_files(engram.store, ["src/door.py"])
 
 

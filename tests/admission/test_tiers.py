@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from apikit import QUEUE, ok, opened, plain
+from apikit import QUEUE, make_plain_store, ok, open_test_store
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -67,8 +67,8 @@ def test_no_name_can_say_more_than_a_name(agent: str, source: str, held: bool) -
 
 
 def test_show_list_and_query_print_the_tier(tmp_path: Path) -> None:
-    root = plain(tmp_path)
-    with opened(root, agent="codex") as engram:
+    root = make_plain_store(tmp_path)
+    with open_test_store(root, agent="codex") as engram:
         engram.record(QUEUE, category="FACT")
     (root / "lore/by-hand.md").write_text("The office is closed in August.\n")
     ok("reindex", cwd=root)

@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 
 import pytest
-from apikit import SetClock, ok, opened
+from apikit import SetClock, ok, open_test_store
 from effort import sampled
-from hookkit import LESSON, make_store, said
+from hookkit import LESSON, make_store, recalled_text
 
 from engram.domain.recall.budget import tokens
 from engram.usecases.agents import brief as briefing
@@ -21,14 +21,14 @@ def root(tmp_path: Path) -> Path:
 
 def test_the_brief_has_the_rules_and_puts_the_best_entry_first(root: Path) -> None:
     ok("record", "Pinned: releases are cut on Tuesdays only.", "-c", "workflow", "--pin", cwd=root)
-    found = said("session-start", root)
+    found = recalled_text("session-start", root)
     assert "\nEngram is this project's shared memory" in found
     assert re.search(r"\n\[L1\] workflow .*\n    Pinned: releases", found)
     assert LESSON in found
 
 
 def test_entries_about_recently_touched_files_are_worth_more(tmp_path: Path) -> None:
-    with opened(tmp_path, clock=SetClock()) as engram:
+    with open_test_store(tmp_path, clock=SetClock()) as engram:
         near = engram.record("The parser keeps a cache of tokens.", category="FACT", files=["src/parser.py"])
         far = engram.record("The printer keeps a cache of pages.", category="FACT", files=["src/printer.py"])
         engram.refresh()
@@ -43,7 +43,7 @@ def test_entries_about_recently_touched_files_are_worth_more(tmp_path: Path) -> 
 
 def test_entries_need_a_current_reason_to_be_in_the_brief(tmp_path: Path) -> None:
     later = SetClock()
-    with opened(tmp_path, clock=later) as engram:
+    with open_test_store(tmp_path, clock=later) as engram:
         old = [
             engram.record("The printer keeps a cache of pages.", category="FACT").lore.id,
             engram.record("The parser keeps tokens.", category="FACT", files=["src/parser.py"]).lore.id,
@@ -92,14 +92,16 @@ def test_touched_files_come_from_git(tmp_path: Path) -> None:
 def test_pending_and_doubtful_entries_are_not_in_the_brief(root: Path) -> None:
     ok("record", "A pending thought about ships.", "-c", "fact", "--status", "pending", cwd=root)
     ok("record", "A doubtful thought about boats.", "-c", "fact", "--confidence", "0.2", cwd=root)
-    found = said("session-start", root)
+    found = recalled_text("session-start", root)
     assert "ships" not in found
     assert "boats" not in found
 
 
 @sampled("budget", [100, 300, 1200])
 def test_the_brief_keeps_its_budget(budget: int, tmp_path: Path) -> None:
-    with opened(tmp_path, settings=f'[store]\nfolder = "lore"\n[hooks]\nbrief_budget = {budget}\n') as engram:
+    with open_test_store(
+        tmp_path, settings=f'[store]\nfolder = "lore"\n[hooks]\nbrief_budget = {budget}\n'
+    ) as engram:
         for number in range(12):
             engram.record(f"Note {number}\n\n" + f"Sentence number {number} of many. " * 100, category="FACT")
         text = briefing.brief(engram.store, str(tmp_path))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import SECRET, ok, opened, plain
+from apikit import SECRET, make_plain_store, ok, open_test_store
 from apikit import cli as run
 
 from engram.usecases.agents.extract import NEW, REFUSED
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Engram:
-    return opened(plain(tmp_path / "store"))
+    return open_test_store(make_plain_store(tmp_path / "store"))
 
 
 def test_an_extracted_entry_has_its_source_tags_files_and_entities(store: Engram) -> None:
@@ -43,7 +43,7 @@ def test_a_refusal_does_not_show_the_secret_and_a_dry_run_writes_nothing(store: 
 
 
 def test_the_command_reads_a_file_or_standard_input(tmp_path: Path) -> None:
-    root = plain(tmp_path)
+    root = make_plain_store(tmp_path)
     text = "Decision: orders are identified by ULIDs, never by numbers of a database.\n"
     (root / "adr.md").write_text(text)
     shown = ok("extract", "adr.md", "--dry-run", cwd=root).out

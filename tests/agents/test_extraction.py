@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import SECRET, everything_on_disk, opened, plain
+from apikit import SECRET, everything_on_disk, make_plain_store, open_test_store
 from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Engram:
-    return opened(plain(tmp_path / "store"))
+    return open_test_store(make_plain_store(tmp_path / "store"))
 
 
 @pytest.mark.parametrize("source", LABELLED, ids=[one.name for one in LABELLED])

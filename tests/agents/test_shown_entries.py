@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from apikit import SetClock, opened
-from mcp_kit import QUEUE, inside, ok
+from apikit import SetClock, open_test_store
+from mcp_kit import QUEUE, connect_inside, ok
 
 from engram.adapters.state.hook_memory import RECALLED, SHOWN, HookMemory
 from engram.usecases.agents.auto_recall import NO_ROOM, frame_unseen, recall_for_files, recall_for_text
@@ -27,7 +27,7 @@ def make_note(number: int, length: int) -> str:
 
 
 def test_an_entry_needed_again_is_named_by_its_ref_and_not_repeated(root: Path) -> None:
-    with opened(root, clock=SetClock()) as engram:
+    with open_test_store(root, clock=SetClock()) as engram:
         engram.record(QUEUE, category="fact")
         first = recall_for_text(engram.store, ASKED, above=True)
         again = recall_for_text(engram.store, ASKED + " Please.", above=True)
@@ -39,7 +39,7 @@ def test_an_entry_needed_again_is_named_by_its_ref_and_not_repeated(root: Path) 
 
 
 def test_entries_of_a_brief_count_as_shown(root: Path) -> None:
-    with opened(root, clock=SetClock()) as engram:
+    with open_test_store(root, clock=SetClock()) as engram:
         engram.record(QUEUE, category="fact")
         assert "Brokers deliver twice" in brief(engram.store, str(root))
         assert "[L1] above answers this:" in recall_for_text(engram.store, ASKED, above=True)
@@ -50,19 +50,19 @@ async def test_an_entry_shown_whole_by_a_tool_is_not_repeated_by_a_hook(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "s1")
-    async with inside(root) as client:
+    async with connect_inside(root) as client:
         await ok(client, "recall_record", content=QUEUE, category="fact")
         for _ in range(2):  # a tool always answers whole
             (found,) = (await ok(client, "recall_query", query=ASKED))["lore"]
             assert found["text"] == QUEUE
-    with opened(root, clock=SetClock()) as engram, engram.calling("s1", "claude-code"):
+    with open_test_store(root, clock=SetClock()) as engram, engram.calling("s1", "claude-code"):
         assert "[L1] above answers this:" in recall_for_text(engram.store, ASKED, above=True)
         assert "Brokers" not in recall_for_text(engram.store, ASKED)
 
 
 def test_showing_a_passage_of_a_long_entry_does_not_withhold_another(root: Path) -> None:
     long = f"# Databases\n\n{FILLER * 8}\n\n{POOL}\n\n{FILLER * 9}\n\n{VACUUM}\n\n{FILLER * 8}"
-    with opened(
+    with open_test_store(
         root, clock=SetClock(), settings='[store]\nfolder = "lore"\n[hooks]\nrecall_budget = 120\n'
     ) as engram:
         lore = engram.record(long, category="fact").lore
@@ -80,7 +80,7 @@ def test_showing_a_passage_of_a_long_entry_does_not_withhold_another(root: Path)
 
 
 def test_an_entry_without_room_is_named_by_title_and_may_be_shown_later(root: Path) -> None:
-    with opened(root, clock=SetClock()) as engram:
+    with open_test_store(root, clock=SetClock()) as engram:
         found = [engram.record(make_note(number, 700), category="fact").lore for number in range(2)]
         put = frame_unseen(engram.store, found, 250)
         assert put.shown == (found[0].id,)
@@ -92,7 +92,7 @@ def test_an_entry_without_room_is_named_by_title_and_may_be_shown_later(root: Pa
 
 
 def test_only_entries_shown_by_recall_are_asked_about_later(root: Path) -> None:
-    with opened(root, clock=SetClock()) as engram:
+    with open_test_store(root, clock=SetClock()) as engram:
         found = [
             engram.record(make_note(number, 1100), category="fact", files=["a.py"]).lore
             for number in range(2)
@@ -104,7 +104,7 @@ def test_only_entries_shown_by_recall_are_asked_about_later(root: Path) -> None:
 
 
 def test_the_best_three_entries_about_a_file_are_shown_first_the_others_later(root: Path) -> None:
-    with opened(root, clock=SetClock()) as engram:
+    with open_test_store(root, clock=SetClock()) as engram:
         for number in range(5):
             engram.record(make_note(number, 60), category="fact", files=["a.py"])
         said = [recall_for_files(engram.store, ["a.py"]) for _ in range(3)]
@@ -113,7 +113,7 @@ def test_the_best_three_entries_about_a_file_are_shown_first_the_others_later(ro
 
 
 def test_a_brief_has_at_most_five_entries_all_whole(root: Path) -> None:
-    with opened(root, clock=SetClock()) as engram:
+    with open_test_store(root, clock=SetClock()) as engram:
         notes = [make_note(number, 200 + 40 * number) for number in range(9)]
         for note in notes:
             engram.record(note, category="fact")

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import QUEUE, cli, ok, opened
-from mcp_kit import inside, text
+from apikit import QUEUE, cli, ok, open_test_store
+from mcp_kit import connect_inside, text
 from mcp_kit import ok as answered
 
 from engram.domain.agents.skills import NEVER, Record, query_of
@@ -34,7 +34,7 @@ RECIPE = "# Restart the message broker\n\n1. Drain it.\n2. Restart it.\n"
 
 @pytest.fixture
 def engram(root: Path) -> Iterator[Engram]:
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         engram.record(QUEUE, category="fact", tags=["queue"])
         yield engram
 
@@ -127,7 +127,7 @@ def test_the_command_lists_and_runs_skills(root: Path, engram: Engram) -> None:
 
 async def test_an_agent_recalls_and_runs_skills_over_mcp(root: Path, engram: Engram) -> None:
     skill(engram, TAGGED)
-    async with inside(root, sets=("skills",)) as client:
+    async with connect_inside(root, sets=("skills",)) as client:
         found = await answered(client, "recall_skill", task="find lore with a tag")
         assert (found["ref"], found["query"][:6], "result" in found) == ("L1", "SELECT", False)
         asked = {"task": "find lore with a tag", "execute": True, "parameters": {"tag": "queue"}}

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from apikit import QUEUE, TIDES, SetClock, cli, dedicated, git, lore_files, ok, plain
-from mcp_kit import inside, refused, text
+from apikit import QUEUE, TIDES, SetClock, cli, dedicated, git, lore_files, make_plain_store, ok
+from mcp_kit import connect_inside, refused, text
 from mcp_kit import ok as answered
 from team_kit import EVIL, as_agent, changed
 
@@ -42,7 +42,7 @@ decision = ["ada"]
 
 
 def test_the_store_settings_limit_what_each_agent_may_do(tmp_path: Path, clock: SetClock) -> None:
-    root = plain(tmp_path / "store", GUARDED)
+    root = make_plain_store(tmp_path / "store", GUARDED)
     with as_agent(root, "ada", clock) as ada:
         decided = ada.record("We use one queue for all.", category="decision").lore.id
         fact = ada.record(TIDES, category="fact").lore.id
@@ -85,8 +85,8 @@ def test_the_store_settings_limit_what_each_agent_may_do(tmp_path: Path, clock: 
 
 
 async def test_agents_use_the_tool_set(tmp_path: Path) -> None:
-    root = plain(tmp_path / "store")
-    async with inside(root, sets=("core", "team")) as client:
+    root = make_plain_store(tmp_path / "store")
+    async with connect_inside(root, sets=("core", "team")) as client:
         await answered(client, "recall_record", content=QUEUE, category="fact")
         mine = await answered(
             client, "register_agent", id="ada", capabilities="review", settings={"tone": "short"}

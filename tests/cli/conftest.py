@@ -6,7 +6,7 @@ from pathlib import Path
 
 import prepared
 import pytest
-from apikit import TIDES, ok, plain
+from apikit import TIDES, make_plain_store, ok
 
 
 @pytest.fixture
@@ -17,5 +17,5 @@ def root(tmp_path: Path) -> Path:
 
 
 def _make_root(folder: Path) -> None:
-    plain(folder)
+    make_plain_store(folder)
     ok("record", TIDES, "-c", "fact", cwd=folder)

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from apikit import ok, opened, plain
+from apikit import make_plain_store, ok, open_test_store
 
 from engram.cli.registry import COMMANDS
 
@@ -69,8 +69,8 @@ def test_values_are_completed_from_the_store_around_the_shell(
 ) -> None:
     if shutil.which(command[0]) is None:
         pytest.skip(f"{command[0]} is not installed here")
-    root = plain(tmp_path / "store")
-    with opened(root) as engram:
+    root = make_plain_store(tmp_path / "store")
+    with open_test_store(root) as engram:
         engram.record("Queue consumers must be idempotent.", category="fact", tags=["queue", "quality"])
     script = tmp_path / "script"
     script.write_text(ok("completion", command[0]).out, "utf-8")
@@ -104,16 +104,16 @@ def test_values_are_completed_from_the_store_around_the_shell(
 def test_complete_prints_the_values_of_the_store(
     tmp_path: Path, kind: str, begun: str, values: list[str]
 ) -> None:
-    root = plain(tmp_path / "store")
-    with opened(root) as engram:
+    root = make_plain_store(tmp_path / "store")
+    with open_test_store(root) as engram:
         engram.record("Queue consumers must be idempotent.", category="fact", tags=["queue"])
         engram.link_entity("RabbitMQ", type="tool")
     assert ok("complete", kind, begun, "--store", str(root), "--json").json["values"] == values
 
 
 def test_refs_of_the_session_are_completed_before_ids(tmp_path: Path) -> None:
-    root = plain(tmp_path / "store")
-    with opened(root) as engram:
+    root = make_plain_store(tmp_path / "store")
+    with open_test_store(root) as engram:
         lore_id = engram.record("Queue consumers must be idempotent.", category="fact").lore.id
     ok("query", "queue consumers", "--store", str(root))
     assert ok("complete", "ref", "--store", str(root)).out.split() == ["L1", lore_id]

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from apikit import QUEUE, cli, lore_files, ok, process, variables
+from apikit import QUEUE, cli, lore_files, ok, run_process, variables
 from effort import sampled
 
 from tests.cli.pty_kit import terminal
@@ -82,9 +82,9 @@ def test_commands_run_with_closed_standard_streams(root: Path, closed: str, argu
 
 
 def test_output_is_utf8_in_any_locale(root: Path) -> None:
-    done = process("record", "Größe 🜁", "-c", "fact", "--json", cwd=root, LC_ALL="C")
+    done = run_process("record", "Größe 🜁", "-c", "fact", "--json", cwd=root, LC_ALL="C")
     assert done.json["lore"]["content"] == "Größe 🜁"
-    assert "Größe 🜁" in process("list", cwd=root, LC_ALL="C", PYTHONIOENCODING="ascii").out
+    assert "Größe 🜁" in run_process("list", cwd=root, LC_ALL="C", PYTHONIOENCODING="ascii").out
 
 
 def test_an_unexpected_error_is_a_sentence_and_a_traceback_on_request(root: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import prepared
 import pytest
-from apikit import COLOUR, QUEUE, SECRET, TIDES, Result, cli, dedicated, ok, plain
+from apikit import COLOUR, QUEUE, SECRET, TIDES, Result, cli, dedicated, make_plain_store, ok
 from command_lines import COMMAND_LINES
 
 from engram.cli.registry import COMMANDS
@@ -56,7 +56,7 @@ HIT = {
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    return plain(tmp_path)
+    return make_plain_store(tmp_path)
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def three(tmp_path: Path) -> Path:
 
 
 def _make_three(folder: Path) -> None:
-    root = plain(folder)
+    root = make_plain_store(folder)
     for text in (QUEUE, COLOUR, TIDES):
         ok("record", text, "-c", "fact", cwd=root)
     ok("query", "tide tables", cwd=root)

@@ -7,14 +7,14 @@ import sys
 from pathlib import Path
 
 import pytest
-from apikit import cli, dedicated, plain, variables
+from apikit import cli, dedicated, make_plain_store, variables
 from effort import sampled
 from http_kit import get
 
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return plain(tmp_path_factory.mktemp("flood") / "store")
+    return make_plain_store(tmp_path_factory.mktemp("flood") / "store")
 
 
 @pytest.mark.slow

@@ -17,11 +17,11 @@ from apikit import (
     everything_on_disk,
     git,
     lore_files,
+    make_plain_store,
     masked,
     ok,
-    plain,
 )
-from sync_kit import settled
+from sync_kit import make_clones
 
 from engram.cli.output import Output, shorten
 from engram.domain.text.counted_nouns import counted, elapsed
@@ -30,7 +30,7 @@ from engram.domain.text.drawing import gauge
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    return plain(tmp_path / "store")
+    return make_plain_store(tmp_path / "store")
 
 
 def shown(root: Path, *arguments: str, **options: str) -> str:
@@ -304,7 +304,7 @@ def test_importing_and_exporting(root: Path) -> None:
 
 
 def test_what_a_sync_leaves_behind_has_what_to_do_on_a_line_of_its_own(tmp_path: Path) -> None:
-    clone = settled(tmp_path)[0].root("a")
+    clone = make_clones(tmp_path)[0].root("a")
     (clone / "lore/what?.md").write_text("A name that Windows has no file for.\n", "utf-8")
     said = cli("sync", cwd=clone).err.splitlines()
     assert said[0].startswith("engram: lore/what?.md stayed behind:")

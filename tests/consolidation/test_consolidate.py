@@ -7,7 +7,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import QUEUE, TIDES, SetClock, lore_files, masked, ok, opened, plain, record_apart
+from apikit import (
+    QUEUE,
+    TIDES,
+    SetClock,
+    lore_files,
+    make_plain_store,
+    masked,
+    ok,
+    open_test_store,
+    record_apart,
+)
 
 from engram.domain.errors import ConflictError, NotFoundError, UsageError
 from engram.usecases.recording.edit import Edit
@@ -29,7 +39,7 @@ def contents(root: Path) -> dict[str, bytes]:
 
 @pytest.fixture
 def store(tmp_path: Path, clock: SetClock) -> Engram:
-    return opened(plain(tmp_path / "store"), clock=clock)
+    return open_test_store(make_plain_store(tmp_path / "store"), clock=clock)
 
 
 def test_a_fresh_store_has_nothing_to_consolidate(store: Engram) -> None:
@@ -135,8 +145,8 @@ def test_a_whole_plan_is_refused_if_an_entry_changed_since(store: Engram, clock:
 
 
 def test_the_command_shows_the_plan_as_a_tree_and_applies_it(tmp_path: Path, clock: SetClock) -> None:
-    root = plain(tmp_path / "store")
-    store = opened(root, clock=clock)
+    root = make_plain_store(tmp_path / "store")
+    store = open_test_store(root, clock=clock)
     for text in (SLOW, SLOWER, JITTER, SAME_JITTER):
         record_apart(store, text, "FAILURE")
     ok("query", "retry with jitter", cwd=root)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from apikit import QUEUE, TIDES, SetClock, dedicated, lore_files, opened, record_apart
+from apikit import QUEUE, TIDES, SetClock, dedicated, lore_files, open_test_store, record_apart
 from effort import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -67,7 +67,7 @@ def test_a_plan_is_applied_as_planned_idempotent_and_undone_byte_for_byte(
     tmp_path_factory: pytest.TempPathFactory, actions: list[tuple[str, object, object]], days: int
 ) -> None:
     clock = SetClock()
-    store = opened(dedicated(tmp_path_factory.mktemp("store") / "store"), clock=clock)
+    store = open_test_store(dedicated(tmp_path_factory.mktemp("store") / "store"), clock=clock)
     (Path(store.path) / "lore").mkdir(exist_ok=True)
     prepare(store, clock, [("record", QUEUE, "FACT"), *actions, ("wait", days, None)])
     store.refresh()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from apikit import QUEUE, TIDES, SetClock, dedicated, git, opened, record_apart
+from apikit import QUEUE, TIDES, SetClock, dedicated, git, open_test_store, record_apart
 from effort import examples
 
 from engram.app import Engram
@@ -20,7 +20,7 @@ from tests.consolidation.test_consolidate import JITTER, SAME_JITTER, SLOW, SLOW
 
 def filled(root: Path, clock: SetClock) -> Engram:
     """A dedicated store in which every kind of step is due."""
-    store = opened(dedicated(root), clock=clock)
+    store = open_test_store(dedicated(root), clock=clock)
     stale = store.record(TIDES, category="FACT").lore
     clock.advance(days=100)
     old = store.record(SLOW, category="FACT").lore
@@ -83,7 +83,7 @@ def test_an_undo_keeps_what_was_changed_after_the_consolidation(tmp_path: Path, 
 
 def test_every_decision_can_be_undone_without_loss(tmp_path: Path, clock: SetClock) -> None:
     """Some dozens of decisions every day, 1,000 when thorough."""
-    store = opened(dedicated(tmp_path / "store"), clock=clock)
+    store = open_test_store(dedicated(tmp_path / "store"), clock=clock)
     count = examples(24, 1000)
     names = [f"host{number}" for number in range(count)]
     draft = tmp_path / "lore.jsonl"

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import QUEUE, TIDES, SetClock, ok, opened, plain, record_apart
+from apikit import QUEUE, TIDES, SetClock, make_plain_store, ok, open_test_store, record_apart
 
 from engram.app import Engram
 from engram.usecases.opening.open_store import open_store
@@ -25,7 +25,7 @@ def steps(plan: Plan) -> list[tuple[str, str]]:
 
 @pytest.fixture
 def store(tmp_path: Path, clock: SetClock) -> Engram:
-    return opened(plain(tmp_path / "store"), clock=clock)
+    return open_test_store(make_plain_store(tmp_path / "store"), clock=clock)
 
 
 def test_equivalent_entries_are_merged_and_near_ones_that_disagree_are_left(store: Engram) -> None:
@@ -107,14 +107,14 @@ def test_unused_entries_are_archived_and_replaced_ones_superseded(store: Engram,
 def test_used_session_entries_are_promoted_and_to_the_user_scope_only_if_confirmed(
     tmp_path: Path, clock: SetClock
 ) -> None:
-    root = plain(tmp_path / "store")
+    root = make_plain_store(tmp_path / "store")
     session = Engram(
         open_store(str(root), Caller("s1", "tester"), scope="session", clock=clock), background=False
     )
     learned = session.record(QUEUE, category="FACT", importance=0.6).lore
     session.record(TIDES, category="FACT")
     session.close()
-    store = opened(root, clock=clock)
+    store = open_test_store(root, clock=clock)
     for _ in range(2):
         ok("query", "idempotent queue handlers", cwd=root)
     plan = store.consolidate()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from apikit import SetClock, opened, plain
+from apikit import SetClock, make_plain_store, open_test_store
 
 from engram.domain.entry.lore import ACTIVE, ARCHIVED
 from engram.usecases.consolidation.replay import open_replayer
@@ -35,7 +35,7 @@ def fresh(store: Store, facts: dict[str, Facts]) -> dict[str, Answered]:
 
 def test_cached_answers_equal_fresh_ones(tmp_path: Path) -> None:
     """Also if entries have relations, are archived and restored, and a file is rewritten."""
-    engram = opened(plain(tmp_path / "store"), clock=SetClock())
+    engram = open_test_store(make_plain_store(tmp_path / "store"), clock=SetClock())
     lore = []
     for part in PARTS:
         for deed in DEEDS:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import QUEUE, TIDES, SetClock, ok, opened, plain
+from apikit import QUEUE, TIDES, SetClock, make_plain_store, ok, open_test_store
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,7 +22,7 @@ COUNTS = st.integers(0, 1000)
 
 @pytest.fixture
 def store(tmp_path: Path) -> Engram:
-    return opened(plain(tmp_path / "store"), clock=SetClock())
+    return open_test_store(make_plain_store(tmp_path / "store"), clock=SetClock())
 
 
 def test_usefulness_counts_shown_helpful_tokens_and_queries_answered_alone(store: Engram) -> None:
@@ -79,7 +79,7 @@ def test_two_helpful_judgements_make_an_entry_important_and_being_shown_alone_ne
 
 
 def test_a_use_counts_in_the_scope_of_the_entry(tmp_path: Path) -> None:
-    root = plain(tmp_path / "store")
+    root = make_plain_store(tmp_path / "store")
     ok("record", QUEUE, "-c", "fact", "--scope", "user", cwd=root)
     ok("record", TIDES, "-c", "fact", cwd=root)
     ok("query", "idempotent queue handlers", cwd=root)
@@ -90,7 +90,7 @@ def test_a_use_counts_in_the_scope_of_the_entry(tmp_path: Path) -> None:
 
 
 def test_the_command_lists_usefulness_and_describes_one_entry(tmp_path: Path) -> None:
-    root = plain(tmp_path / "store")
+    root = make_plain_store(tmp_path / "store")
     assert ok("worth", cwd=root).out == "No active lore here.\n"
     lore_id = ok("record", QUEUE, "-c", "fact", "--json", cwd=root).json["lore"]["id"]
     assert "◆" not in ok("list", cwd=root).out
@@ -135,11 +135,11 @@ def test_links_between_parts_of_one_document_add_no_importance(store: Engram, tm
 
 
 def test_queries_that_a_pending_entry_would_answer_are_found_by_replay(tmp_path: Path) -> None:
-    root = plain(tmp_path / "store")
+    root = make_plain_store(tmp_path / "store")
     ok("record", "The nightly build needs Node 22.", "--category", "FACT", "--status", "pending", cwd=root)
     ok("query", "which node does the nightly build need", cwd=root)
     ok("query", "how are orders numbered", cwd=root)
-    store = opened(root, clock=SetClock())
+    store = open_test_store(root, clock=SetClock())
     (item,) = store.review(kinds="pending").items
     found = store.would_answer(item.lore[0])
     assert (found.queries, found.asked) == (("which node does the nightly build need",), 2)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from endpoint_kit import Clock, LoopbackEndpoint, embedder, served
-from onnx_kit import axis, opened, write_model
+from onnx_kit import axis, open_provider, write_model
 
 from engram.adapters.embed.cached_embedder import REST_NS, EncodedEmbedder, _slices
 from engram.adapters.embed.errors import EmbeddingUnavailableError
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def test_a_long_text_has_a_vector_of_each_slice_and_of_their_sum(tmp_path: Path) -> None:
-    embedder = opened(write_model(tmp_path / "m"), tmp_path)
+    embedder = open_provider(write_model(tmp_path / "m"), tmp_path)
     text = "car " * 8 + "bread " * 6 + "river " * 6
     whole, first, second, third = embedder.embed_parts([text], [3])
     total = first + second + third
@@ -30,8 +30,8 @@ def test_a_long_text_has_a_vector_of_each_slice_and_of_their_sum(tmp_path: Path)
 
 def test_a_vector_is_never_made_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = write_model(tmp_path / "m")
-    before = opened(folder, tmp_path).embed_parts(["car bread", "river", "car bread"], [1, 1, 1])
-    again = opened(folder, tmp_path)
+    before = open_provider(folder, tmp_path).embed_parts(["car bread", "river", "car bread"], [1, 1, 1])
+    again = open_provider(folder, tmp_path)
     assert isinstance(again, EncodedEmbedder)
     monkeypatch.setattr(again._encoder, "encode", None)
     assert np.array_equal(again.embed(["car bread", "river", "car bread"]), before)

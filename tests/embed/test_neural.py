@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from onnx_kit import installed
-from storekit import opened
+from storekit import open_test_store
 
 from engram.adapters.embed import minilm
 from engram.adapters.embed.errors import EmbeddingError
@@ -121,7 +121,7 @@ def test_without_the_extra_and_the_setting_nothing_of_it_is_imported(tmp_path: P
         "print([name for name, module in sys.modules.items()"
         " if module and ('onnx' in name or 'minilm' in name or name.endswith('embed.neural'))])"
     )
-    with opened(tmp_path / "store"):
+    with open_test_store(tmp_path / "store"):
         pass
     asked = [sys.executable, "-c", code, str(tmp_path / "store"), NOTES[0]]
     done = subprocess.run(asked, capture_output=True, text=True, check=True)
@@ -151,7 +151,7 @@ def test_a_command_that_maps_its_question_imports_neither_numpy_nor_onnxruntime(
 ) -> None:
     configure(home, provider="neural", questions=questions)
     root = tmp_path / "store"
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         for note in NOTES:
             engram.record(note, category="FACT")
         reindex(engram)
@@ -173,12 +173,12 @@ def test_questions_are_answered_by_the_bundled_vectors_until_entries_are_read(
 ) -> None:
     monkeypatch.setattr(freshness, "SWEEP_ALWAYS", 2)  # three entries are a large store
     root = tmp_path / "store"
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         for note in NOTES:
             engram.record(note, category="FACT")
         before = engram.query("the upload of a backup", min_confidence=0)
     configure(home, provider="neural")
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         answer = engram.query(
             "the upload of a backup", min_confidence=0
         )  # the index is still the bundled model's

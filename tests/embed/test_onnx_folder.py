@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from onnx_kit import DIMENSIONS, axis, opened, write_model
+from onnx_kit import DIMENSIONS, axis, open_provider, write_model
 
 from engram.adapters.embed import minilm, onnx_folder
 from engram.adapters.embed.errors import EmbeddingError
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 @pytest.mark.parametrize("sentence", [False, True])
 def test_pooling_is_that_of_the_folder(tmp_path: Path, sentence: bool) -> None:
     text = ["river river river paint"]
-    mean = opened(write_model(tmp_path / "a", sentence=sentence), tmp_path).embed(text)[0]
+    mean = open_provider(write_model(tmp_path / "a", sentence=sentence), tmp_path).embed(text)[0]
     expected = np.full(DIMENSIONS, 0.5)
     expected[4] += 3
     expected[7] += 1
     assert mean == pytest.approx(expected / np.linalg.norm(expected), abs=1e-3)
-    cls = opened(write_model(tmp_path / "b", pooling="cls"), tmp_path).embed(text)[0]
+    cls = open_provider(write_model(tmp_path / "b", pooling="cls"), tmp_path).embed(text)[0]
     assert cls == pytest.approx(axis(*range(DIMENSIONS)), abs=1e-3)
-    largest = opened(write_model(tmp_path / "c", pooling="max"), tmp_path).embed(text)[0]
+    largest = open_provider(write_model(tmp_path / "c", pooling="max"), tmp_path).embed(text)[0]
     assert largest[4] == largest[7] > largest[0] > 0
 
 
@@ -38,21 +38,21 @@ def test_the_bounds_of_answers_are_known_for_the_weights_that_were_measured_and_
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = write_model(tmp_path / "m")
-    assert opened(folder, tmp_path).trust is None
+    assert open_provider(folder, tmp_path).trust is None
     monkeypatch.setitem(onnx_folder.TRUSTED, onnx_folder.read_folder(str(folder)).weights, Trust(1, 1, 1))
-    assert opened(folder, tmp_path).trust == Trust(1, 1, 1)
-    assert opened(write_model(tmp_path / "n", sentence=True), tmp_path).trust is None
+    assert open_provider(folder, tmp_path).trust == Trust(1, 1, 1)
+    assert open_provider(write_model(tmp_path / "n", sentence=True), tmp_path).trust is None
 
 
 def test_weights_that_were_measured_have_the_bundled_models_tokens_and_others_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = write_model(tmp_path / "m")
-    before = opened(folder, tmp_path)
+    before = open_provider(folder, tmp_path)
     vectors, _, tokens = before.embed_available(["car bread"], [1], 5)
     assert (tokens, before.nearness(["car"], [1.0], [b""])) == ([], None)
     monkeypatch.setitem(onnx_folder.TRUSTED, onnx_folder.read_folder(str(folder)).weights, Trust(1, 1, 1))
-    measured = opened(folder, tmp_path)
+    measured = open_provider(folder, tmp_path)
     assert measured.identity != before.identity
     again, there, tokens = measured.embed_available(["car bread"], [1], 0)
     assert there == [True]
@@ -95,22 +95,22 @@ def test_a_broken_folder_is_an_error_with_a_hint(
     else:
         (folder / file).write_bytes(content)
     with pytest.raises(EmbeddingError, match=message) as caught:
-        opened(folder, tmp_path)
+        open_provider(folder, tmp_path)
     assert caught.value.hint
 
 
 def test_unknown_pooling_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(EmbeddingError, match="weightedmean"):
-        opened(write_model(tmp_path / "m", pooling="weighted"), tmp_path)
+        open_provider(write_model(tmp_path / "m", pooling="weighted"), tmp_path)
     both = {"pooling_mode_mean_tokens": True, "pooling_mode_cls_token": True}
     folder = write_model(tmp_path / "n")
     (folder / "1_Pooling" / "config.json").write_text(json.dumps(both))
     with pytest.raises(EmbeddingError, match="cls_token"):
-        opened(folder, tmp_path)
+        open_provider(folder, tmp_path)
 
 
 def test_another_model_in_the_same_folder_has_another_identity(tmp_path: Path) -> None:
-    first = opened(write_model(tmp_path / "m"), tmp_path).identity
-    assert opened(write_model(tmp_path / "copy"), tmp_path).identity == first
-    assert opened(write_model(tmp_path / "m", pooling="cls"), tmp_path).identity != first
-    assert opened(write_model(tmp_path / "m", sentence=True), tmp_path).identity != first
+    first = open_provider(write_model(tmp_path / "m"), tmp_path).identity
+    assert open_provider(write_model(tmp_path / "copy"), tmp_path).identity == first
+    assert open_provider(write_model(tmp_path / "m", pooling="cls"), tmp_path).identity != first
+    assert open_provider(write_model(tmp_path / "m", sentence=True), tmp_path).identity != first

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from apikit import QUEUE, lore_files, opened
+from apikit import QUEUE, lore_files, open_test_store
 
 from engram.domain.entry.categories import ALIASES, Categories
 from engram.domain.errors import ValidationError
@@ -29,7 +29,7 @@ def test_aliases_name_their_category(tmp_path: Path) -> None:
         "tool_observation": "OBSERVATION",
         "Tool-Observation": "OBSERVATION",
     }
-    with opened(tmp_path) as store:
+    with open_test_store(tmp_path) as store:
         for alias, category in documented.items():
             assert store.record(f"about {alias}", category=alias).lore.category == category
     assert len(ALIASES) == 5
@@ -37,7 +37,7 @@ def test_aliases_name_their_category(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("category", ["DECISIONS_OF_THE_MOON", "fact;", "\0"])
 def test_an_unknown_category_is_refused_with_the_list_of_valid_ones(tmp_path: Path, category: str) -> None:
-    with opened(tmp_path) as store, pytest.raises(ValidationError) as caught:
+    with open_test_store(tmp_path) as store, pytest.raises(ValidationError) as caught:
         store.record(QUEUE, category=category)
     assert caught.value.field == "category"
     assert all(name in caught.value.hint for name in BUILT_IN)
@@ -46,7 +46,7 @@ def test_an_unknown_category_is_refused_with_the_list_of_valid_ones(tmp_path: Pa
 
 def test_the_type_follows_from_the_category_unless_it_is_given(tmp_path: Path) -> None:
     expected = {"FACT": "semantic", "WORKFLOW": "procedural", "FAILURE": "episodic", "PLAN": "working"}
-    with opened(tmp_path) as store:
+    with open_test_store(tmp_path) as store:
         for category, kind in expected.items():
             assert store.record(category, category=category).lore.type == kind
         assert store.record("given", category="FACT", type="Working").lore.type == "working"

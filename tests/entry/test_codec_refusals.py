@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from codec_kit import CATEGORIES, ID, MODIFIED, PLAIN, read, refused, with_fields
+from codec_kit import CATEGORIES, ID, MODIFIED, PLAIN, read, read_refused, with_fields
 
 from engram.adapters.files.frontmatter import codec
 from engram.domain.entry.categories import Categories
@@ -50,13 +50,13 @@ class TestRefusals:
         ],
     )
     def test_a_bad_field_is_named_with_its_line(self, fields: str, message: str) -> None:
-        assert refused(with_fields(fields)).message == message
+        assert read_refused(with_fields(fields)).message == message
 
     def test_depth_eight_is_still_read(self) -> None:
         assert read(with_fields("a: [[[[[[[[x]]]]]]]]")).adopted
 
     def test_an_unknown_category_lists_the_valid_ones(self) -> None:
-        error = refused("---\ntags: [a]\ncategory: FAKT\n---\nText.\n")
+        error = read_refused("---\ntags: [a]\ncategory: FAKT\n---\nText.\n")
         assert error.line == 3
         assert "FAKT" in error.message
         assert "FAILURE" in error.hint
@@ -65,7 +65,7 @@ class TestRefusals:
         "value", ["42", "01jd6tq8xw9yv3n5k7p2m4r6st", "[a]", "7ZZZZZZZZZZZZZZZZZZZZZZZZZ"]
     )
     def test_an_invalid_id_is_refused(self, value: str) -> None:
-        error = refused(f"---\nid: {value}\n---\nText.\n")
+        error = read_refused(f"---\nid: {value}\n---\nText.\n")
         assert (error.line, error.reason[:14]) == (2, "id must be a U")
 
     @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ class TestRefusals:
     def test_a_bad_file_is_refused_with_line_and_reason(
         self, text: str | bytes, line: int, reason: str
     ) -> None:
-        error = refused(text)
+        error = read_refused(text)
         assert (error.line, error.reason) == (line, reason)
 
     @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ class TestRefusals:
 
     def test_a_canonical_frontmatter_has_the_same_size_limit(self) -> None:
         tags = tuple(f"{number:03}{'x' * 80}" for number in range(200))
-        assert "at most 16,384 are read" in refused(with_fields(f"tags: [{', '.join(tags)}]")).message
+        assert "at most 16,384 are read" in read_refused(with_fields(f"tags: [{', '.join(tags)}]")).message
         with pytest.raises(ValidationError, match=r"^The frontmatter has 17,\d{3} bytes; at most 16,384 are"):
             codec.write_new(PLAIN._replace(tags=tags), CATEGORIES)
 
@@ -144,7 +144,7 @@ class TestRefusals:
             file = read(raw)
             assert codec.rewrite(file, file.lore, CATEGORIES) == raw
         else:
-            assert refused(raw).path == "lore/x.md"
+            assert read_refused(raw).path == "lore/x.md"
 
     def test_the_corpus_exists(self) -> None:
         assert len(CORPUS) > 20
@@ -153,4 +153,4 @@ class TestRefusals:
         "nested", ["[" * 30_000, "a: " + "[" * 12_000, "a: " + "{a: " * 3_000, "a:\n" + "- " * 6_000]
     )
     def test_deep_nesting_does_not_crash(self, nested: str) -> None:
-        assert refused(f"---\n{nested}\n---\nText.\n").line
+        assert read_refused(f"---\n{nested}\n---\nText.\n").line

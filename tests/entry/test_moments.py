@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from codec_kit import CATEGORIES, NOW, PLAIN, read, refused, with_fields
+from codec_kit import CATEGORIES, NOW, PLAIN, read, read_refused, with_fields
 
 from engram.adapters.files.frontmatter import codec
 from engram.domain.entry.moments import MOST, moment_of, parse_moments
@@ -48,7 +48,7 @@ def test_moments_of_an_unknown_kind_and_their_lines_are_kept_by_edits() -> None:
     ],
 )
 def test_malformed_moments_are_refused_with_a_hint(fields: str, reason: str) -> None:
-    error = refused(with_fields(fields))
+    error = read_refused(with_fields(fields))
     assert reason in error.reason
     assert error.hint
 

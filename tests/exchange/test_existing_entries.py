@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import imported, lore_of, opened
+from apikit import import_path, lore_of, open_test_store
 
 from tests.exchange.import_kit import PLACES
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Engram:
-    return opened(tmp_path / "store")
+    return open_test_store(tmp_path / "store")
 
 
 def test_a_text_known_in_other_words_is_not_imported(store: Engram, tmp_path: Path) -> None:
@@ -24,10 +24,10 @@ def test_a_text_known_in_other_words_is_not_imported(store: Engram, tmp_path: Pa
     store.refresh()
     file = tmp_path / "memories.json"
     file.write_text('[{"memory": "The staging database is reset each Monday, at 06:00", "user_id": "dev"}]')
-    (seen,) = imported(store, file).seen
+    (seen,) = import_path(store, file).seen
     assert (seen.verdict, store.list().total) == ("alike", 1)
     file.write_text('[{"memory": "The staging database is reset each Monday at 07:00.", "user_id": "dev"}]')
-    assert imported(store, file).imported == 1
+    assert import_path(store, file).imported == 1
 
 
 def test_a_changed_section_supersedes_its_earlier_version(store: Engram, tmp_path: Path) -> None:
@@ -35,12 +35,12 @@ def test_a_changed_section_supersedes_its_earlier_version(store: Engram, tmp_pat
     text = PLACES["rules"].read_text("utf-8")
     text = text.replace("## Releases", "Each service has an owner. " * 150 + "\n\n## Releases")
     rules.write_text(text)
-    imported(store, rules)
+    import_path(store, rules)
     before = lore_of(store)
     rules.write_text(text.replace("cut on Tuesdays", "cut on Wednesdays"))
-    (looked,) = imported(store, rules, dry_run=True).seen
+    (looked,) = import_path(store, rules, dry_run=True).seen
     assert (looked.verdict, looked.twin) == ("changed", before["Shop: Releases"].id)
-    done = imported(store, rules)
+    done = import_path(store, rules)
     assert (done.imported, done.superseded) == (1, (before["Shop: Releases"].id,))
     by_status = {status: store.list(status=status).lore for status in ("active", "superseded")}
     (old,) = by_status["superseded"]
@@ -54,10 +54,10 @@ def test_a_changed_section_supersedes_its_earlier_version(store: Engram, tmp_pat
     assert {(one.kind, one.id) for one in new["Shop: Releases"].relations} == {
         ("see_also", before["Shop"].id), ("supersedes", old.lore.id)
     }  # fmt: skip
-    assert imported(store, rules).imported == 0
+    assert import_path(store, rules).imported == 0
     rules.write_text(text)  # put back
-    assert imported(store, rules).superseded == (new["Shop: Releases"].id,)
-    assert imported(store, rules).imported == 0
+    assert import_path(store, rules).superseded == (new["Shop: Releases"].id,)
+    assert import_path(store, rules).imported == 0
     assert (
         "Tuesdays"
         in {one.lore.title: one.lore for one in store.list(status="active").lore}["Shop: Releases"].content
@@ -73,10 +73,10 @@ def test_sections_with_equal_headings_are_distinguished_and_other_files_unchange
 
     rules = tmp_path / "CLAUDE.md"
     rules.write_text(text("real", "small", "fast"))
-    imported(store, rules)
+    import_path(store, rules)
     before = lore_of(store)
     rules.write_text(text("real", "small", "slow"))
-    assert imported(store, rules).superseded == (before["A: Tests (2)"].id,)
+    assert import_path(store, rules).superseded == (before["A: Tests (2)"].id,)
     other = tmp_path / "AGENTS.md"
     other.write_text(text("real", "empty", "old"))
-    assert imported(store, other).superseded == ()
+    assert import_path(store, other).superseded == ()

@@ -16,12 +16,12 @@ from apikit import (
     SetClock,
     cli,
     everything_on_disk,
-    imported,
+    import_path,
     lore_files,
     lore_of,
+    make_plain_store,
     ok,
-    opened,
-    plain,
+    open_test_store,
 )
 
 from engram.adapters.files.durable.lock import FileLock
@@ -59,11 +59,11 @@ def notes(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Engram:
-    return opened(tmp_path / "store")
+    return open_test_store(tmp_path / "store")
 
 
 def test_a_folder_is_imported_with_tags_categories_and_origin(store: Engram, notes: Path) -> None:
-    done = imported(store, notes)
+    done = import_path(store, notes)
     assert (done.problems, done.skipped, done.split) == ((), 0, 1)
     lore = {shown.lore.content: shown.lore for shown in store.list(limit=None).lore}
     retry = lore["# Retry\n\nRetry twice, then give up."]
@@ -79,7 +79,7 @@ def test_a_folder_is_imported_with_tags_categories_and_origin(store: Engram, not
 
 
 def test_a_long_note_is_split_at_its_headings_linked_and_complete(store: Engram, notes: Path) -> None:
-    done = imported(store, notes / "handbook.md")
+    done = import_path(store, notes / "handbook.md")
     parts = [shown.lore for shown in store.list(limit=None).lore][::-1]
     assert (done.split, done.imported) == (1, len(parts))
     assert len(parts) > 2
@@ -93,9 +93,9 @@ def test_a_long_note_is_split_at_its_headings_linked_and_complete(store: Engram,
 
 
 def test_importing_the_same_again_changes_nothing(store: Engram, notes: Path, tmp_path: Path) -> None:
-    first = imported(store, notes)
+    first = import_path(store, notes)
     before = everything_of(tmp_path / "store/lore")
-    again = imported(store, notes)
+    again = import_path(store, notes)
     assert (again.imported, again.split, again.problems) == (0, 0, ())
     assert again.skipped == 4
     assert everything_of(tmp_path / "store/lore") == before
@@ -105,25 +105,25 @@ def test_importing_the_same_again_changes_nothing(store: Engram, notes: Path, tm
 def test_importing_again_while_another_process_indexes_the_first_import_changes_nothing(
     store: Engram, notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = imported(store, notes)
+    first = import_path(store, notes)
     lock = FileLock(f"{store.store.index.folder}/writer.lock")
     monkeypatch.setattr(catch_up, "_LOCK_SECONDS", 0.0)
     assert lock.try_acquire()
     try:
         assert store.store.index.look() is None or store.store.index.look().next_row < first.imported
-        again = imported(store, notes)
+        again = import_path(store, notes)
     finally:
         lock.release()
     assert (again.imported, again.skipped, again.problems) == (0, 4, ())
 
 
 def test_an_imported_entry_with_feedback_or_edits_is_not_imported_again(store: Engram, notes: Path) -> None:
-    imported(store, notes / "short.md")
+    import_path(store, notes / "short.md")
     lore_id = store.list().lore[0].lore.id
     store.feedback(helpful=lore_id)
     store.edit(lore_id, Edit(add_tags=("checked",), category="workflow"))
-    assert imported(store, notes / "short.md").skipped == 1
-    assert imported(store, notes / "short.md", tags=("other",)).skipped == 1
+    assert import_path(store, notes / "short.md").skipped == 1
+    assert import_path(store, notes / "short.md", tags=("other",)).skipped == 1
     assert store.list().total == 1
 
 
@@ -132,14 +132,14 @@ def everything_of(folder: Path) -> dict[str, bytes]:
 
 
 def test_a_dry_run_reports_the_same_and_writes_nothing(store: Engram, notes: Path, tmp_path: Path) -> None:
-    would = imported(store, notes, dry_run=True)
+    would = import_path(store, notes, dry_run=True)
     assert everything_of(tmp_path / "store") == {}
-    done = imported(store, notes)
+    done = import_path(store, notes)
     assert (would.imported, would.split, would.problems) == (done.imported, done.split, done.problems)
 
 
 def test_options_apply_to_every_document(store: Engram, notes: Path) -> None:
-    imported(store, notes, category="decision", tags=("old",), confidence=0.55, status="pending")
+    import_path(store, notes, category="decision", tags=("old",), confidence=0.55, status="pending")
     for shown in store.list(limit=None).lore:
         assert shown.lore.category == "ARCHITECTURAL_DECISION"
         assert "old" in shown.lore.tags
@@ -159,7 +159,7 @@ def test_an_invalid_option_is_one_error_not_a_problem_for_each_file(
     store: Engram, notes: Path, options: dict[str, object], field: str
 ) -> None:
     with pytest.raises(ValidationError) as caught:
-        imported(store, notes, **options)
+        import_path(store, notes, **options)
     assert caught.value.field == field
     assert store.list().total == 0
 
@@ -170,7 +170,7 @@ def test_an_invalid_document_is_a_problem_and_does_not_stop_the_import(store: En
     (notes / "nul.md").write_bytes(b"a\0b")
     (notes / "secret.md").write_text(f"The token is {SECRET}", "utf-8")
     (notes / "huge.md").write_bytes(b"x" * (11 << 20))
-    done = imported(store, notes)
+    done = import_path(store, notes)
     assert done.imported > 3
     assert {problem["path"] for problem in done.problems} == {
         "bytes.md",
@@ -187,10 +187,10 @@ def test_an_invalid_document_is_a_problem_and_does_not_stop_the_import(store: En
 
 def test_secrets_in_an_import_can_be_masked(store: Engram, notes: Path, tmp_path: Path) -> None:
     (notes / "secret.md").write_text(f"The deploy token is {SECRET} today", "utf-8")
-    done = imported(store, notes, redact=True)
+    done = import_path(store, notes, redact=True)
     assert (done.redacted, done.problems) == (1, ())
     assert SECRET.encode() not in everything_on_disk(tmp_path / "store")
-    assert imported(store, notes, redact=True).imported == 0
+    assert import_path(store, notes, redact=True).imported == 0
 
 
 @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ def test_an_import_from_an_invalid_place_is_refused(
     if name != "none":
         (tmp_path / name).write_text("x")
     with pytest.raises(error):
-        imported(store, tmp_path / name)
+        import_path(store, tmp_path / name)
 
 
 def test_json_lines_of_other_tools_are_imported(store: Engram, tmp_path: Path) -> None:
@@ -214,7 +214,7 @@ def test_json_lines_of_other_tools_are_imported(store: Engram, tmp_path: Path) -
     ]
     path = tmp_path / "export.jsonl"
     path.write_text("\n".join([*map(json.dumps, rows), "{broken", '{"no": "text"}']), "utf-8")
-    done = imported(store, path)
+    done = import_path(store, path)
     assert (done.imported, done.skipped) == (4, 0)
     assert [problem["path"] for problem in done.problems] == ["export.jsonl:5", "export.jsonl:6"]
     lore = lore_of(store)
@@ -222,21 +222,21 @@ def test_json_lines_of_other_tools_are_imported(store: Engram, tmp_path: Path) -
     assert lore["Ada likes tea"].created_at.year == 2025
     assert lore["Backups run at night"].confidence == 0.8
     assert lore["Tea"].content == "# Tea\n\nis drunk at four"
-    assert imported(store, path).skipped == 4
+    assert import_path(store, path).skipped == 4
 
 
 def test_a_row_without_a_title_keeps_its_text_unchanged(store: Engram, tmp_path: Path) -> None:
     text = "The queue is drained by hand after a deploy, because\nthe worker forgets its lease.\n\n## How\n\nRun `drain`."
     rows = tmp_path / "memories.jsonl"
     rows.write_text(json.dumps({"memory": text}) + "\n")
-    imported(store, rows)
+    import_path(store, rows)
     assert [lore.content for lore in lore_of(store).values()] == [text]
 
 
 def grown(root: Path) -> Engram:
     """Make a store whose lore has a past: judgements, times, relations, a pin, a custom category, several statuses."""
     clock = SetClock()
-    store = opened(root, clock=clock, settings='[store.categories]\nRECIPE = "procedural"\n')
+    store = open_test_store(root, clock=clock, settings='[store.categories]\nRECIPE = "procedural"\n')
     first = store.record(
         QUEUE, category="PATTERN_OUTCOME", tags=["a"], files=["x.py"], context=["c", "d"]
     ).lore.id
@@ -264,8 +264,8 @@ def test_a_round_trip_keeps_everything_but_judgements_of_which_json_states_the_s
     ok("export", "--format", kind, "-o", str(target), cwd=tmp_path / "a")
     clock = SetClock()
     clock.advance(days=100)
-    with opened(tmp_path / "b", clock=clock, settings=settings) as store:
-        done = imported(store, target)
+    with open_test_store(tmp_path / "b", clock=clock, settings=settings) as store:
+        done = import_path(store, target)
         assert (done.imported, done.problems, done.left_out) == (3, (), ())
         after = {shown.lore.id: shown.lore for shown in store.list(limit=None).lore}
         for lore_id, lore in before.items():
@@ -274,7 +274,7 @@ def test_a_round_trip_keeps_everything_but_judgements_of_which_json_states_the_s
                 assert getattr(other, field) == getattr(lore, field), field
             assert other.prior == (lore.prior if kind == "markdown" else lore.thousandths)
             assert (other.validation_count, other.last_validated) == (0, None)
-        assert imported(store, target).skipped == 3
+        assert import_path(store, target).skipped == 3
         judged = store.feedback(helpful=next(iter(before)))
         assert judged[0].current > judged[0].previous or judged[0].previous == 1.0
 
@@ -294,8 +294,8 @@ def test_rows_of_format_1_keep_their_accounts(tmp_path: Path) -> None:
     }
     path = tmp_path / "old.json"
     path.write_text(json.dumps([row]), "utf-8")
-    with opened(tmp_path / "store", clock=SetClock()) as store:
-        assert imported(store, path).imported == 1
+    with open_test_store(tmp_path / "store", clock=SetClock()) as store:
+        assert import_path(store, path).imported == 1
         lore = store.get(lore_id).lore
         assert (lore.prior, lore.thousandths, lore.validation_count) == (700, 940, 3)
         assert lore.last_validated == datetime(2026, 2, 20, tzinfo=UTC)
@@ -305,8 +305,8 @@ def test_rows_of_format_1_keep_their_accounts(tmp_path: Path) -> None:
 def test_options_apply_to_engrams_own_files_too(tmp_path: Path) -> None:
     with grown(tmp_path / "a") as store:
         export_markdown(store.store, str(tmp_path / "out"))
-    with opened(tmp_path / "b", settings='[store.categories]\nRECIPE = "procedural"\n') as store:
-        imported(store, tmp_path / "out", status="pending", tags=("foreign",), category="fact")
+    with open_test_store(tmp_path / "b", settings='[store.categories]\nRECIPE = "procedural"\n') as store:
+        import_path(store, tmp_path / "out", status="pending", tags=("foreign",), category="fact")
         for shown in store.list(limit=None).lore:
             assert (shown.lore.status, shown.lore.category) == ("pending", "FACT")
             assert "foreign" in shown.lore.tags
@@ -315,8 +315,8 @@ def test_options_apply_to_engrams_own_files_too(tmp_path: Path) -> None:
 def test_an_unknown_category_is_guessed(tmp_path: Path) -> None:
     with grown(tmp_path / "a") as store:
         export_markdown(store.store, str(tmp_path / "out"))
-    with opened(tmp_path / "b") as store:
-        done = imported(store, tmp_path / "out")
+    with open_test_store(tmp_path / "b") as store:
+        done = import_path(store, tmp_path / "out")
         assert done.imported + len(done.problems) == 3
         assert "RECIPE" not in {shown.lore.category for shown in store.list(limit=None).lore}
 
@@ -348,17 +348,17 @@ def test_a_markdown_export_does_not_overwrite_other_files(tmp_path: Path) -> Non
 
 
 def test_an_export_of_an_empty_store_is_empty(tmp_path: Path) -> None:
-    plain(tmp_path)
+    make_plain_store(tmp_path)
     assert ok("export", cwd=tmp_path).json == {"lore": []}
     assert ok("export", "--format", "jsonl", cwd=tmp_path).out == ""
 
 
 def test_a_file_without_fields_is_exported_and_comes_back_as_new(tmp_path: Path) -> None:
-    plain(tmp_path / "a")
+    make_plain_store(tmp_path / "a")
     (tmp_path / "a/lore").mkdir()
     (tmp_path / "a/lore/note.md").write_text(TIDES, "utf-8")
     ok("export", "-o", "out.json", cwd=tmp_path / "a")
-    plain(tmp_path / "b")
+    make_plain_store(tmp_path / "b")
     ok("import", str(tmp_path / "a/out.json"), cwd=tmp_path / "b")
     (file,) = lore_files(tmp_path / "b")
     assert "1970" not in str(file)
@@ -367,7 +367,7 @@ def test_a_file_without_fields_is_exported_and_comes_back_as_new(tmp_path: Path)
 def test_the_command_reports_problems_and_exits_1_only_if_nothing_was_imported(
     tmp_path: Path, notes: Path
 ) -> None:
-    root = plain(tmp_path / "store")
+    root = make_plain_store(tmp_path / "store")
     (notes / "bad.md").write_bytes(b"\xff")
     some = ok("import", str(notes), cwd=root)
     assert "bad.md" in some.out

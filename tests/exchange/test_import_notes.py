@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import SECRET, cli, imported, lore_of, ok, opened, plain
+from apikit import SECRET, cli, import_path, lore_of, make_plain_store, ok, open_test_store
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Engram:
-    return opened(tmp_path / "store")
+    return open_test_store(tmp_path / "store")
 
 
 def test_a_note_written_years_ago_is_recalled(store: Engram, tmp_path: Path) -> None:
@@ -35,8 +35,8 @@ def test_a_note_written_years_ago_is_recalled(store: Engram, tmp_path: Path) -> 
     (tmp_path / "Beds.md").write_text(
         "---\ndate: 2016-05-06\n---\n# Beds\n\nDimpled sheet, no pond liner.\n", "utf-8"
     )
-    imported(store, tmp_path / "mem0.json", kind="mem0")
-    imported(store, tmp_path / "Beds.md")
+    import_path(store, tmp_path / "mem0.json", kind="mem0")
+    import_path(store, tmp_path / "Beds.md")
     for question in ("oolong tea", "pond liner"):
         (found,) = store.query(question).lore
         assert found.lore.created_at.year == 2016
@@ -50,14 +50,14 @@ def test_files_with_only_links_are_reported_and_not_imported(store: Engram, tmp_
         "# Rules\n\nPlease read `docs/rules.md`\n",
     ):
         (tmp_path / "AGENTS.md").write_text(pointer, "utf-8")
-        done = imported(store, tmp_path / "AGENTS.md", kind="rules")
+        done = import_path(store, tmp_path / "AGENTS.md", kind="rules")
         assert (done.imported, [one.path for one in done.left_out]) == (0, ["AGENTS.md"]), pointer
     (tmp_path / "AGENTS.md").write_text("@AGENTS.md\n\n- Money is cents.\n", "utf-8")
-    assert imported(store, tmp_path / "AGENTS.md", kind="rules").imported == 1
+    assert import_path(store, tmp_path / "AGENTS.md", kind="rules").imported == 1
     (tmp_path / "memory").mkdir()
     (tmp_path / "memory/MEMORY.md").write_text("- [One](one.md): what one says\n\nTea is at four.\n", "utf-8")
     (tmp_path / "memory/one.md").write_text("---\nname: One\n---\nOne says hello.\n", "utf-8")
-    done = imported(store, tmp_path / "memory", kind="claude-memory")
+    done = import_path(store, tmp_path / "memory", kind="claude-memory")
     assert [(one.path, one.what) for one in done.left_out] == [
         ("MEMORY.md", "lines that lead to other notes")
     ]
@@ -69,7 +69,7 @@ def test_relations_unknown_to_engram_are_reported(store: Engram, tmp_path: Path)
         "# A\n\n- part_of [[B]]\n- extends [[B]]\n- relates_to [[B]]\n", "utf-8"
     )
     (tmp_path / "bm/B.md").write_text("# B\n\nText.\n", "utf-8")
-    done = imported(store, tmp_path / "bm", kind="basic-memory")
+    done = import_path(store, tmp_path / "bm", kind="basic-memory")
     assert {one.kind for one in lore_of(store)["A"].relations} == {"see_also", "refines"}
     assert [one.what for one in done.left_out] == ["the relation part_of to B"]
 
@@ -81,8 +81,8 @@ def test_every_kind_of_memory_has_an_example_here() -> None:
 @pytest.fixture(scope="module")
 def everything(tmp_path_factory: pytest.TempPathFactory) -> tuple[Engram, dict[str, Imported]]:
     """Make one store with all of them."""
-    store = opened(tmp_path_factory.mktemp("memories") / "store")
-    return store, {kind: imported(store, path) for kind, path in PLACES.items()}
+    store = open_test_store(tmp_path_factory.mktemp("memories") / "store")
+    return store, {kind: import_path(store, path) for kind, path in PLACES.items()}
 
 
 def test_the_kind_is_detected_and_every_entry_has_its_origin(
@@ -104,7 +104,7 @@ def test_importing_everything_again_changes_nothing(everything: tuple[Engram, di
     store, _ = everything
     before = store.list(limit=None).total
     for path in PLACES.values():
-        again = imported(store, path)
+        again = import_path(store, path)
         assert (again.imported, {one.verdict for one in again.seen}) == (0, {"known"})
     assert store.list(limit=None).total == before
 
@@ -138,7 +138,7 @@ def test_rules_become_one_entry_for_the_brief_without_engrams_own_text(
 
 
 def test_a_rule_of_cursor_is_named_after_its_description(store: Engram) -> None:
-    (seen,) = imported(store, MEMORIES / "cursor/.cursor/rules").seen
+    (seen,) = import_path(store, MEMORIES / "cursor/.cursor/rules").seen
     assert (seen.title, seen.kind, seen.where) == ("Conventions of the HTTP API", "rules", "api.mdc")
 
 
@@ -157,7 +157,7 @@ def test_the_globs_of_a_rule_are_moments_and_plain_paths_files(
 ) -> None:
     rule = tmp_path / "rule.mdc"
     rule.write_text(f"---\nglobs: {globs}\nalwaysApply: false\n---\nAnswer errors as problem details.\n")
-    done = imported(store, rule)
+    done = import_path(store, rule)
     (lore,) = lore_of(store).values()
     assert (lore.files, set(lore.when)) == (files, set(when))
     assert "\nalwaysApply: false\n" in (Path(store.path) / done.paths[0]).read_text()
@@ -170,7 +170,7 @@ def test_the_globs_of_a_rule_are_moments_and_plain_paths_files(
 def test_globs_that_moments_cannot_express_stay_a_property(store: Engram, tmp_path: Path, globs: str) -> None:
     rule = tmp_path / "rule.mdc"
     rule.write_text(f"---\nglobs: {globs}\n---\nAnswer errors as problem details.\n")
-    done = imported(store, rule)
+    done = import_path(store, rule)
     assert (done.imported, [one.what for one in done.left_out]) == (1, ["the property `globs`"])
     assert globs[1:-1] in (Path(store.path) / done.paths[0]).read_text()
 
@@ -260,7 +260,7 @@ def test_notes_keep_names_aliases_author_properties_and_links(store: Engram, tmp
     (folder / "Work queue.md").write_text(f"{head}# Queues at work\n\nThey retry.\n")
     (folder / "Other.md").write_text("# Another\n\nSee [[Work queue]] and [[Jobs]].\n")
     (folder / "board.canvas").write_text("{}")
-    done = imported(store, folder)
+    done = import_path(store, folder)
     queue = lore_of(store)["Queues at work"]
     assert (queue.author, queue.created_at.year) == ("Bo", 2024)
     path = next(path for path in done.paths if "queues" in path)
@@ -291,7 +291,7 @@ def test_relations_of_basic_memory_become_typed_relations(store: Engram, tmp_pat
     }.items():
         title = name.replace(".md", " note") if name != "C.md" else "C"
         (folder / name).write_text(f"---\ntitle: {title}\ntype: note\npermalink: x/{name[0]}\n---\n{text}")
-    done = imported(store, folder, kind="basic-memory")
+    done = import_path(store, folder, kind="basic-memory")
     lore = lore_of(store)
     assert {(one.kind, one.id) for one in lore["A note"].relations} == {
         ("refines", lore["B note"].id), ("see_also", lore["C"].id)
@@ -303,16 +303,16 @@ def test_relations_of_basic_memory_become_typed_relations(store: Engram, tmp_pat
 def test_secrets_are_refused_or_masked(store: Engram, tmp_path: Path) -> None:
     rules = tmp_path / "AGENTS.md"
     rules.write_text(f"# Access\n\nThe token of the registry is {SECRET}.\n")
-    refused = imported(store, rules)
+    refused = import_path(store, rules)
     assert (refused.imported, len(refused.problems)) == (0, 1)
     assert SECRET not in str(refused)
-    masked = imported(store, rules, redact=True)
+    masked = import_path(store, rules, redact=True)
     assert (masked.imported, masked.redacted) == (1, 1)
     assert SECRET not in store.list().lore[0].lore.content
 
 
 def test_the_command_shows_a_preview_asks_and_imports(tmp_path: Path) -> None:
-    root = plain(tmp_path / "shop")
+    root = make_plain_store(tmp_path / "shop")
     shutil.copy(MEMORIES / "CLAUDE.md", root)
     seen = cli("import", "--dry-run", "--json", cwd=root).json
     assert [(one["where"], one["kind"], one["verdict"]) for one in seen["seen"]] == [

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import imported, opened
+from apikit import import_path, open_test_store
 
 from engram.domain.errors import UsageError
 from engram.usecases.exchange.import_lore import Options, import_lore
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Engram:
-    return opened(tmp_path / "store")
+    return open_test_store(tmp_path / "store")
 
 
 @pytest.mark.parametrize(
@@ -46,9 +46,9 @@ def test_the_kind_of_a_file_is_detected_by_name_and_place(tmp_path: Path, path: 
 
 def test_a_mismatched_kind_is_one_error(store: Engram, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="not a format"):
-        imported(store, MEMORIES / "CLAUDE.md", kind="wisdom")
+        import_path(store, MEMORIES / "CLAUDE.md", kind="wisdom")
     with pytest.raises(UsageError, match="is a folder"):
-        imported(store, MEMORIES, kind="mem0")
+        import_path(store, MEMORIES, kind="mem0")
 
 
 def test_memories_of_a_project_are_found(tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ def test_memories_of_a_project_are_found(tmp_path: Path) -> None:
         ("rules", "CLAUDE.md"), ("rules", "rules"), ("claude-memory", "memory")
     ]  # fmt: skip
     assert [one.label for one in found] == ["CLAUDE.md", ".cursor/rules", "memory"]
-    with opened(tmp_path / "store") as store:
+    with open_test_store(tmp_path / "store") as store:
         done = import_lore(store.store, found, Options())
     assert [one.where for one in done.seen] == [
         "CLAUDE.md", ".cursor/rules/api.mdc", "memory/MEMORY.md", "memory/debugging.md", "memory/oncall.md"

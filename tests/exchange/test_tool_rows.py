@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import imported, opened
+from apikit import import_path, open_test_store
 
 from engram.adapters.files.foreign.interchange import read_rows
 from engram.usecases.graph.graph_building import graph_of
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Engram:
-    return opened(tmp_path / "store")
+    return open_test_store(tmp_path / "store")
 
 
 def test_the_graph_of_mem0_becomes_relationships_of_entities(store: Engram, tmp_path: Path) -> None:
@@ -27,7 +27,7 @@ def test_the_graph_of_mem0_becomes_relationships_of_entities(store: Engram, tmp_
         "relations": [{"source": "ada", "relationship": "works with", "target": "bob"}],
     }
     (tmp_path / "mem0.json").write_text(json.dumps(said), "utf-8")
-    done = imported(store, tmp_path / "mem0.json", kind="mem0")
+    done = import_path(store, tmp_path / "mem0.json", kind="mem0")
     assert (done.imported, done.problems) == (2, ())
     related = {(one.source, one.kind, one.target) for one in graph_of(store.store).edges}
     assert any(kind == "works_with" for _, kind, _ in related)
@@ -43,7 +43,7 @@ def test_metadata_of_mem0_are_kept_and_an_expired_memory_stays_expired(store: En
         "metadata": {"topic": ["food"], "n": 3},
     }
     file.write_text(json.dumps([row]))
-    done = imported(store, file)
+    done = import_path(store, file)
     text = (Path(store.path) / done.paths[0]).read_text()
     for line in (
         "user_id: ada",
@@ -71,7 +71,7 @@ def test_fields_in_both_a_row_of_mem0_and_its_metadata_are_both_kept(store: Engr
     }
     file = tmp_path / "memories.json"
     file.write_text(json.dumps([row, {"memory": "Likes rain", "user_id": "bo", "metadata": "said at noon"}]))
-    done = imported(store, file)
+    done = import_path(store, file)
     assert done.problems == ()
     tea, rain = ((Path(store.path) / path).read_text() for path in done.paths)
     for line in (

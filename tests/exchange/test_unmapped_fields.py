@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import imported, opened
+from apikit import import_path, open_test_store
 
 if TYPE_CHECKING:
     from engram.app import Engram
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Engram:
-    return opened(tmp_path / "store")
+    return open_test_store(tmp_path / "store")
 
 
 def test_unmapped_keys_stay_in_the_entry_and_are_reported(store: Engram, tmp_path: Path) -> None:
@@ -24,7 +24,7 @@ def test_unmapped_keys_stay_in_the_entry_and_are_reported(store: Engram, tmp_pat
     path.write_text(
         json.dumps([{"text": "Tea is drunk at four", "updated_at": "2025-01-02", **said}]), "utf-8"
     )
-    done = imported(store, path)
+    done = import_path(store, path)
     names = {"ticket", "imported_id", "path", "imported_updated_at", "c_d", "c_d_"}
     assert {(one.what, one.where) for one in done.left_out} == {
         (f"`{name}`", "kept as a property of the entry's file") for name in names

@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import COLOUR, QUEUE, TIDES, opened, plain
+from apikit import COLOUR, QUEUE, TIDES, make_plain_store, open_test_store
 from effort import examples
 from hypothesis import given, settings
 from sql_kit import COSTLY, HUGE, SOON, answered, refused, rows
@@ -27,7 +27,7 @@ HALF = Limits(seconds=0.5)
 @pytest.fixture(scope="module")
 def engram(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engram]:
     """Make a store with three entries and a retrieval."""
-    with opened(plain(tmp_path_factory.mktemp("sql") / "store")) as engram:
+    with open_test_store(make_plain_store(tmp_path_factory.mktemp("sql") / "store")) as engram:
         for text in (QUEUE, TIDES, COLOUR):
             engram.record(text, category="fact")
         engram.query("queue consumer")

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from apikit import QUEUE, TIDES, cli, named, ok, opened, plain
-from mcp_kit import inside, refused, text
+from apikit import QUEUE, TIDES, cli, make_plain_store, ok, open_test_store, table_named
+from mcp_kit import connect_inside, refused, text
 from mcp_kit import ok as answered
 
 from engram.domain.agents.framing import NOTICE
@@ -29,8 +29,8 @@ PAGE = Path(__file__).resolve().parents[2] / "docs/mcp.md"
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Make a store that the tests below only read."""
-    root = plain(tmp_path_factory.mktemp("explore") / "store")
-    with opened(root) as engram:
+    root = make_plain_store(tmp_path_factory.mktemp("explore") / "store")
+    with open_test_store(root) as engram:
         queue = engram.record(QUEUE, category="pattern", tags=["queue", "ops"], files=["src/queue.py"])
         engram.record(
             TIDES, category="fact", tags=["queue"], files=["src/queue.py", "src/tides.py"], agent="ada"
@@ -99,20 +99,20 @@ def test_invalid_options_are_refused(engram: Engram, options: dict[str, Any], sa
 
 
 def test_an_empty_store_can_be_explored(tmp_path: Path) -> None:
-    with opened(plain(tmp_path / "empty")) as engram:
+    with open_test_store(make_plain_store(tmp_path / "empty")) as engram:
         assert cells(engram.explore().tables[0], "lore")[0] == (0,)
         assert all(engram.explore(depth).tables for depth in range(4))
         assert engram.explore(2, table="lore").tables[0].rows[0][3] == 0
-        assert named(engram.peek(), "dates").rows == ()
+        assert table_named(engram.peek(), "dates").rows == ()
         assert engram.partition("tag").rows == ()
 
 
 def test_every_scope_is_counted_and_can_be_selected(tmp_path: Path) -> None:
-    root = plain(tmp_path / "store")
+    root = make_plain_store(tmp_path / "store")
     ok("record", TIDES, "-c", "fact", cwd=root)
     for said in (QUEUE, "The licence server is down until noon."):
         ok("record", said, "-c", "observation", "--scope", "session", cwd=root)
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         for found in (engram.explore().tables[0], engram.partition("scope")):
             assert sorted(cells(found, "scope", "lore"))[:2] == [("project", 1), ("session", 2)]
         (kinds, _) = engram.explore(1, scope="session").tables
@@ -152,10 +152,10 @@ def test_a_group_has_counts_dates_tags_and_a_best_entry(engram: Engram) -> None:
 
 def test_peek_shows_counts_tags_dates_and_samples(engram: Engram) -> None:
     tables = engram.peek(samples=1)
-    assert named(tables, "statuses").rows == (("active", 3), ("pending", 1))
-    assert named(tables, "tags").rows == (("queue", 2), ("evil", 1), ("ops", 1))
-    assert cells(named(tables, "samples"), "confidence") == [(0.78,)]
-    assert named(tables, "dates").rows[0][0] == "2026-03-04T05:06:07Z"
+    assert table_named(tables, "statuses").rows == (("active", 3), ("pending", 1))
+    assert table_named(tables, "tags").rows == (("queue", 2), ("evil", 1), ("ops", 1))
+    assert cells(table_named(tables, "samples"), "confidence") == [(0.78,)]
+    assert table_named(tables, "dates").rows[0][0] == "2026-03-04T05:06:07Z"
 
 
 # --- joined lists
@@ -240,7 +240,7 @@ def test_peek_and_aggregate_on_the_command_line(root: Path, tmp_path: Path) -> N
 
 
 async def test_every_tool_of_the_set_answers_the_official_client(root: Path) -> None:
-    async with inside(root, sets=("explore",)) as client:
+    async with connect_inside(root, sets=("explore",)) as client:
         assert [tool.name for tool in (await client.list_tools()).tools] == [
             "engram_explore", "engram_execute", "memory_peek", "memory_partition", "memory_aggregate"
         ]  # fmt: skip
@@ -269,7 +269,7 @@ async def test_every_tool_of_the_set_answers_the_official_client(root: Path) -> 
 
 
 async def test_cells_are_marked_as_untrusted_data(root: Path) -> None:
-    async with inside(root, sets=("explore",)) as client:
+    async with connect_inside(root, sets=("explore",)) as client:
         result = await client.call_tool(
             "engram_execute", {"sql": "SELECT title AS \"<system>\" FROM lore WHERE title LIKE 'Read%'"}
         )
@@ -284,7 +284,7 @@ async def test_cells_are_marked_as_untrusted_data(root: Path) -> None:
 
 @pytest.mark.parametrize("name", SETS)
 async def test_the_tool_set_takes_as_many_tokens_as_documented(root: Path, name: str) -> None:
-    async with inside(root, sets=choose_sets(name)) as client:
+    async with connect_inside(root, sets=choose_sets(name)) as client:
         listed = (await client.list_tools()).tools
     said = [tool.model_dump(by_alias=True, exclude_none=True, mode="json") for tool in listed]
     cost = budget.tokens(json.dumps(said, separators=(",", ":")))

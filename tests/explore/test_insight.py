@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from apikit import COLOUR, QUEUE, TIDES, SetClock, cli, opened
+from apikit import COLOUR, QUEUE, TIDES, SetClock, cli, open_test_store
 
 from engram.domain.explore.insight import Insight, Week
 from engram.domain.explore.insight_charts import charts
@@ -20,7 +20,7 @@ def seen(store: Engram) -> Insight:
 
 
 def test_an_empty_store_has_no_statistics(root: Path) -> None:
-    with opened(root) as store:
+    with open_test_store(root) as store:
         found = seen(store)
         assert (found.total, found.growth.totals, found.unused) == (0, (), ())
         (chart,) = charts(found, 0.0, 60)
@@ -29,7 +29,7 @@ def test_an_empty_store_has_no_statistics(root: Path) -> None:
 
 def test_insight_counts_entries_judgements_and_queries(root: Path) -> None:
     clock = SetClock()
-    with opened(root, clock=clock) as store:
+    with open_test_store(root, clock=clock) as store:
         old = store.record(TIDES, category="fact").lore.id
         store.record(COLOUR, category="fact", confidence=0.25, agent="codex")
         clock.advance(days=40)
@@ -57,7 +57,7 @@ def test_insight_counts_entries_judgements_and_queries(root: Path) -> None:
 
 
 def test_a_query_answered_later_is_no_longer_unanswered(root: Path) -> None:
-    with opened(root) as store:
+    with open_test_store(root) as store:
         store.record(COLOUR, category="fact")
         store.query("tide tables daylight saving")
         assert seen(store).unanswered_total == 1
@@ -68,7 +68,7 @@ def test_a_query_answered_later_is_no_longer_unanswered(root: Path) -> None:
 
 def test_an_entry_that_was_shown_is_not_unused(root: Path) -> None:
     clock = SetClock()
-    with opened(root, clock=clock) as store:
+    with open_test_store(root, clock=clock) as store:
         store.record(TIDES, category="fact")
         clock.advance(days=31)
         assert seen(store).unused_total == 1
@@ -77,7 +77,7 @@ def test_an_entry_that_was_shown_is_not_unused(root: Path) -> None:
 
 
 def test_the_command_prints_every_finding_and_one_document(root: Path) -> None:
-    with opened(root) as store:
+    with open_test_store(root) as store:
         store.record(TIDES + " \x1b[31m", category="fact")
         store.query("bake bread")
     done = cli("insight", cwd=root)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from apikit import QUEUE, TIDES, opened
+from apikit import QUEUE, TIDES, open_test_store
 
 from engram.domain.explore.insight import Latency
 from engram.domain.explore.insight_charts import charts
@@ -12,7 +12,7 @@ from tests.explore.test_insight import seen
 
 
 def test_no_line_of_a_chart_is_wider_than_a_small_terminal(root: Path) -> None:
-    with opened(root) as store:
+    with open_test_store(root) as store:
         used = store.record(QUEUE, category="pattern_outcome").lore.id
         store.record(TIDES, category="fact")
         store.query("queue consumer patterns")

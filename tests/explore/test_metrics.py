@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from apikit import QUEUE, opened
+from apikit import QUEUE, open_test_store
 
 from engram.domain.explore.metrics import COUNTER, HISTOGRAM, Metric, prometheus
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def test_metrics_count_records_queries_and_entries_shown(root: Path) -> None:
-    with opened(root) as store:
+    with open_test_store(root) as store:
         store.record(QUEUE, category="fact")
         store.query("queue consumer patterns")
         store.query("bread")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import hypothesis.strategies as st
 import pytest
-from apikit import COLOUR, QUEUE, TIDES, SetClock, dedicated, opened, plain
+from apikit import COLOUR, QUEUE, TIDES, SetClock, dedicated, make_plain_store, open_test_store
 from effort import examples
 from hypothesis import given, settings
 from sql_kit import FILES, SOON, STATEMENTS, THROUGH, answered, refused, rows
@@ -37,7 +37,7 @@ HIDDEN = "hiddeninthestate"
 @pytest.fixture(scope="module")
 def engram(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engram]:
     """Make a store with rows for each view, with pending and quarantined entries, and with data that no view shows."""
-    with opened(dedicated(tmp_path_factory.mktemp("sql") / "store")) as engram:
+    with open_test_store(dedicated(tmp_path_factory.mktemp("sql") / "store")) as engram:
         first = engram.record(
             QUEUE, category="fact", tags=["queue", "ops"], files=["a.py", 'b\\n "c".py'], entities="Kafka"
         )
@@ -114,7 +114,7 @@ def test_quarantined_lore_is_seen_by_people_only(tmp_path: Path, home: Path) -> 
     settings = home / ".config/engram/config.toml"
     settings.parent.mkdir(parents=True)
     settings.write_text('[trust]\nhold = "foreign"\n')
-    with opened(plain(tmp_path / "held")) as engram:
+    with open_test_store(make_plain_store(tmp_path / "held")) as engram:
         ids = [engram.record(text, category="fact", tags=["all"]).lore.id for text in (QUEUE, TIDES, COLOUR)]
         engram.refresh()
         (text,) = engram.store.index.look().catalog.select("id = ?", [ids[1]])
@@ -128,13 +128,13 @@ def test_quarantined_lore_is_seen_by_people_only(tmp_path: Path, home: Path) -> 
 
 
 def test_an_operation_on_very_many_entries_can_be_queried(tmp_path: Path) -> None:
-    with opened(plain(tmp_path / "many")) as engram:
+    with open_test_store(make_plain_store(tmp_path / "many")) as engram:
         activity_log.note(engram.store, "forget", ids=["01M82JC93GQ0XQAEPPDJZ15RPV"] * 5000)
         assert rows(engram, "SELECT count(*) FROM retrievals, json_each(ids)") == [(1000,)]
 
 
 def test_outside_git_there_is_no_history_and_no_error(tmp_path: Path) -> None:
-    with opened(plain(tmp_path / "plain")) as engram:
+    with open_test_store(make_plain_store(tmp_path / "plain")) as engram:
         assert rows(engram, "SELECT count(*), (SELECT count(*) FROM lore) FROM history") == [(0, 0)]
 
 
@@ -318,7 +318,7 @@ def test_no_statement_writes_anything_or_reveals_hidden_entries(engram: Engram, 
 
 
 def test_sql_reads_every_line_of_the_ledgers_with_its_time(tmp_path: Path) -> None:
-    store = opened(dedicated(tmp_path / "store"), clock=SetClock())
+    store = open_test_store(dedicated(tmp_path / "store"), clock=SetClock())
     empty = execute(store.store, "SELECT count(*) FROM judgements").rows
     assert [list(row) for row in empty] == [[0]]
     lore_id = store.record(QUEUE, category="FACT").lore.id

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from apikit import git
-from gitkit import opened
+from gitkit import open_repository
 
 from engram.adapters.git.read import blob_stream
 from engram.domain.errors import GitError
@@ -14,7 +14,7 @@ from engram.domain.errors import GitError
 
 def test_blobs_are_streamed_in_order_and_a_missing_one_is_an_error(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q", "store")
-    repo = opened(tmp_path / "store")
+    repo = open_repository(tmp_path / "store")
     contents = [b"", b"a\0b\n", b"x" * 300_000, b"no end of line", b"a\0b\n"]
     oids = []
     for number, content in enumerate(contents):

@@ -17,7 +17,7 @@ from gitkit import (
     change,
     git,
     make_repository,
-    opened,
+    open_repository,
     person_commits,
     state_folder,
     status,
@@ -59,7 +59,7 @@ def repo(request: pytest.FixtureRequest, tmp_path: Path) -> Repository:
         git(made, "gc", "-q")
     if request.param == "linked worktree":
         git(made, "worktree", "add", "-q", "-b", "engram/lore", str(tmp_path / "linked"))
-        return opened(tmp_path / "linked")
+        return open_repository(tmp_path / "linked")
     return made
 
 
@@ -135,7 +135,7 @@ def test_the_first_commit_of_a_branch(tmp_path: Path, options: tuple[str, ...]) 
 def test_the_first_commit_of_an_orphan_branch_in_a_linked_worktree(plain: Repository, tmp_path: Path) -> None:
     main = read_head(plain)
     git(plain, "worktree", "add", "-q", "--detach", "--no-checkout", str(tmp_path / "hidden"))
-    repo = opened(tmp_path / "hidden")
+    repo = open_repository(tmp_path / "hidden")
     git(repo, "symbolic-ref", "HEAD", "refs/heads/engram/lore")
     commit(repo, change("First", (LORE, b"1")))
     assert git(repo, "ls-tree", "-r", "--name-only", "engram/lore") == LORE
@@ -325,7 +325,7 @@ def test_a_full_state_folder_or_lost_rights_are_told(plain: Repository, tmp_path
 def test_the_branch_can_be_pulled_and_pushed_by_plain_git(plain: Repository, tmp_path: Path) -> None:
     git(tmp_path, "clone", "-q", plain.worktree, "clone")
     commit(plain, change("x", (LORE, b"1")))
-    clone = opened(tmp_path / "clone")
+    clone = open_repository(tmp_path / "clone")
     git(clone, "-c", "fetch.fsckObjects=true", "pull", "-q", "--ff-only")
     assert layout.read_head(clone).oid == layout.read_head(plain).oid
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from apikit import git
-from gitkit import opened
+from gitkit import open_repository
 from hypothesis import given
 from hypothesis import strategies as st
 from storekit import commit
@@ -58,7 +58,7 @@ def test_cached_differences_of_a_merge_equal_those_of_git(
     git(clones.root("a"), "commit", "-q", "-m", "move")
     clones["b"].forget(ids[2])
     commit(clones["b"])
-    store, repo = clones["a"].store, opened(clones.root("a"))
+    store, repo = clones["a"].store, open_repository(clones.root("a"))
     git(clones.root("a"), "fetch", "-q", str(clones.root("b")), "HEAD:refs/b")
     ours, theirs = (git(clones.root("a"), "rev-parse", name) for name in ("HEAD", "refs/b"))
     incoming_paths.check_commits(repo, ours, theirs, "")
@@ -85,7 +85,7 @@ def test_the_search_for_foreign_merges_caches_every_outgoing_commit(
         message = f"{number}\n\nEngram-Repairs: {odd}1\n 2{odd}3"
         author = (f"--author=A{odd}B <a{odd}b@c>", "--allow-empty", "-m", message)
         git(tmp_path, "commit", "-q", *author)
-    repo = opened(tmp_path)
+    repo = open_repository(tmp_path)
     known, head = (git(tmp_path, "rev-parse", name) for name in ("HEAD~4", "HEAD"))
     merge_commit.foreign_merges(repo, head, known)
     wanted = git(tmp_path, "rev-list", "--topo-order", "--reverse", head, "--not", known).split()
@@ -98,7 +98,7 @@ def test_outgoing_commits_are_not_cached_in_a_shallow_clone(
 ) -> None:
     clones.record("a", "Lesson.\n\nMore.")
     clones.settle()
-    repo = opened(clones.root("a"))
+    repo = open_repository(clones.root("a"))
     head = git(clones.root("a"), "rev-parse", "HEAD")
     Path(repo.common_dir, "shallow").write_text("")
     monkeypatch.setattr(differences, "_outgoing_cache", {})
@@ -109,7 +109,7 @@ def test_outgoing_commits_are_not_cached_in_a_shallow_clone(
 def test_the_new_blobs_of_a_history_are_those_that_git_lists(clones: Clones) -> None:
     """With merges, moves, a file that was brought back, and a start without any commit known."""
     root = clones.root("a")
-    repo = opened(root)
+    repo = open_repository(root)
     known = read_head(repo).oid
     lore = clones.record("a", "Lesson.\n\nMore.")
     clones["a"].edit(lore.id, Edit(add_tags=("more",)))
@@ -138,7 +138,7 @@ def test_the_new_blobs_of_a_history_are_those_that_git_lists(clones: Clones) -> 
 def test_one_comparison_names_the_changed_files_and_their_folders(tmp_path: Path) -> None:
     """A file became a folder, another folder went; what the commit brought is what its own differences say."""
     git(tmp_path, "init", "-q")
-    repo = opened(tmp_path)
+    repo = open_repository(tmp_path)
     for name in ("a/b/one", "a/b/two", "same/three", "file", "gone/four"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(name)

@@ -15,7 +15,16 @@ import pytest
 from apikit import cli, git
 from effort import sampled
 from remote_kit import allow_loopback, answering, damage, hanging_up, listening, refusing
-from sync_kit import Clones, ManyClock, bare, executable, files, opened, push_from_outside, settled
+from sync_kit import (
+    Clones,
+    ManyClock,
+    bare,
+    executable,
+    files,
+    make_clones,
+    open_test_store,
+    push_from_outside,
+)
 
 from engram.adapters.git.run import locks
 from engram.cli import registry
@@ -31,13 +40,13 @@ LESSON = "Worth keeping."
 @pytest.fixture
 def clones(tmp_path: Path) -> Clones:
     """Two clones of a remote that both have one entry."""
-    return settled(tmp_path)[0]
+    return make_clones(tmp_path)[0]
 
 
 @pytest.fixture
 def alone(tmp_path: Path) -> Engram:
     """A store without a remote, with something to push."""
-    made = opened(tmp_path / "alone", ManyClock())
+    made = open_test_store(tmp_path / "alone", ManyClock())
     made.record(LESSON, category="FACT")
     return made
 

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from apikit import QUEUE, TIDES, cli, git, ok, opened
+from apikit import QUEUE, TIDES, cli, git, ok, open_test_store
 from effort import sampled
 
 from engram.usecases.store.commit import commit_pending
@@ -78,12 +78,12 @@ def _whole(root: Path) -> None:
 def test_a_missing_hidden_work_tree_is_restored(code: Path, destroy: object) -> None:
     record(code)
     source = (code / ".git/engram/branch/source").read_text()
-    with opened(hidden(code)) as store:
+    with open_test_store(hidden(code)) as store:
         store.record(TIDES, category="FACT")  # acknowledged, and not in git yet
         assert callable(destroy)
         destroy(code)
     assert listed(code / "src") == 2
-    with opened(hidden(code)) as store:
+    with open_test_store(hidden(code)) as store:
         commit_pending(store.store)
     assert subjects(code)[:2] == [f"record: {TIDES}", f"record: {QUEUE}"]
     assert git(hidden(code), "status", "--porcelain") == ""

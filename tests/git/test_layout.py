@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from gitkit import git, make_repository, opened, person_commits, repository_of
+from gitkit import git, make_repository, open_repository, person_commits, repository_of
 
 from engram.adapters.git.run import layout
 from engram.adapters.git.run.layout import Head, Repository, find_repository, operation_in_progress, read_head
@@ -43,7 +43,7 @@ def test_a_repository_is_found_from_any_depth_and_from_a_path_that_does_not_exis
 
 def test_a_linked_worktree_has_its_own_git_dir_and_the_shared_one(repo: Repository, tmp_path: Path) -> None:
     git(repo, "worktree", "add", "-q", "-b", "side", str(tmp_path / "linked"))
-    linked = opened(tmp_path / "linked")
+    linked = open_repository(tmp_path / "linked")
     assert (linked.worktree, linked.git_dir, linked.common_dir) == as_git_says(linked.worktree)
     assert linked.worktree_name == "linked"
     assert linked.common_dir == repo.git_dir
@@ -54,7 +54,7 @@ def test_a_linked_worktree_has_its_own_git_dir_and_the_shared_one(repo: Reposito
 def test_a_worktree_hidden_under_the_git_dir_is_found_but_the_git_dir_itself_is_not(repo: Repository) -> None:
     hidden = Path(repo.git_dir, "engram", "worktree")
     git(repo, "worktree", "add", "-q", "--detach", str(hidden))
-    assert opened(hidden).worktree_name == "worktree"
+    assert open_repository(hidden).worktree_name == "worktree"
     assert find_repository(str(hidden.parent)) is None
     assert find_repository(os.path.join(repo.git_dir, "hooks")) is None
 
@@ -62,7 +62,7 @@ def test_a_worktree_hidden_under_the_git_dir_is_found_but_the_git_dir_itself_is_
 def test_a_submodule_is_a_repository_of_its_own(repo: Repository, tmp_path: Path) -> None:
     outer = make_repository(tmp_path / "outer")
     git(outer, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", repo.worktree, "inner")
-    inner = opened(Path(outer.worktree, "inner"))
+    inner = open_repository(Path(outer.worktree, "inner"))
     assert (inner.worktree, inner.git_dir, inner.common_dir) == as_git_says(inner.worktree)
     assert inner.worktree_name == "main"
     assert read_head(inner) == read_head(repo)
@@ -74,7 +74,7 @@ def test_a_bare_repository_is_not_found_but_its_linked_worktree_is(repo: Reposit
     assert find_repository(str(project / ".git" / "refs")) is None
     assert find_repository(str(project)) is None
     git(project, "worktree", "add", "-q", str(project / "tree"), "main")
-    assert opened(project / "tree").common_dir == str(project / ".git")
+    assert open_repository(project / "tree").common_dir == str(project / ".git")
 
 
 def test_a_git_file_that_points_nowhere_hides_the_repository_further_out(repo: Repository) -> None:
@@ -129,7 +129,7 @@ def test_refs_in_a_reftable_are_read_by_git(tmp_path: Path) -> None:
     git(tmp_path / "r", "init", "-q", "-b", "main", "--ref-format=reftable", check=False)
     if find_repository(str(tmp_path / "r")) is None:
         pytest.skip("this git is older than 2.45 and has no reftables")
-    repo = opened(tmp_path / "r")
+    repo = open_repository(tmp_path / "r")
     assert read_head(repo) == Head(None, "main")
     oid = person_commits(repo, {"a.txt": "1"})
     assert read_head(repo) == Head(oid, "main")

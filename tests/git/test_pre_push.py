@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from apikit import cli, git, ok
-from sync_kit import Clones, executable, settled
+from sync_kit import Clones, executable, make_clones
 
 from engram.domain.errors import NEEDS_HUMAN
 
@@ -15,7 +15,7 @@ NOTES = '#!/bin/sh\n{ echo "$@"; cat; pwd; } > "$(git rev-parse --absolute-git-d
 
 @pytest.fixture
 def clones(tmp_path: Path) -> Clones:
-    return settled(tmp_path)[0]
+    return make_clones(tmp_path)[0]
 
 
 def test_a_hook_runs_only_if_the_person_has_enabled_it(clones: Clones) -> None:

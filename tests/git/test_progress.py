@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 from apikit import git, variables
 from remote_kit import AS_AT_A_TERMINAL, allow_loopback, hanging_up, listening
-from sync_kit import ManyClock, bare, connected, executable, files
+from sync_kit import ManyClock, bare, executable, files, make_connected_store
 
 from engram.adapters.git.remote import remotes
 from engram.adapters.git.remote.progress import Progress
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 @pytest.fixture
 def store(tmp_path: Path) -> Engram:
     """A store with something to push, and an empty remote."""
-    made = connected(tmp_path / "store", bare(tmp_path / "hub.git"), ManyClock())
+    made = make_connected_store(tmp_path / "store", bare(tmp_path / "hub.git"), ManyClock())
     made.record("Worth keeping.", category="FACT")
     return made
 

@@ -166,7 +166,7 @@ def test_marked_paths_accumulate_until_the_index_is_in_step(repo: Repository) ->
 
 def test_work_trees_have_markers_of_their_own(repo: Repository, tmp_path: Path) -> None:
     git(repo, "worktree", "add", "-q", "-b", "side", str(tmp_path / "linked"))
-    linked = gitkit.opened(tmp_path / "linked")
+    linked = gitkit.open_repository(tmp_path / "linked")
     staging.remember(linked, state_folder(repo), [LORE])
     assert staging.pending(repo, state_folder(repo)) == ()
     assert staging.pending(linked, state_folder(repo)) == (LORE,)

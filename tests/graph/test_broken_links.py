@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from apikit import cli, ok, opened
+from apikit import cli, ok, open_test_store
 from graph_kit import write_entity
 
 from engram.usecases.upkeep.doctor import doctor
@@ -24,7 +24,7 @@ def test_doctor_and_check_report_links_that_do_not_resolve(root: Path) -> None:
     write_entity(root, "one.md", "---\nname: Mercury\n---\n")
     write_entity(root, "two.md", "---\nname: Mercurial\naliases: [mercury]\n---\n")
     write_entity(root, "bad.md", "---\ntype: fruit\n---\n")
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         engram.record(
             "[[zk]], [[ZooKeeper]], [[zoo-keeper]] and [[Kafka]] are all well but one", category="fact"
         )

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import QUEUE, cli, git, ok, opened
+from apikit import QUEUE, cli, git, ok, open_test_store
 from graph_kit import write_entity
-from mcp_kit import inside, refused, text
+from mcp_kit import connect_inside, refused, text
 from mcp_kit import ok as answered
 from sync_kit import Clones
 
@@ -32,11 +32,11 @@ def test_files_are_read_again_only_if_they_changed(root: Path) -> None:
         os.utime(root / f"lore/entities/{name}.md", (1_700_000_000, 1_700_000_000))
     (root / "lore/entities/bad.md").write_bytes(b"---\ntype: fruit\n---\n")
     write_entity(root, "A.md", "---\nname: Other\n---\n")
-    with opened(root, clock=Clock()) as engram:
+    with open_test_store(root, clock=Clock()) as engram:
         first = read_entities(engram.store)
         assert [one.slug for one in first.entities] == ["a", "b", "c"]
         assert [problem.path for problem in first.problems] == ["lore/entities/a.md", "lore/entities/bad.md"]
-    with opened(root, clock=Clock()) as engram:  # another process
+    with open_test_store(root, clock=Clock()) as engram:  # another process
         cache = Path(engram.store.places.state, "entities.jsonl")
         cached = cache.read_text("utf-8")
         assert cached.count("\n") >= 3
@@ -47,7 +47,7 @@ def test_files_are_read_again_only_if_they_changed(root: Path) -> None:
         (root / "lore/entities/c.md").unlink()
         assert engram.entity("c") is None
     for broken in ("", "[]", '[1,"lore/entities"]\n["b.md",[1]]\n', cached + '["b.md",[1'):
-        with opened(root) as engram:
+        with open_test_store(root) as engram:
             cache.write_text(broken, "utf-8")
             assert [one.slug for one in engram.entities()] == ["a", "b"]
 
@@ -59,7 +59,7 @@ def test_symlinks_out_of_the_store_are_not_followed(root: Path, tmp_path: Path) 
     write_entity(root, "a.md", "---\nname: A\n---\n")
     (root / "lore/entities/x.md").symlink_to(outside / "x.md")
     (root / "lore/entities").joinpath(os.fsdecode(b"\xff.md")).write_bytes(b"---\nname: B\n---\n")
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         assert [one.slug for one in engram.entities()] == ["a"]
         assert len(read_entities(engram.store).problems) == 2
         os.rename(root / "lore/entities", tmp_path / "moved")
@@ -76,7 +76,7 @@ def test_an_entity_conflict_is_reported_but_is_not_an_error(root: Path) -> None:
         "a.md",
         '---\nname: A\nconflicts:\n  - field: name\n    value: B\n    from: X\n    at: ""\n---\n',
     )
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         assert engram.check().remarks == ()
         assert engram.entity("a").name == "A"
     done = cli("doctor", cwd=root)
@@ -105,9 +105,9 @@ def test_the_command_line_links_and_lists(root: Path, engram: Engram) -> None:
 
 @pytest.mark.anyio
 async def test_an_agent_links_entities_with_the_mcp_tool(root: Path) -> None:
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         lore = engram.record(QUEUE, category="fact").lore.id
-    async with inside(root, sets=("graph",)) as client:
+    async with connect_inside(root, sets=("graph",)) as client:
         assert "link_entity" in [tool.name for tool in (await client.list_tools()).tools]
         made = await answered(client, "link_entity", name="Broker", type="tool", aliases="mq", lore=lore)
         assert made == {
@@ -126,7 +126,7 @@ async def test_an_agent_links_entities_with_the_mcp_tool(root: Path) -> None:
         assert "'person', 'project'" in await refused(client, "link_entity", name="X", type="fruit")
         assert "No entity is called" in await refused(client, "link_entity", name="X", remove=True)
         assert (await answered(client, "link_entity", name="mq", remove=True))["status"] == "removed"
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         assert engram.get(lore).lore.entities == ("Broker",)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from apikit import opened
+from apikit import open_test_store
 from graph_kit import entity, fill
 
 from engram.domain.graph.graph import Edge, Graph, Node, transitions
@@ -29,7 +29,7 @@ def test_superseding_or_contradicting_adds_no_importance() -> None:
 
 def test_importance_is_computed_once_per_graph_and_affects_the_ranking(tmp_path: Path) -> None:
     root = fill(tmp_path / "store")
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         assert refresh_importance(engram.store)
         assert not refresh_importance(engram.store)
         before = dict(engram.store.index.generation.ranks())
@@ -38,7 +38,7 @@ def test_importance_is_computed_once_per_graph_and_affects_the_ranking(tmp_path:
         entity(root, "ada", "name: Ada\ntype: person\nrelationships: [{kind: owns, to: queue}]")
         assert engram.refresh_importance()
         assert dict(engram.store.index.generation.ranks()) != before
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         standing = [hit.score.standing for hit in engram.query("consumers must be idempotent").lore]
         worth = engram.worth().lore[0]
         generation = engram.store.index.generation

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import QUEUE, SECRET, dedicated, git, opened
+from apikit import QUEUE, SECRET, dedicated, git, open_test_store
 from graph_kit import write_entity
 
 from engram.domain.errors import (
@@ -89,7 +89,7 @@ def test_invalid_requests_are_refused_and_write_nothing(root: Path, engram: Engr
 
 def test_a_request_is_one_commit_that_can_be_undone_and_redone(tmp_path: Path) -> None:
     root = dedicated(tmp_path / "store")
-    with opened(root, clock=Clock()) as engram:
+    with open_test_store(root, clock=Clock()) as engram:
         lore = engram.record(QUEUE, category="fact").lore
         engram.link_entity("ZooKeeper", to="Kafka", lore=lore.id)
         commit_pending(engram.store)

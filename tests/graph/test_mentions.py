@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import opened
+from apikit import open_test_store
 
 from engram.domain.graph.entity import Entity
 from engram.domain.graph.mentions import Names
@@ -58,5 +58,5 @@ def test_only_known_names_in_a_new_entry_are_added(root: Path, engram: Engram) -
     assert engram.query("An old note five nodes").lore[0].lore.entities == ("ZooKeeper",)
     assert engram.import_markdown(str(note)).skipped == 1
     (root / ".engram.toml").write_text('[store]\nfolder = "lore"\n[graph]\ndetect = false\n', "utf-8")
-    with opened(root) as other:
+    with open_test_store(root) as other:
         assert other.record("Elections of zk take ten seconds", category="fact").lore.entities == ()

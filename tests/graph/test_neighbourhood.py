@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import cli, ok, opened, plain
+from apikit import cli, make_plain_store, ok, open_test_store
 from graph_kit import fill
-from mcp_kit import inside, refused
+from mcp_kit import connect_inside, refused
 from mcp_kit import ok as answered
 
 from engram.domain.errors import AmbiguousError, NotFoundError, UsageError
@@ -101,7 +101,7 @@ def test_an_unknown_type_is_refused(engram: Engram) -> None:
 
 
 def test_wiki_links_in_code_are_ignored_and_removed_ones_leave_the_graph(tmp_path: Path) -> None:
-    with opened(plain(tmp_path / "store")) as engram:
+    with open_test_store(make_plain_store(tmp_path / "store")) as engram:
         shown = engram.record("See `[[Nothing]]` and [[Something]].", category="fact").lore
         assert [node.name for node in graph_of(engram.store).entities()] == ["Something"]
         path = Path(engram.store.files.absolute(engram.get(shown.id).path))
@@ -112,13 +112,13 @@ def test_wiki_links_in_code_are_ignored_and_removed_ones_leave_the_graph(tmp_pat
 
 
 def test_an_empty_store_has_an_empty_graph(tmp_path: Path) -> None:
-    with opened(plain(tmp_path / "store")) as engram:
+    with open_test_store(make_plain_store(tmp_path / "store")) as engram:
         assert engram.search_graph().entities == ()
         assert not engram.refresh_importance() or engram.store.index.generation.ranks() == {}
 
 
 def test_a_walk_from_an_entry_follows_its_relations_and_names(tmp_path: Path) -> None:
-    with opened(tmp_path / "store") as engram:
+    with open_test_store(tmp_path / "store") as engram:
         first = engram.record("Retries wait a minute.", category="fact", entities=["Queue"]).lore.id
         later = engram.record("They wait two.", category="fact", relations=[("refines", first)]).lore.id
         assert reached(engram, later, 2) == {
@@ -147,7 +147,7 @@ def test_the_command_line_draws_and_exports(root: Path) -> None:
 
 
 async def test_an_agent_searches_the_graph_with_the_mcp_tool(root: Path) -> None:
-    async with inside(root, sets=("graph",)) as client:
+    async with connect_inside(root, sets=("graph",)) as client:
         assert "search_graph" in [tool.name for tool in (await client.list_tools()).tools]
         entities, lore = (await answered(client, "search_graph", entity="ada", depth=2))["tables"]
         assert [row[0] for row in entities["rows"]] == ["Ada", "Billing", "The Queue"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import prepared
 import pytest
-from apikit import QUEUE, TIDES, SetClock, dedicated, git, opened
+from apikit import QUEUE, TIDES, SetClock, dedicated, git, open_test_store
 from storekit import commit
 
 from tests.history.history_kit import make_history
@@ -27,7 +27,7 @@ def root(tmp_path: Path) -> Path:
 @pytest.fixture
 def engram(tmp_path: Path) -> Engram:
     """A dedicated store with two entries, one of them judged."""
-    made = opened(dedicated(tmp_path / "store"), clock=SetClock(), agent="ada")
+    made = open_test_store(dedicated(tmp_path / "store"), clock=SetClock(), agent="ada")
     name = made.record(QUEUE, category="fact").lore.id
     made.record(TIDES, category="fact")
     made.feedback(helpful=name)

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from apikit import QUEUE, SetClock, dedicated, git, lore_files, ok, opened, variables
+from apikit import QUEUE, SetClock, dedicated, git, lore_files, ok, open_test_store, variables
 
 from engram.usecases.recording.edit import Edit
 from engram.usecases.store.commit import commit_pending
@@ -18,15 +18,15 @@ def make_history(folder: Path) -> None:
     """Make a dedicated store with one entry: recorded by ada, judged by bob, edited by eve, moved by hand."""
     root = dedicated(folder / "store")
     clock = SetClock()
-    with opened(root, agent="ada", clock=clock) as store:
+    with open_test_store(root, agent="ada", clock=clock) as store:
         text = f"{QUEUE}\n\nMeasure it.\n\nThen decide."
         name = store.record(text, category="fact", tags="queue").lore.id
         commit_pending(store.store)
-    with opened(root, agent="bob", clock=clock) as store:
+    with open_test_store(root, agent="bob", clock=clock) as store:
         store.feedback(helpful=name)
         commit_pending(store.store)
     clock.advance(minutes=5)
-    with opened(root, agent="eve", clock=clock) as store:
+    with open_test_store(root, agent="eve", clock=clock) as store:
         store.edit(name, Edit(content=text.replace("it.", "it twice.")))
         commit_pending(store.store)
     git(root, "mv", str(lore_files(root)[0]), str(root / "lore/moved.md"))

@@ -9,7 +9,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
-from apikit import COLOUR, QUEUE, START, TIDES, SetClock, dedicated, git, lore_files, opened, plain
+from apikit import (
+    COLOUR,
+    QUEUE,
+    START,
+    TIDES,
+    SetClock,
+    dedicated,
+    git,
+    lore_files,
+    make_plain_store,
+    open_test_store,
+)
 from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -108,9 +119,9 @@ def do(store: Engram, root: Path, step: Step, number: int) -> None:
 def test_a_copy_that_follows_the_feed_equals_the_store(
     tmp_path_factory: object, steps: Sequence[Step]
 ) -> None:
-    root = plain(tmp_path_factory.mktemp("store") / "s")  # type: ignore[attr-defined]
+    root = make_plain_store(tmp_path_factory.mktemp("store") / "s")  # type: ignore[attr-defined]
     clock, copy = SetClock(START), Copy()
-    store = opened(root, clock=clock)
+    store = open_test_store(root, clock=clock)
     broken = False
     for number, step in enumerate(steps):
         clock.advance(seconds=timedelta(minutes=step.which).seconds)
@@ -118,7 +129,7 @@ def test_a_copy_that_follows_the_feed_equals_the_store(
         do(store, root, step, number)
         if step.deed == "restart":
             store.close()
-            store = opened(root, clock=clock)
+            store = open_test_store(root, clock=clock)
         if step.asks:
             copy.follow(store, step.limit)
     copy.follow(store, None)
@@ -133,11 +144,11 @@ ID, OTHER = "01KEZ6S41TSV4RRFFQ69G5FAVA", "01KEZ6S41TSV4RRFFQ69G5FAVB"
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    return plain(tmp_path / "store")
+    return make_plain_store(tmp_path / "store")
 
 
 def test_every_kind_of_change_is_reported_once_and_in_order(root: Path) -> None:
-    with opened(root, clock=(clock := SetClock())) as store:
+    with open_test_store(root, clock=(clock := SetClock())) as store:
         start = store.delta()
         assert (start.lore, start.deleted_ids, start.more) == ((), (), False)
         made = [store.record(text, category="fact").lore.id for text in (QUEUE, COLOUR, TIDES)]
@@ -156,14 +167,14 @@ def test_every_kind_of_change_is_reported_once_and_in_order(root: Path) -> None:
 
 
 def test_a_cursor_survives_restarts_a_rebuilt_index_and_broken_files(root: Path) -> None:
-    with opened(root) as store:
+    with open_test_store(root) as store:
         made = [store.record(text, category="fact").lore.id for text in (QUEUE, COLOUR, TIDES)]
         paths = {one: root / store.get(one).path for one in made}
         cursor = store.delta().cursor
     whole = paths[made[0]].read_bytes()
     paths[made[0]].write_text("---\nid: [broken\n---\n")
     paths[made[1]].unlink()
-    with opened(root, clock=SetClock(START.replace(day=6))) as store:
+    with open_test_store(root, clock=SetClock(START.replace(day=6))) as store:
         store.store.index.mark_damaged("for the test")
         changes = store.delta(cursor)
         assert (changes.lore, changes.deleted_ids) == ((), (made[1],)), (
@@ -178,7 +189,7 @@ def test_entries_that_cannot_be_read_are_reported_later(root: Path, monkeypatch:
     def unreadable(*_: object) -> None:
         raise StoreError("It cannot be read just now.")
 
-    with opened(root) as store:
+    with open_test_store(root) as store:
         made = [store.record(text, category="fact").lore.id for text in (QUEUE, TIDES)]
         store.delta()
         store.patch(made[0], {"tags": "a"})
@@ -193,7 +204,7 @@ def test_entries_that_cannot_be_read_are_reported_later(root: Path, monkeypatch:
 
 
 def test_a_limit_splits_the_changes_into_several_answers(root: Path) -> None:
-    with opened(root) as store:
+    with open_test_store(root) as store:
         made = {
             store.record(f"{text} {number}", category="fact").lore.id
             for number in range(4)
@@ -211,20 +222,20 @@ def test_a_limit_splits_the_changes_into_several_answers(root: Path) -> None:
 
 def test_pulled_changes_are_reported_whatever_their_dates(tmp_path: Path) -> None:
     ours, theirs = dedicated(tmp_path / "ours"), tmp_path / "theirs"
-    with opened(ours, clock=SetClock(START.replace(year=2020))) as store:
+    with open_test_store(ours, clock=SetClock(START.replace(year=2020))) as store:
         old = store.record(QUEUE, category="fact").lore.id
         commit_quietly(store.store)
     git(tmp_path, "clone", "-q", str(ours), str(theirs))
-    with opened(theirs) as store:
+    with open_test_store(theirs) as store:
         cursor = store.delta().cursor
-    with opened(ours, clock=SetClock(START.replace(year=2020, month=4))) as store:
+    with open_test_store(ours, clock=SetClock(START.replace(year=2020, month=4))) as store:
         store.record(TIDES, category="fact")
         store.forget(old)
         commit_quietly(store.store)
     git(theirs, "pull", "-q")
     for path in lore_files(theirs):
         os.utime(path, (1.6e9, 1.6e9))  # as rsync and some checkouts leave it
-    with opened(theirs, clock=SetClock(START.replace(day=6))) as store:
+    with open_test_store(theirs, clock=SetClock(START.replace(day=6))) as store:
         changes = store.delta(cursor)
         assert ([one.lore.content for one in changes.lore], changes.deleted_ids) == ([TIDES], (old,))
 
@@ -232,7 +243,7 @@ def test_pulled_changes_are_reported_whatever_their_dates(tmp_path: Path) -> Non
 def test_a_quarantined_text_is_reported_once_it_is_accepted(root: Path, home: Path) -> None:
     (home / ".config/engram").mkdir(parents=True)
     (home / ".config/engram/config.toml").write_text('[trust]\nhold = "foreign"\n')
-    with opened(root) as store:
+    with open_test_store(root) as store:
         known = store.put(ID, QUEUE, category="fact").shown.lore
         before = store.delta()
         changed = store.patch(ID, {"tags": ["other"]}).lore
@@ -252,7 +263,7 @@ def test_a_quarantined_text_is_reported_once_it_is_accepted(root: Path, home: Pa
 
 def test_cursors_of_another_feed_or_too_old_are_refused(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(feed_table, "MOST_GONE", 2)
-    with opened(root) as store:
+    with open_test_store(root) as store:
         name, _, number = store.delta().cursor.partition("-")
         made = [store.record(f"{text} {number}", category="fact").lore.id for text in (QUEUE, COLOUR, TIDES)]
         cursor = store.delta().cursor
@@ -271,7 +282,7 @@ def test_cursors_of_another_feed_or_too_old_are_refused(root: Path, monkeypatch:
 
 def test_a_time_can_replace_the_cursor(root: Path) -> None:
     clock = SetClock()
-    with opened(root, clock=clock) as store:
+    with open_test_store(root, clock=clock) as store:
         first = store.record(QUEUE, category="fact").lore.id
         store.delta()
         clock.advance(hours=1)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from apikit import QUEUE, SetClock, git, lore_files, ok, opened, repository
+from apikit import QUEUE, SetClock, git, lore_files, ok, open_test_store, repository
 from storekit import commit
 from sync_kit import Clones
 
@@ -167,7 +167,9 @@ def test_a_file_keeps_its_history_on_adoption_but_not_under_another_id(engram: E
     dropped.write_text("The licence server allows 20 seats.\n", "utf-8")
     person_commits(root, "dropped")
     ok("adopt", cwd=root)
-    (lore,) = [shown for shown in opened(root).list(limit=None).lore if shown.path == "lore/dropped.md"]
+    (lore,) = [
+        shown for shown in open_test_store(root).list(limit=None).lore if shown.path == "lore/dropped.md"
+    ]
     assert kinds(engram, lore.lore.id) == ["added", "changed"]
     dropped.write_text(
         dropped.read_text("utf-8").replace(lore.lore.id, "01M806ZZWH03EWHXWBG1FA47RA", 1), "utf-8"
@@ -185,7 +187,7 @@ def test_in_a_code_repository_only_lore_counts_and_only_on_request(tmp_path: Pat
     person_commits(root, "with lore")
     (root / "src/more.md").write_text("# Documentation\n")
     person_commits(root, "code alone")
-    engram = opened(root)
+    engram = open_test_store(root)
     tidy(engram.store)
     assert not path_of(engram).exists()
     assert [row.subject for row in recent(engram.store)] == ["with lore"]
@@ -205,7 +207,7 @@ def test_background_work_updates_the_table_of_a_dedicated_store(engram: Engram) 
 
 def test_commits_fetched_into_a_shallow_clone_are_added(engram: Engram, tmp_path: Path) -> None:
     git(tmp_path, "clone", "-q", "--depth=1", f"file://{engram.path}", str(tmp_path / "shallow"))
-    shallow = opened(tmp_path / "shallow", clock=SetClock())
+    shallow = open_test_store(tmp_path / "shallow", clock=SetClock())
     assert len(recent(shallow.store)) == 1
     git(tmp_path / "shallow", "fetch", "-q", "--unshallow")
     assert len(recent(shallow.store)) == 2

@@ -6,7 +6,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from apikit import COLOUR, SetClock, git, lore_files, ok, opened
+from apikit import COLOUR, SetClock, git, lore_files, ok, open_test_store
 from effort import sampled
 from storekit import commit
 
@@ -96,7 +96,7 @@ def test_the_history_of_all_entries_is_by_commit_and_can_be_filtered(engram: Eng
     clock = engram.store.clock
     assert isinstance(clock, SetClock)
     clock.advance(days=3)
-    with opened(root, clock=clock, agent="bob") as other:
+    with open_test_store(root, clock=clock, agent="bob") as other:
         other.record(COLOUR, category="fact")
         commit(other)
     (root / "notes.txt").write_text("not lore\n")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from apikit import cli, git, lore_files, ok, opened, plain
+from apikit import cli, git, lore_files, make_plain_store, ok, open_test_store
 
 from engram.cli.commands.history.log import sparkline
 from engram.usecases.history.log import history
@@ -13,7 +13,7 @@ from tests.history.history_kit import at_a_terminal
 
 
 def test_the_log_follows_an_entry_through_renames_with_its_confidence(root: Path) -> None:
-    with opened(root) as store:
+    with open_test_store(root) as store:
         events = history(store.store, "L1")[1]
     assert [(event.agent or event.author.split(" ")[0], event.confidence) for event in events] == [
         ("Engram", 0.78),
@@ -50,5 +50,5 @@ def test_a_similar_file_with_another_id_does_not_inherit_the_history(root: Path)
     "command", [["log", "x"], ["blame", "x"], ["diff"], ["restore", "x", "--at", "HEAD"], ["undo"]]
 )
 def test_outside_git_there_is_no_history(tmp_path: Path, command: list[str]) -> None:
-    done = cli(*command, "--json", cwd=plain(tmp_path))
+    done = cli(*command, "--json", cwd=make_plain_store(tmp_path))
     assert (done.code, done.json["error"]["code"]) == (1, "store")

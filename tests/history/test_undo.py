@@ -18,9 +18,9 @@ from apikit import (
     dedicated,
     git,
     lore_files,
+    make_plain_store,
     ok,
-    opened,
-    plain,
+    open_test_store,
     repository,
 )
 from effort import sampled
@@ -107,7 +107,7 @@ async def test_a_person_can_undo_repeated_judgements_of_an_agent(
         if words:
             ok(*words, cwd=root)
         elif way == "MCP":
-            async with mcp_kit.inside(root) as client:
+            async with mcp_kit.connect_inside(root) as client:
                 assert not (await client.call_tool("recall_feedback", {"helpful": [lore_id]})).is_error
         else:
             with engram.open(str(root), background=False) as store:
@@ -140,7 +140,7 @@ def test_judgements_given_together_are_undone_and_redone_together(root: Path) ->
 
 def test_judgements_after_the_clock_was_set_back_are_undone_one_by_one(tmp_path: Path) -> None:
     clock = SetClock()
-    with opened(dedicated(tmp_path / "store"), clock=clock) as store:
+    with open_test_store(dedicated(tmp_path / "store"), clock=clock) as store:
         lore_id = store.record(QUEUE, category="fact").lore.id
         store.feedback(helpful=lore_id)
         clock.advance(days=-40)
@@ -202,7 +202,7 @@ def test_record_and_forget_are_undone_and_redone(root: Path) -> None:
 
 
 def test_undo_and_redo_step_back_and_forth(tmp_path: Path) -> None:
-    with opened(dedicated(tmp_path / "store")) as store:
+    with open_test_store(dedicated(tmp_path / "store")) as store:
         name = store.record(QUEUE, category="fact").lore.id
         for tag in ("a", "b", "c"):
             store.edit(name, Edit(add_tags=(tag,)))
@@ -283,7 +283,7 @@ def test_a_renamed_file_is_found_by_its_id(root: Path) -> None:
 
 def test_pending_journal_operations_are_committed_first(tmp_path: Path) -> None:
     root = dedicated(tmp_path / "store")
-    with opened(root, clock=SetClock()) as store:
+    with open_test_store(root, clock=SetClock()) as store:
         kept = store.record(TIDES, category="fact")
         store.record(COLOUR, category="fact")
         assert git(root, "log", "--format=%s") == "Start an Engram store"
@@ -333,7 +333,7 @@ def test_changes_of_another_person_are_not_ours_to_undo(root: Path, tmp_path: Pa
 
 
 def test_the_python_api_undoes_an_edit(tmp_path: Path) -> None:
-    with opened(dedicated(tmp_path / "store")) as store:
+    with open_test_store(dedicated(tmp_path / "store")) as store:
         made = store.record(QUEUE, category="fact")
         store.edit(made.lore.id, Edit(content="Otherwise."))
         done = store.undo()
@@ -392,7 +392,7 @@ def test_an_invalid_count_is_refused(root: Path, arguments: tuple[str, ...]) -> 
 
 
 def test_where_engram_does_not_commit_there_is_nothing_to_undo(tmp_path: Path) -> None:
-    for root in (plain(tmp_path / "plain"), repository(tmp_path / "code")):
+    for root in (make_plain_store(tmp_path / "plain"), repository(tmp_path / "code")):
         cli("init", "--placement", "in-tree", cwd=root)
         for command in ("undo", "redo"):
             done = cli(command, "--json", cwd=root)
@@ -405,7 +405,7 @@ def test_nothing_is_undone_during_a_merge(root: Path) -> None:
     ok("edit", "L1", "--add-tag", "x", cwd=root)
     (root / ".git/MERGE_HEAD").write_text(git(root, "rev-parse", "HEAD") + "\n")
     before = lore_files(root)[0].read_bytes()
-    with opened(root) as store:
+    with open_test_store(root) as store:
         store.record(TIDES, category="fact")
     done = cli("undo", cwd=root)
     assert done.code == 1

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hookkit import ABOUT_FILE, CALLS, FAILURE, LESSON, answer, call, make_store, recorded, text_of
+from hookkit import ABOUT_FILE, CALLS, FAILURE, LESSON, answer, call, make_store, recorded_payload, text_of
 
 from engram.adapters.agents.hook_events import EVENTS, HOOKS
 
@@ -163,12 +163,12 @@ def test_with_json_there_is_always_one_document(
     agent: str, event: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    done = call(agent, event, recorded(agent, event, tmp_path), "--json")
+    done = call(agent, event, recorded_payload(agent, event, tmp_path), "--json")
     assert (done.code, done.err) == (0, "")
     assert isinstance(json.loads(done.out), dict)
 
 
 def test_vs_code_that_runs_the_hooks_of_claude_code_gets_its_own_schema(root: Path) -> None:
     assert answer("vscode", "pre-tool", root) is not None
-    done = call("claude-code", "stop", recorded("vscode", "stop", root))
+    done = call("claude-code", "stop", recorded_payload("vscode", "stop", root))
     assert fits(json.loads(done.out), DOCUMENTED["vscode", "stop"])

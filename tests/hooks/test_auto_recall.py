@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import ok, opened
+from apikit import ok, open_test_store
 from hookkit import (
     ABOUT_FILE,
     CLAUDE,
@@ -20,7 +20,7 @@ from hookkit import (
     answer,
     call,
     make_store,
-    said,
+    recalled_text,
     text_of,
 )
 
@@ -57,7 +57,7 @@ _ORDINARY = [  # of an entry that is about many things
 
 
 def test_a_prompt_gets_what_answers_it_strongly_and_nothing_else(root: Path) -> None:
-    found = said("prompt", root)
+    found = recalled_text("prompt", root)
     assert LESSON in found
     assert UNRELATED not in found
     assert ABOUT_FILE not in found
@@ -83,30 +83,31 @@ def test_a_prompt_that_no_person_typed_gets_nothing(source: str, root: Path) -> 
 
 
 def test_rules_that_the_agent_reads_anyway_come_neither_with_a_prompt_nor_at_the_start(root: Path) -> None:
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         for shown in engram.list(limit=None).lore:
             engram.edit(shown.lore.id, Edit(tags=("agent-rules",)))
     assert answer(CLAUDE, "prompt", root) is None
-    assert LESSON not in said("session-start", root)
+    assert LESSON not in recalled_text("session-start", root)
 
 
 def test_no_entry_comes_twice_in_a_session_but_again_in_another(root: Path) -> None:
-    assert LESSON in said("prompt", root)
-    again = said("prompt", root, prompt=PROMPT + " Please.")
+    assert LESSON in recalled_text("prompt", root)
+    again = recalled_text("prompt", root, prompt=PROMPT + " Please.")
     assert f"<engram-lore>\n[L1] above answers this:\n    {LESSON}\n</engram-lore>" in again
-    assert LESSON not in said("session-start", root)
-    assert LESSON in said("prompt", root, session_id="s2")
+    assert LESSON not in recalled_text("session-start", root)
+    assert LESSON in recalled_text("prompt", root, session_id="s2")
 
 
 def test_after_compaction_what_was_shown_is_shown_anew_and_keeps_its_ref(root: Path) -> None:
-    assert said("prompt", root).partition("\n[L1] ")[2].split("\n")[1].strip() == LESSON
+    assert recalled_text("prompt", root).partition("\n[L1] ")[2].split("\n")[1].strip() == LESSON
     assert (
-        said("session-start", root, source="compact").partition("\n[L1] ")[2].split("\n")[1].strip() == LESSON
+        recalled_text("session-start", root, source="compact").partition("\n[L1] ")[2].split("\n")[1].strip()
+        == LESSON
     )
 
 
 def test_a_resumed_session_is_not_told_again(root: Path) -> None:
-    assert LESSON in said("session-start", root)
+    assert LESSON in recalled_text("session-start", root)
     assert answer(CLAUDE, "session-start", root, source="resume") is None
 
 
@@ -114,38 +115,38 @@ def test_a_session_begins_with_the_latest_lines_of_the_activity_log_alone(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for number in range(3):
-        said("prompt", root, session_id=f"earlier {number}")
+        recalled_text("prompt", root, session_id=f"earlier {number}")
     monkeypatch.setattr(ActivityTable.prune, "__defaults__", (1,))
-    said("session-start", root, session_id="now")
-    with opened(root, clock=Clock()) as engram:
+    recalled_text("session-start", root, session_id="now")
+    with open_test_store(root, clock=Clock()) as engram:
         assert len([one for one in engram.live() if one.session.startswith("earlier")]) <= 1
 
 
 def test_refs_are_those_that_feedback_takes(root: Path) -> None:
-    said("prompt", root)
+    recalled_text("prompt", root)
     done = ok("feedback", "--helpful", "L1", cwd=root)
     assert "0.70 → 0.78" in done.out
 
 
 def test_the_retrieval_log_has_what_was_shown(root: Path) -> None:
-    said("prompt", root)
-    with opened(root) as engram:
+    recalled_text("prompt", root)
+    with open_test_store(root) as engram:
         (entry,) = engram.store.state.retrievals()
         assert (entry.query, entry.session, entry.strength) == (PROMPT, "s1", "strong")
         assert list(entry.ids) == list(engram.session_refs().values())
 
 
 def test_a_prompt_that_names_a_file_gets_what_names_it_and_then_what_answers(root: Path) -> None:
-    found = said("prompt", root, prompt="what is there to know before I touch src/queue.py?")
+    found = recalled_text("prompt", root, prompt="what is there to know before I touch src/queue.py?")
     assert ABOUT_FILE in found
-    both = said("prompt", root, prompt=f"`src/queue.py`: {PROMPT}", session_id="s2")
+    both = recalled_text("prompt", root, prompt=f"`src/queue.py`: {PROMPT}", session_id="s2")
     assert both.index(ABOUT_FILE) < both.index(LESSON)
     assert both.count(ABOUT_FILE) == both.count(LESSON) == 1
 
 
 def test_a_prompt_about_a_file_whose_entry_stands_above_gets_its_ref_alone(root: Path) -> None:
-    assert ABOUT_FILE in said("pre-tool", root)
-    again = said("prompt", root, prompt="anything else about src/queue.py?")
+    assert ABOUT_FILE in recalled_text("pre-tool", root)
+    again = recalled_text("prompt", root, prompt="anything else about src/queue.py?")
     assert f"<engram-lore>\n[L1] above answers this:\n    {ABOUT_FILE}\n</engram-lore>" in again
 
 
@@ -155,7 +156,9 @@ def test_a_prompt_that_names_no_file_of_an_entry_gets_none_by_files(named: str, 
 
 
 def test_an_instruction_gets_an_entry_that_is_too_weak_for_a_question(root: Path) -> None:
-    assert LESSON in said("prompt", root, prompt="write a consumer that copes with messages that come twice")
+    assert LESSON in recalled_text(
+        "prompt", root, prompt="write a consumer that copes with messages that come twice"
+    )
     asked = "how does a consumer cope with messages that come twice"
     assert answer(CLAUDE, "prompt", root, prompt=asked, session_id="s2") is None
 
@@ -168,11 +171,11 @@ CHATTER = (
 
 def test_one_sentence_of_a_long_prompt_gets_its_answer(root: Path) -> None:
     telling = CHATTER.format("The consumer has to be idempotent.")
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         assert auto_recall.recall_for_text(engram.store, telling, bar=0.8) == "", (
             "the whole of it is too much"
         )
-    assert LESSON in said("prompt", root, prompt=telling)
+    assert LESSON in recalled_text("prompt", root, prompt=telling)
     assert answer(CLAUDE, "prompt", root, prompt=CHATTER.format("Thanks!"), session_id="s2") is None
 
 
@@ -184,7 +187,7 @@ def test_without_an_index_no_sentence_is_asked(root: Path, monkeypatch: pytest.M
         auto_recall, "query", lambda store, asked: real(store, asked._replace(strategy=recall.SCAN))
     )
     monkeypatch.setattr(auto_recall, "query_index", lambda *_: pytest.fail("there is nothing to consult"))
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         assert auto_recall.recall_for_text(engram.store, PROMPT, sentences=[PROMPT]) == ""
 
 
@@ -193,25 +196,25 @@ def test_without_an_index_no_sentence_is_asked(root: Path, monkeypatch: pytest.M
 
 def test_an_entry_above_about_a_file_is_named_once_and_again_after_a_resume(root: Path) -> None:
     def edit(number: int) -> str:
-        return said("pre-tool", root, tool_use_id=f"edit {number}")
+        return recalled_text("pre-tool", root, tool_use_id=f"edit {number}")
 
-    assert ABOUT_FILE in said("session-start", root)
+    assert ABOUT_FILE in recalled_text("session-start", root)
     once = re.compile(rf"<engram-lore>\n\[L\d\] above answers this:\n    {ABOUT_FILE}\n</engram-lore>")
     assert once.search(edit(1))
     assert edit(2) == ""
-    said("session-start", root, source="resume")
+    recalled_text("session-start", root, source="resume")
     assert once.search(edit(3))
     assert edit(4) == ""
 
 
 def test_an_entry_shown_at_an_edit_is_not_named_at_the_next_one(root: Path) -> None:
-    assert ABOUT_FILE in said("pre-tool", root)
-    assert LESSON in said("prompt", root)
+    assert ABOUT_FILE in recalled_text("pre-tool", root)
+    assert LESSON in recalled_text("prompt", root)
     assert answer(CLAUDE, "pre-tool", root, tool_use_id="another") is None
 
 
 def test_a_file_gets_the_entries_that_name_it_and_no_other(root: Path) -> None:
-    assert ABOUT_FILE in said("pre-tool", root)
+    assert ABOUT_FILE in recalled_text("pre-tool", root)
     other = {"file_path": str(root / "src/other_queue.py")}
     assert answer(CLAUDE, "pre-tool", root, session_id="s2", tool_input=other) is None
 
@@ -227,19 +230,21 @@ def test_an_agent_without_an_event_before_a_tool_gets_what_names_the_file_after_
 def test_a_file_is_found_by_its_path_from_the_top_of_the_repository(root: Path) -> None:
     inside = root / "src"
     inside.mkdir()
-    found = said("pre-tool", root, cwd=str(inside), tool_input={"file_path": "queue.py"})
+    found = recalled_text("pre-tool", root, cwd=str(inside), tool_input={"file_path": "queue.py"})
     assert ABOUT_FILE in found
 
 
 def test_a_command_gets_what_is_strong_about_it(root: Path) -> None:
     ok("record", "Never run terraform apply on staging without the lock table.", "-c", "workflow", cwd=root)
-    found = said("pre-tool", root, tool_name="Bash", tool_input={"command": "terraform apply staging"})
+    found = recalled_text(
+        "pre-tool", root, tool_name="Bash", tool_input={"command": "terraform apply staging"}
+    )
     assert "lock table" in found
 
 
 def test_an_error_gets_what_is_known_of_it_once_and_then_its_ref(root: Path) -> None:
-    assert "[L1] above" not in said("tool-failure", root)
-    again = said("tool-failure", root, error=ERROR + " again", tool_use_id="t9")
+    assert "[L1] above" not in recalled_text("tool-failure", root)
+    again = recalled_text("tool-failure", root, error=ERROR + " again", tool_use_id="t9")
     assert f"<engram-lore>\n[L1] above answers this:\n    {FAILURE}\n</engram-lore>" in again
 
 
@@ -254,12 +259,12 @@ def test_a_few_words_of_an_error_in_a_long_entry_do_not_recall_it(
         f"\n\nThe {place} is changed by hand number {n} once a {span}, and the {plan} of it is kept in the {room}."
         for n, (place, span, plan, room) in zip(range(paragraphs), cycle(_ORDINARY), strict=False)
     )
-    with opened(make_store(tmp_path), agent="human", clock=Clock()) as engram:
+    with open_test_store(make_store(tmp_path), agent="human", clock=Clock()) as engram:
         engram.record(rejected + ordinary, category="FACT")
         engram.record("The certificate of the harbour was renewed by its new authority.", category="FACT")
         engram.refresh()
     error = "fatal: certificate of the bridge was rejected by a timid customer"
-    assert (rejected in said("tool-failure", tmp_path, error=error)) == comes
+    assert (rejected in recalled_text("tool-failure", tmp_path, error=error)) == comes
 
 
 def test_an_interrupted_tool_is_no_failure(root: Path) -> None:
@@ -275,16 +280,16 @@ def test_a_tool_that_worked_is_no_failure(root: Path) -> None:
 
 
 def test_a_subagent_has_a_context_of_its_own(root: Path) -> None:
-    assert LESSON in said("session-start", root)
-    assert LESSON in said("subagent-start", root)
-    assert LESSON in said("subagent-start", root, agent_id="a2")
+    assert LESSON in recalled_text("session-start", root)
+    assert LESSON in recalled_text("subagent-start", root)
+    assert LESSON in recalled_text("subagent-start", root, agent_id="a2")
 
 
 # --- lore is data
 
 
 def test_origin_standing_and_author_are_shown(root: Path) -> None:
-    found = said("prompt", root)
+    found = recalled_text("prompt", root)
     assert f"\n[L1] fact · Engram Test · today\n    {LESSON}" in found
     assert fence.NOTICE in found
 
@@ -296,18 +301,20 @@ NEXT = "and which colour has the settings page?"
 
 
 def test_feedback_is_asked_for_once_and_only_about_what_recall_showed(root: Path) -> None:
-    said("session-start", root, session_id="s5")
+    recalled_text("session-start", root, session_id="s5")
     assert answer(CLAUDE, "stop", root, session_id="s5") is None
-    assert "recall_feedback" not in said("prompt", root, session_id="s5", prompt=NEXT)  # a brief is no recall
-    assert LESSON in said("prompt", root)
+    assert "recall_feedback" not in recalled_text(
+        "prompt", root, session_id="s5", prompt=NEXT
+    )  # a brief is no recall
+    assert LESSON in recalled_text("prompt", root)
     assert answer(CLAUDE, "stop", root) is None  # it would cost a turn
-    found = said("prompt", root, prompt="thanks, that was it")
+    found = recalled_text("prompt", root, prompt="thanks, that was it")
     assert "recall_feedback" in found
     assert "L1" in found
     assert LESSON in found
     assert answer(CLAUDE, "stop", root, last_assistant_message="Bye.") is None
-    assert "recall_feedback" not in said("prompt", root, prompt=NEXT)
-    with opened(root, clock=Clock()) as engram:
+    assert "recall_feedback" not in recalled_text("prompt", root, prompt=NEXT)
+    with open_test_store(root, clock=Clock()) as engram:
         assert [list(one.ids) for one in engram.live() if one.action == "ask"] == [
             [engram.list(limit=None).lore[-1].lore.id]
         ]
@@ -321,16 +328,16 @@ def test_an_agent_that_does_not_listen_at_prompts_is_asked_as_it_stops(root: Pat
 def test_feedback_is_asked_for_entries_that_the_agent_queried_itself(root: Path) -> None:
     from engram.mcp.present import present_answer as as_found
 
-    with opened(root, session="s1", agent=CLAUDE) as engram:
+    with open_test_store(root, session="s1", agent=CLAUDE) as engram:
         as_found(engram, engram.query(PROMPT))
     assert answer(CLAUDE, "stop", root, session_id="s1") is None
-    found = said("prompt", root, session_id="s1", prompt="thanks, that was it")
+    found = recalled_text("prompt", root, session_id="s1", prompt="thanks, that was it")
     assert "recall_feedback" in found
     assert LESSON in found
 
 
 def test_no_feedback_is_asked_for_judged_entries(root: Path) -> None:
-    said("prompt", root)
+    recalled_text("prompt", root)
     ok("feedback", "--not-relevant", "L1", cwd=root)
     assert answer(CLAUDE, "stop", root) is None
     assert answer(CLAUDE, "prompt", root, prompt="thanks, that was it") is None
@@ -343,7 +350,7 @@ def test_an_agent_that_a_stop_hook_continued_may_stop(root: Path) -> None:
 
 def test_asking_can_be_turned_off(root: Path) -> None:
     ok("config", "hooks.ask", "false", "--user", cwd=root)
-    said("prompt", root)
+    recalled_text("prompt", root)
     assert answer(CLAUDE, "stop", root) is None
     assert answer(CLAUDE, "prompt", root, prompt="thanks, that was it") is None
 
@@ -351,14 +358,14 @@ def test_asking_can_be_turned_off(root: Path) -> None:
 def test_an_event_that_two_configuration_files_fire_is_answered_once(root: Path) -> None:
     assert answer("gemini-cli", "prompt", root) is not None
     assert answer(CLAUDE, "prompt", root) is None
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         assert len(engram.store.state.retrievals()) == 1
 
 
 def test_many_processes_with_one_event_give_one_answer(root: Path) -> None:
     from engram.adapters.state.hook_memory import HookMemory
 
-    memories = [opened(root) for _ in range(4)]
+    memories = [open_test_store(root) for _ in range(4)]
     won = [HookMemory(one.store.state).mark("answered", "s1", "k", 100.0, anew_after=5.0) for one in memories]
     assert won == [True, False, False, False]
     later = HookMemory(memories[0].store.state)
@@ -372,16 +379,16 @@ def test_many_processes_with_one_event_give_one_answer(root: Path) -> None:
 
 
 def test_claude_code_is_told_the_session_for_its_commands(root: Path, tmp_path: Path) -> None:
-    from hookkit import recorded
+    from hookkit import recorded_payload
 
     file = tmp_path / "environment"
-    payload = recorded(CLAUDE, "session-start", root, session_id="it's")
+    payload = recorded_payload(CLAUDE, "session-start", root, session_id="it's")
     call(CLAUDE, "session-start", payload, CLAUDE_ENV_FILE=str(file))
     assert file.read_text() == "export ENGRAM_SESSION='it'\"'\"'s' ENGRAM_AGENT=claude-code\n"
 
 
 def test_files_that_lore_cannot_name_are_no_trouble(root: Path) -> None:
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         assert auto_recall.recall_for_files(engram.store, []) == ""
         assert auto_recall.recall_for_files(engram.store, ["x' OR 1=1 --", "%", "\n"]) == ""
 
@@ -391,7 +398,7 @@ def test_files_that_lore_cannot_name_are_no_trouble(root: Path) -> None:
 
 @pytest.fixture
 def quay(tmp_path: Path) -> Iterator[Engram]:
-    with opened(tmp_path, session="s1", agent="human", clock=Clock()) as engram:
+    with open_test_store(tmp_path, session="s1", agent="human", clock=Clock()) as engram:
         for text, file in (
             ("Cranes are counted twice at the turn of the tide.", "port/crane.py"),
             ("Berths are numbered from the sea.", "berth.py"),

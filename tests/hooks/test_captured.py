@@ -8,7 +8,7 @@ from typing import Any
 
 import prepared
 import pytest
-from apikit import SECRET, dedicated, ok, opened
+from apikit import SECRET, dedicated, ok, open_test_store
 from gitkit import git
 from hookkit import answer, text_of
 
@@ -66,12 +66,12 @@ def ends(root: Path, rows: list[dict[str, Any]], name: str = "one") -> None:
     """The session ends, and the detached process does its work here."""
     (root / "transcript.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
     assert answer(CLAUDE, "session-end", root, session_id=name) is None
-    with opened(root, session=name, clock=Clock()) as engram:
+    with open_test_store(root, session=name, clock=Clock()) as engram:
         session_capture.process_reports(engram.store)
 
 
 def waiting(root: Path) -> list[Any]:
-    with opened(root, clock=Clock()) as engram:
+    with open_test_store(root, clock=Clock()) as engram:
         return captured.list_captured(engram.store)
 
 
@@ -216,7 +216,7 @@ def test_a_rejected_entry_is_no_longer_reviewed_or_recalled(root: Path) -> None:
     (item,) = [one for one in ok("review", "--json", cwd=root).json["items"] if not one["paths"]]
     ok("review", "reject", item["id"], cwd=root)
     assert all(one["paths"] for one in ok("review", "--json", cwd=root).json["items"])
-    with opened(root, clock=Clock()) as engram:
+    with open_test_store(root, clock=Clock()) as engram:
         assert find_captured(engram.store, PROMPT) == []
 
 

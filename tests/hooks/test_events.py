@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from apikit import ok, opened
+from apikit import ok, open_test_store
 from gitkit import git
 from hookkit import ABOUT_FILE, CLAUDE, ERROR, FAILURE, LESSON, PROMPT, make_store
 
@@ -36,7 +36,7 @@ def root(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def store(root: Path) -> Iterator[Store]:
-    with opened(root, session="s1", agent=CLAUDE, clock=Clock()) as engram:
+    with open_test_store(root, session="s1", agent=CLAUDE, clock=Clock()) as engram:
         yield engram.store
 
 
@@ -56,7 +56,7 @@ def test_parts_have_one_empty_line_between_them_and_none_around(store: Store, ro
     resumed = events.session_start(store, at(root, source="resume"), CLAUDE)
     assert resumed == Reply("", SYNC), "all of it was said"
     assert events.session_start(store, at(root), "goose") == Reply("", SYNC), "it takes no answer"
-    with opened(root, session="s2", agent=CLAUDE, clock=Clock()) as engram:
+    with open_test_store(root, session="s2", agent=CLAUDE, clock=Clock()) as engram:
         about = prompted(engram.store, PROMPT)
         assert about.startswith("<engram-lore>")
         assert about.endswith("</engram-lore>")
@@ -77,7 +77,7 @@ def test_parts_have_one_empty_line_between_them_and_none_around(store: Store, ro
 def test_work_is_handed_to_an_agent_by_the_name_that_it_has_here(
     root: Path, name: str, receiver: str
 ) -> None:
-    with opened(root, session="s1", agent=name, clock=Clock()) as engram:
+    with open_test_store(root, session="s1", agent=name, clock=Clock()) as engram:
         handoff(engram.store, "Finish the valve.", to=receiver, giver="ann")
         text = events.session_start(engram.store, at(root, source="resume"), CLAUDE).text
         assert "Finish the valve." in text
@@ -94,7 +94,7 @@ def test_a_session_start_deletes_marks_older_than_thirty_days(store: Store, root
 
 def test_a_prompt_of_twelve_characters_is_the_shortest_that_is_answered(root: Path) -> None:
     ok("record", "The mill is old.", "-c", "fact", "--file", "a/mi.py", cwd=root)
-    with opened(root, session="s1", agent=CLAUDE, clock=Clock()) as engram:
+    with open_test_store(root, session="s1", agent=CLAUDE, clock=Clock()) as engram:
         assert prompted(engram.store, "in a/mi.py?") == ""
         assert "The mill is old." in prompted(engram.store, " see a/mi.py? ")
 
@@ -103,7 +103,7 @@ def test_a_deferred_question_is_dropped_if_nothing_is_left_to_ask(store: Store, 
     assert LESSON in prompted(store, PROMPT)
     events.stop(store, at(root), CLAUDE)
     (ref,) = store.session_state.refs("s1")
-    with opened(root, session="s1", agent=CLAUDE, clock=Clock()) as engram:
+    with open_test_store(root, session="s1", agent=CLAUDE, clock=Clock()) as engram:
         engram.feedback(helpful=ref.id)
     assert prompted(store, THANKS) == ""
     found = prompted(store, "why does make fail with undefined symbol tls_get_addr?")
@@ -112,7 +112,7 @@ def test_a_deferred_question_is_dropped_if_nothing_is_left_to_ask(store: Store, 
 
 
 def test_feedback_is_asked_once_a_session_for_at_most_five_entries(root: Path) -> None:
-    with opened(root, session="s1", agent=CLAUDE, clock=Clock()) as engram:
+    with open_test_store(root, session="s1", agent=CLAUDE, clock=Clock()) as engram:
         store = engram.store
         for number in range(7):
             engram.record(f"The valve number {number} leaks.", category="FACT")
@@ -145,7 +145,7 @@ def test_a_command_of_two_words_is_too_common_to_recall_by(root: Path) -> None:
         ("s1", "terraform apply", False),
         ("s2", "terraform apply staging", True),
     ):
-        with opened(root, session=session, agent=CLAUDE, clock=Clock()) as engram:
+        with open_test_store(root, session=session, agent=CLAUDE, clock=Clock()) as engram:
             found = events.before_tool(engram.store, at(root, tool="Bash", command=command), CLAUDE).text
             assert ("lock table" in found) == comes
             if not comes:
@@ -162,7 +162,7 @@ def test_recall_uses_the_first_four_files_of_a_command(store: Store, root: Path)
     twice = " ".join(["wc -l", *files[:3], files[0], "src/queue.py"])
     assert ABOUT_FILE in events.before_tool(store, at(root, command=twice, **read), CLAUDE).text
     written = at(root, tool="Edit", files=(str(root.parent / "elsewhere.py"), str(root / "src/queue.py")))
-    with opened(root, session="s2", agent=CLAUDE, clock=Clock()) as engram:
+    with open_test_store(root, session="s2", agent=CLAUDE, clock=Clock()) as engram:
         assert ABOUT_FILE in events.before_tool(engram.store, written, CLAUDE).text
 
 
@@ -174,7 +174,7 @@ def test_the_outcome_of_a_tool_comes_from_the_event_that_an_agent_has_for_it(
     ended = {"tool": "Bash", "command": "make all", "output": ERROR}
     assert events.after_tool(store, at(root, failed=True, **ended), CLAUDE) == Reply(), "another event tells"
     assert FAILURE in events.after_tool(store, at(root, failed=True, **ended), "codex").text
-    with opened(root, session="s2", agent="codex", clock=Clock()) as engram:
+    with open_test_store(root, session="s2", agent="codex", clock=Clock()) as engram:
         other = engram.store
         assert events.after_tool(other, at(root, **ended), "codex") == Reply(), "it did not fail"
         assert (
@@ -193,13 +193,13 @@ def test_the_outcome_of_a_tool_comes_from_the_event_that_an_agent_has_for_it(
 
 
 def test_a_subagent_gets_half_the_budget_and_four_entries(root: Path) -> None:
-    with opened(root, session="s1", agent=CLAUDE, clock=Clock()) as engram:
+    with open_test_store(root, session="s1", agent=CLAUDE, clock=Clock()) as engram:
         for number in range(8):
             engram.record(f"The valve number {number} leaks.", category="FACT")
         text = events.subagent_start(engram.store, at(root), CLAUDE).text
         assert text.count("\n[L") == 4
     ok("config", "hooks.brief_budget", "200", "--user", cwd=root)
-    with opened(root, session="s2", agent=CLAUDE, clock=Clock()) as engram:
+    with open_test_store(root, session="s2", agent=CLAUDE, clock=Clock()) as engram:
         engram.record(
             "A long entry. " + "It says more of the same valve again. " * 6, category="FACT", pinned=True
         )

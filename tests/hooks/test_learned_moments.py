@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from apikit import ok, opened
-from hookkit import answer, kept, make_store, passed, text_of, worked_off
+from apikit import ok, open_test_store
+from hookkit import answer, call_after_success, captured_entries, make_store, process_queue, text_of
 
 from engram.adapters.state.learned_moments import MOST, LearnedMoments
 from engram.adapters.state.moment_counts import FEWEST, MomentCounts
@@ -53,7 +53,7 @@ def mended(root: Path) -> None:
     ]
     (root / "transcript.jsonl").write_text("\n".join(rows), "utf-8")
     answer(CLAUDE, "session-end", root, session_id="s1")
-    worked_off(root)
+    process_queue(root)
 
 
 def ran(root: Path, command: str, session: str = "later") -> str:
@@ -67,7 +67,7 @@ def edited(root: Path, file: str, session: str) -> str:
 
 
 def learned(root: Path) -> dict[str, list[str]]:
-    with opened(root, clock=Clock()) as engram:
+    with open_test_store(root, clock=Clock()) as engram:
         return LearnedMoments(engram.store.state).all()
 
 
@@ -93,7 +93,7 @@ def test_a_captured_lesson_is_shown_at_an_edit_of_the_file_that_was_changed(root
 
 def test_an_accepted_entry_keeps_its_learned_moment_outside_its_file(root: Path) -> None:
     mended(root)
-    (lore,) = kept(root)
+    (lore,) = captured_entries(root)
     assert lore.when == ()
     items = ok("review", "--kind", "pending", "--json", cwd=root).json["items"]
     (item,) = [one for one in items if one["lore"] == [lore.id]]
@@ -109,7 +109,7 @@ def test_an_accepted_entry_keeps_its_learned_moment_outside_its_file(root: Path)
 
 
 def helped(root: Path, kind: str, session: str = "one") -> None:
-    with opened(root, session=session, clock=Clock()) as engram:
+    with open_test_store(root, session=session, clock=Clock()) as engram:
         shown = next(
             ref for ref in engram.store.session_state.refs(session) if ref.title.startswith("The plan of")
         )
@@ -134,7 +134,7 @@ def test_an_entry_that_helped_with_a_prompt_learns_no_command(root: Path) -> Non
     ok("record", RULE, "-c", "fact", cwd=root)
     prompt = "why is the plan of the harbour store refused while the crane is locked?"
     assert RULE in text_of(answer(CLAUDE, "prompt", root, session_id="one", prompt=prompt))
-    passed(root, "terraform apply", session_id="one")
+    call_after_success(root, "terraform apply", session_id="one")
     helped(root, "helpful")
     assert learned(root) == {}
 
@@ -144,7 +144,7 @@ def test_an_entry_that_helped_with_a_prompt_learns_no_command(root: Path) -> Non
 
 def test_a_moment_that_too_many_events_fit_is_not_used(root: Path) -> None:
     mended(root)
-    with opened(root, clock=Clock()) as engram:
+    with open_test_store(root, clock=Clock()) as engram:
         counts = MomentCounts(engram.store.state)
         for number in range(FEWEST + 1):
             counts.count(["command: alembic upgrade"] * (number % 4 == 0), is_new=True)
@@ -176,7 +176,7 @@ def test_a_command_of_every_session_is_no_moment(
 def test_an_entry_keeps_the_moments_learned_last_for_half_a_year(
     root: Path,
 ) -> None:
-    with opened(root, clock=Clock()) as engram:
+    with open_test_store(root, clock=Clock()) as engram:
         moments = LearnedMoments(engram.store.state)
         for day in range(MOST + 2):
             moments.learn("A", [f"command: git {day}"], day * 86_400.0)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from apikit import cli, ok, opened
+from apikit import cli, ok, open_test_store
 from gitkit import git
 from hookkit import FAILURE, LESSON, answer, make_store, text_of
 from sync_kit import Clones
@@ -35,7 +35,7 @@ def clones(tmp_path: Path) -> Clones:
 
 
 def add(root: Path, *when: str, content: str = RULE, **more: Any) -> str:
-    with opened(root, agent="human", clock=Clock()) as engram:
+    with open_test_store(root, agent="human", clock=Clock()) as engram:
         made = engram.record(content, category="FACT", when=when, **more)
         engram.refresh()
         return made.lore.id
@@ -202,7 +202,7 @@ def test_a_moment_that_more_than_one_in_twenty_events_fit_is_not_used_and_is_nam
 ) -> None:
     lore_id = add(root, "command: git", "command: git push")
     rare = add(root, "command: git push --force", content="Never force.")
-    with opened(root, agent="tester") as engram:
+    with open_test_store(root, agent="tester") as engram:
         counts = MomentCounts(engram.store.state)
         for number in range(FEWEST - 2):
             fits = ["command: git"] if number % 10 == 0 else []
@@ -213,7 +213,7 @@ def test_a_moment_that_more_than_one_in_twenty_events_fit_is_not_used_and_is_nam
     found = ran(root, "git push --force", call="3", session_id="2")
     assert RULE.splitlines()[0] in found
     assert "Never force." in found
-    with opened(root, agent="human", clock=Clock()) as engram:
+    with open_test_store(root, agent="human", clock=Clock()) as engram:
         [item] = engram.review(kinds="moment").items
         assert (item.lore, item.proposal) == ((lore_id,), "edit")
         assert "`command: git` fits 53 of 501 events here" in item.why

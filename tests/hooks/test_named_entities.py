@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from apikit import opened
+from apikit import open_test_store
 from hookkit import answer, text_of
 
 from engram.usecases.agents.named_entities import MOST, find_named
@@ -36,7 +36,7 @@ COMMON = [
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("names")
-    with opened(root, agent="human", clock=Clock()) as engram:
+    with open_test_store(root, agent="human", clock=Clock()) as engram:
         for text in (KESTREL, BOREALIS, LINDQVIST, ZOD, MONEY, *COMMON):
             engram.record(text, category="FACT")
         engram.link_entity("Borealis", type="tool", aliases=["docvault"])
@@ -96,7 +96,7 @@ def test_an_ordinary_word_that_begins_one_entry_shows_it_only_for_a_question_abo
     prompt: str, comes: bool, tmp_path: Path
 ) -> None:
     said = "Settlement runs at two in the night, an hour after the bank has closed its books."
-    with opened(tmp_path, clock=Clock()) as engram:
+    with open_test_store(tmp_path, clock=Clock()) as engram:
         for text in (said, MONEY, *COMMON):
             engram.record(text, category="FACT")
         engram.refresh()
@@ -105,7 +105,7 @@ def test_an_ordinary_word_that_begins_one_entry_shows_it_only_for_a_question_abo
 
 def test_an_everyday_word_counts_as_a_name_where_it_is_written_as_one(tmp_path: Path) -> None:
     said = "Summit keeps the images. It forgets those that nobody pulled for a month."
-    with opened(tmp_path, clock=Clock()) as engram:
+    with open_test_store(tmp_path, clock=Clock()) as engram:
         for text in (said, MONEY):
             engram.record(text, category="FACT")
         engram.link_entity("Summit", type="tool")
@@ -114,7 +114,7 @@ def test_an_everyday_word_counts_as_a_name_where_it_is_written_as_one(tmp_path: 
 
 
 def test_entries_linked_from_a_named_one_are_not_shown_for_its_name(tmp_path: Path) -> None:
-    with opened(tmp_path, clock=Clock()) as engram:
+    with open_test_store(tmp_path, clock=Clock()) as engram:
         linked = engram.record(MONEY, category="FACT").lore
         engram.record(KESTREL, category="FACT", relations=[("see_also", linked.id)])
         engram.refresh()
@@ -123,7 +123,7 @@ def test_entries_linked_from_a_named_one_are_not_shown_for_its_name(tmp_path: Pa
 
 def test_two_words_of_one_name_are_one_thing_of_which_two_entries_come(tmp_path: Path) -> None:
     both = [LINDQVIST, "Anna Lindqvist reviews the invoices, too. She wants them by Friday."]
-    with opened(tmp_path, clock=Clock()) as engram:
+    with open_test_store(tmp_path, clock=Clock()) as engram:
         for text in (*both, MONEY):
             engram.record(text, category="FACT")
         engram.refresh()
@@ -157,7 +157,7 @@ SHIPS = [f"{name} carries the {cargo} of the harbour." for name, cargo in (
 @pytest.fixture(scope="module")
 def harbour(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("harbour")
-    with opened(root, agent="human", clock=Clock()) as engram:
+    with open_test_store(root, agent="human", clock=Clock()) as engram:
         for text in (BOREALIS, KESTREL, OSPREY, OSPREY_TOO, PASSING, MONEY, *SHIPS, *COMMON):
             engram.record(text, category="FACT")
         engram.link_entity("Borealis", type="tool", aliases=["docvault"])
@@ -166,7 +166,7 @@ def harbour(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def about(root: Path, prompt: str) -> list[str]:
-    with opened(root, clock=Clock()) as engram:
+    with open_test_store(root, clock=Clock()) as engram:
         return [hit.lore.content for hit in find_named(engram.store, prompt)]
 
 
@@ -207,7 +207,7 @@ TERN = "Ternstone keeps the archive. Its index is made again on the first Sunday
 @pytest.fixture(scope="module")
 def office(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("office")
-    with opened(root, agent="human", clock=Clock()) as engram:
+    with open_test_store(root, agent="human", clock=Clock()) as engram:
         for text in (ODEGAARD, TANAKA, OKAFOR, PLOVER, POLARS, TERN, MONEY, *COMMON):
             engram.record(text, category="FACT")
         engram.link_entity("Ternstone Vaultkeeper", type="tool", aliases=["Ternstone"])
@@ -245,7 +245,7 @@ def test_an_entry_that_begins_with_one_name_is_kept_for_it_though_it_answers_ano
         "Curators of Granaria see last night's figures.",
     ]
     snow = "skuastore keeps what it got for 14 days. Its clock does not know summer time."
-    with opened(tmp_path, clock=Clock()) as engram:
+    with open_test_store(tmp_path, clock=Clock()) as engram:
         for text in (backup, *others, snow, MONEY, *COMMON):
             engram.record(text, category="FACT")
         engram.refresh()
@@ -274,7 +274,7 @@ OLD = "The Dotterel press prints labels. It jams in damp weather."
 @pytest.fixture(scope="module")
 def birds(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("birds")
-    with opened(root, agent="human", clock=Clock()) as engram:
+    with open_test_store(root, agent="human", clock=Clock()) as engram:
         for text in (
             MERLIN,
             HERON,
@@ -321,7 +321,7 @@ def test_a_single_ordinary_name_needs_more_evidence_than_several_do(
 
 def test_without_a_model_no_name_is_rare_and_entries_are_found_by_their_words(tmp_path: Path) -> None:
     (tmp_path / ".engram.toml").write_text('[embedding]\nprovider = "none"\n')
-    with opened(tmp_path, clock=Clock()) as engram:
+    with open_test_store(tmp_path, clock=Clock()) as engram:
         for text in (KESTREL, PLOVER, MONEY):
             engram.record(text, category="FACT")
         engram.refresh()

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from apikit import Result, cli, lore_files, ok, variables
 from effort import sampled
-from hookkit import LESSON, PROMPT, make_store, recorded
+from hookkit import LESSON, PROMPT, make_store, recorded_payload
 
 from tests.project.test_startup import START, start
 
@@ -40,7 +40,7 @@ def run(
 
 
 def payload(root: Path, event: str = "prompt", **changed: Any) -> bytes:
-    return json.dumps(recorded("claude-code", event, root, **changed)).encode()
+    return json.dumps(recorded_payload("claude-code", event, root, **changed)).encode()
 
 
 def calm(event: str, root: Path, *more: str, agent: str = "claude-code", raw: bytes | None = None) -> Result:

@@ -12,9 +12,9 @@ from typing import Any
 
 import prepared
 import pytest
-from apikit import SECRET, SetClock, cli, dedicated, ok, opened, plain, variables
+from apikit import SECRET, SetClock, cli, dedicated, make_plain_store, ok, open_test_store, variables
 from gitkit import git
-from hookkit import SAID, answer, recorded
+from hookkit import SAID, answer, recorded_payload
 
 from engram.adapters.files.durable.job_queue import JobQueue
 from engram.adapters.files.durable.lock import FileLock
@@ -38,13 +38,13 @@ def root(tmp_path: Path) -> Path:
 
 
 def _make_root(folder: Path) -> None:
-    plain(folder)
+    make_plain_store(folder)
     ok("record", "The licence server allows 20 seats.", "-c", "fact", cwd=folder)
 
 
 def persisted(root: Path, session: str = "s1") -> list[dict[str, Any]]:
     """The entries that hooks made, after the detached process did its work here: captured ones, then those with a file."""
-    with opened(root, session=session, clock=Clock()) as engram:
+    with open_test_store(root, session=session, clock=Clock()) as engram:
         session_capture.process_reports(engram.store)
         engram.refresh()
         filed = [shown.lore for shown in engram.list(limit=None).lore if "captured" in shown.lore.tags]
@@ -132,7 +132,7 @@ def test_a_transcript_that_only_the_end_of_a_turn_names_is_read_at_the_end_of_th
 
 def test_a_compression_that_an_agent_announces_repeatedly_is_handled_once(root: Path) -> None:
     clock, compacting = SetClock(), Payload(trigger="auto")
-    with opened(root, session="s1", clock=clock) as engram:
+    with open_test_store(root, session="s1", clock=clock) as engram:
         heard = []
         for _ in range(12):
             heard.append(process._claim_event(engram.store, "pre-compact", compacting))
@@ -204,7 +204,7 @@ def distinct(number: int) -> str:
 def test_captures_are_limited_per_session_and_day(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session_capture, "MOST_A_SESSION", 3)
     monkeypatch.setattr(session_capture, "MOST_A_DAY", 5)
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         for number in range(5):
             session_capture.submit_report(
                 engram.store, Report("subagent-stop", CLAUDE, "one", distinct(number))
@@ -220,7 +220,7 @@ def test_captures_are_limited_per_session_and_day(root: Path, monkeypatch: pytes
 
 def test_the_number_and_size_of_queued_reports_are_limited(root: Path) -> None:
     clock = SetClock()
-    with opened(root, clock=clock) as engram:
+    with open_test_store(root, clock=clock) as engram:
         kept = [
             session_capture.submit_report(
                 engram.store, Report("subagent-stop", CLAUDE, "one", "x" * 1_000_000)
@@ -237,7 +237,7 @@ def test_an_invalid_report_is_deleted(root: Path) -> None:
     queue.put("1", {"unknown": 1})
     queue.put("2", {"event": 3, "agent": None, "session": [], "said": {}})
     (root / ".engram/outcomes/3.json").write_bytes(b"\xff{")
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         assert session_capture.process_reports(engram.store) == 0
     assert queue.is_empty()
 
@@ -248,14 +248,14 @@ def test_reports_that_an_earlier_version_left_as_files_are_still_recorded(root: 
     for number in range(2):
         report = Report("subagent-stop", CLAUDE, f"s{number}", distinct(number))
         (folder / f"{number}.json").write_text(json.dumps(report._asdict()))
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         assert session_capture.process_reports(engram.store) == 2
         assert session_capture._queue(engram.store).is_empty()
 
 
 def test_reports_are_left_to_a_process_that_holds_the_lock(root: Path) -> None:
     answer(CLAUDE, "subagent-stop", root)
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         with FileLock(str(root / ".engram/outcomes/lock")):
             assert session_capture.process_reports(engram.store) == 0
         assert session_capture.process_reports(engram.store) == 1
@@ -272,8 +272,8 @@ def test_the_detached_process_records_commits_and_pushes_all_but_what_nobody_con
     git(tmp_path, "init", "-q", "--bare", str(hub))
     ok("remote", "add", "origin", str(hub), cwd=root)
     ok("sync", cwd=root)
-    payload = recorded(CLAUDE, "session-end", root)
-    with opened(root) as engram:
+    payload = recorded_payload(CLAUDE, "session-end", root)
+    with open_test_store(root) as engram:
         session_capture.submit_report(engram.store, Report("subagent-stop", CLAUDE, "s1", SAID))
         result = "The export writes one file for each tenant now, named after it; the old file is gone."
         task = Report("task-completed", CLAUDE, "s1", result, "Split the export")
@@ -289,7 +289,7 @@ def test_the_detached_process_records_commits_and_pushes_all_but_what_nobody_con
     sent = git(hub, "log", "--format=%B%n", "-p", "HEAD")
     assert "Split the export" in sent
     assert "Root cause" not in sent
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         assert [lore.content for lore in captured.list_captured(engram.store)] == [CAUSE]
 
 

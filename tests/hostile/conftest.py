@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from apikit import QUEUE, cli, opened
-from hostile_kit import RECALLED, copy_to_harm, held
+from apikit import QUEUE, cli, open_test_store
+from hostile_kit import RECALLED, check_result, copy_to_harm
 from storekit import SECONDS, SteadyClock
 
 
@@ -17,7 +17,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("template") / "store"
     clock = SteadyClock()
     clock.ahead = -3600 * SECONDS
-    with opened(root, clock=clock) as engram:
+    with open_test_store(root, clock=clock) as engram:
         engram.record(QUEUE, category="PATTERN_OUTCOME")
         engram.refresh()
     return root
@@ -28,4 +28,4 @@ def root(template: Path, tmp_path: Path) -> Iterator[Path]:
     """Yield a copy of the store, and check afterwards that its lore is unchanged and recalled."""
     with copy_to_harm(template, tmp_path) as copy:
         yield copy
-    assert RECALLED in held(cli("query", "idempotent queue consumer", cwd=copy), 0).out
+    assert RECALLED in check_result(cli("query", "idempotent queue consumer", cwd=copy), 0).out

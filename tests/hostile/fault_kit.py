@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from forked_kit import forked
-from hookkit import recorded
+from hookkit import recorded_payload
 
 from engram.cli.registry import COMMANDS
 from tests.hostile.used_store import QUESTION, RECALLED, WAITING, World
@@ -252,7 +252,9 @@ class Bench:
         """Run a command line in the world as it is."""
         stdin = b"We learned that cranes need oil, because they rust.\n"
         if line[0] == "hook":
-            stdin = json.dumps(recorded("claude-code", line[1], self.world.store, prompt=QUESTION)).encode()
+            stdin = json.dumps(
+                recorded_payload("claude-code", line[1], self.world.store, prompt=QUESTION)
+            ).encode()
         if line[0] == "mcp":
             stdin = b""
         port = str(self._listening.getsockname()[1])

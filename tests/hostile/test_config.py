@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from effort import sampled
 from forked_kit import forked
-from hostile_kit import CORPUS, ESCAPES, RECALLED, cli, held
+from hostile_kit import CORPUS, ESCAPES, RECALLED, check_result, cli
 
 from engram.adapters.files import config_file
 from engram.domain.errors import ConfigError
@@ -35,7 +35,7 @@ def refused(root: Path, raw: bytes) -> str:
     config = root / ".engram.toml"
     config.write_bytes(raw)
     try:
-        said = {held(cli(*command, cwd=root), 2).err for command in COMMANDS}
+        said = {check_result(cli(*command, cwd=root), 2).err for command in COMMANDS}
         assert len(said) == 1
         with pytest.raises(ConfigError):
             config_file.load(str(root))
@@ -73,10 +73,10 @@ def test_a_large_configuration_is_refused(root: Path, raw: bytes, message: str) 
 def test_a_byte_order_mark_and_no_content_are_fine(root: Path, config: Path) -> None:
     for raw in (b"", b"\xef\xbb\xbf" + GOOD.encode(), b"# only a comment"):
         config.write_bytes(raw)
-        assert RECALLED in held(cli("query", "idempotent queue", cwd=root), 0).out
+        assert RECALLED in check_result(cli("query", "idempotent queue", cwd=root), 0).out
     config.write_bytes(b"\xef\xbb\xbf" + GOOD.encode())
-    held(cli("config", "recall.limit", "7", cwd=root), 0)
-    assert held(cli("config", "recall.limit", cwd=root), 0).out == "7\n"
+    check_result(cli("config", "recall.limit", "7", cwd=root), 0)
+    assert check_result(cli("config", "recall.limit", cwd=root), 0).out == "7\n"
 
 
 def test_user_only_settings_are_ignored_in_a_store(root: Path, config: Path, tmp_path: Path) -> None:
@@ -85,12 +85,12 @@ def test_user_only_settings_are_ignored_in_a_store(root: Path, config: Path, tmp
         f'[embedding]\nprovider = "path"\npath = "{trap}"\n[record]\nagent = "mallory"\n'
         "[recall]\nlog = false\n[git]\nbackground = false\n"
     )
-    shown = held(cli("config", "--json", cwd=root), 0).json["settings"]
+    shown = check_result(cli("config", "--json", cwd=root), 0).json["settings"]
     assert shown["embedding.path"] == ""
     assert shown["record.agent"] == ""
     assert shown["recall.log"] is True
     assert shown["git.background"] is True
-    assert RECALLED in held(cli("query", "idempotent queue", cwd=root), 0).out
+    assert RECALLED in check_result(cli("query", "idempotent queue", cwd=root), 0).out
 
 
 class TestLinks:
@@ -102,7 +102,7 @@ class TestLinks:
         config.unlink()
         config.symlink_to(tmp_path / target)
         for command in COMMANDS:
-            assert "is a symbolic link" in held(cli(*command, cwd=root), 2).err
+            assert "is a symbolic link" in check_result(cli(*command, cwd=root), 2).err
         config.unlink()
         config.write_text(GOOD)
 
@@ -115,7 +115,7 @@ class TestLinks:
             os.mkfifo(config)
         else:
             config.symlink_to("/dev/zero")
-        held(forked("list", "--scope", "project", cwd=root), 3)
+        check_result(forked("list", "--scope", "project", cwd=root), 3)
         config.rmdir() if kind == "folder" else config.unlink()
         config.write_text(GOOD)
 
@@ -128,7 +128,7 @@ class TestLinks:
         (root / folder.split("/", maxsplit=1)[0]).symlink_to(tmp_path / "outside")
         config.write_text(f'[store]\nfolder = "{folder}"\n')
         for command in COMMANDS:
-            assert "is a symbolic link" in held(cli(*command, cwd=root), 2).err
+            assert "is a symbolic link" in check_result(cli(*command, cwd=root), 2).err
         assert not [*(tmp_path / "outside").rglob("*.md")]
         (root / folder.split("/", maxsplit=1)[0]).unlink()
         (root / "kept").rename(root / "lore")
@@ -139,8 +139,8 @@ class TestLinks:
     ) -> None:
         (tmp_path / "dotfiles.toml").write_text("[recall]\nlimit = 3 # mine\n")
         user_file.symlink_to(tmp_path / "dotfiles.toml")
-        assert held(cli("config", "recall.limit", cwd=root), 0).out == "3\n"
-        held(cli("config", "recall.limit", "4", "--user", cwd=root), 0)
+        assert check_result(cli("config", "recall.limit", cwd=root), 0).out == "3\n"
+        check_result(cli("config", "recall.limit", "4", "--user", cwd=root), 0)
         assert user_file.is_symlink()
         assert (tmp_path / "dotfiles.toml").read_text() == "[recall]\nlimit = 4 # mine\n"
 
@@ -150,7 +150,7 @@ class TestLinks:
 )
 def test_a_broken_user_configuration_is_named(root: Path, user_file: Path, raw: bytes) -> None:
     user_file.write_bytes(raw)
-    assert str(user_file) in held(cli("list", cwd=root), 2).err
+    assert str(user_file) in check_result(cli("list", cwd=root), 2).err
     assert user_file.read_bytes() == raw
     user_file.unlink()
 
@@ -158,15 +158,15 @@ def test_a_broken_user_configuration_is_named(root: Path, user_file: Path, raw: 
 @pytest.mark.parametrize("kind", ["folder", "pipe"])
 def test_a_user_configuration_that_is_no_file_is_named(root: Path, user_file: Path, kind: str) -> None:
     user_file.mkdir() if kind == "folder" else os.mkfifo(user_file)
-    held(forked("list", cwd=root), 2)
-    held(forked("config", "recall.log", "false", "--user", cwd=root), 2)
+    check_result(forked("list", cwd=root), 2)
+    check_result(forked("config", "recall.log", "false", "--user", cwd=root), 2)
     user_file.rmdir() if kind == "folder" else user_file.unlink()
 
 
 @pytest.mark.parametrize("path", ["/etc", "/no/such", "/etc/passwd", "\\u0000", "\\u001b[31m", "x" * 5000])
 def test_a_model_at_an_invalid_path_disables_only_vectors(root: Path, user_file: Path, path: str) -> None:
     user_file.write_text(f'[embedding]\nprovider = "path"\npath = "{path}"\n')
-    said = held(cli("query", "idempotent queue", cwd=root), 0)
+    said = check_result(cli("query", "idempotent queue", cwd=root), 0)
     assert RECALLED in said.out
     assert "words only" in said.err
     user_file.unlink()
@@ -199,5 +199,5 @@ def test_a_value_that_toml_cannot_express_is_not_written(
     root: Path, config: Path, name: str, value: str
 ) -> None:
     before = config.read_bytes()
-    held(cli("config", name, value, cwd=root), 2)
+    check_result(cli("config", name, value, cwd=root), 2)
     assert config.read_bytes() == before

@@ -12,7 +12,7 @@ import pytest
 from apikit import Result, variables
 from effort import sampled
 from forked_kit import forked
-from hostile_kit import RECALLED, cli, held
+from hostile_kit import RECALLED, check_result, cli
 
 
 def limited(root: Path, most: int, *arguments: str) -> Result:
@@ -46,7 +46,7 @@ def test_an_entry_is_never_written_partially(root: Path, tmp_path: Path) -> None
         ("edit", lore_id, "--add-tag", "x"),
         ("feedback", "--helpful", lore_id),
     ):
-        held(limited(root, 0, *command), 1)
+        check_result(limited(root, 0, *command), 1)
         assert files(root) == before
     assert not (tmp_path / "all.json").exists()
     assert not list(tmp_path.rglob("*engram-tmp"))
@@ -61,7 +61,7 @@ def test_an_entry_is_never_written_partially(root: Path, tmp_path: Path) -> None
 )
 def test_no_file_is_written_partially(root: Path, command: tuple[str, ...]) -> None:
     before = files(root)
-    held(limited(root, 30, *command), 1)
+    check_result(limited(root, 30, *command), 1)
     assert files(root) == before
 
 
@@ -113,16 +113,16 @@ def test_all_works_after_space_was_freed(root: Path, most: int) -> None:
     for command in (("record", f"One more at {most}.", "-c", "fact"), ("reindex", "--rebuild"), ("list",)):
         assert "Traceback" not in limited(root, most, *command).err
     recorded = "".join(path.read_text() for path in root.rglob("*.md"))
-    listed = held(cli("list", "--json", cwd=root), 0).json
+    listed = check_result(cli("list", "--json", cwd=root), 0).json
     assert listed["total"] == 1 + (f"One more at {most}." in recorded)
-    assert held(cli("doctor", cwd=root), 0).out == "All is well.\n"
+    assert check_result(cli("doctor", cwd=root), 0).out == "All is well.\n"
 
 
 @sampled("most", [100, 5000, 50_000])
 def test_lore_is_recalled_if_no_index_can_be_written(root: Path, most: int) -> None:
     cli("record", "One more.", "-c", "fact", cwd=root)
-    held(limited(root, most, "reindex", "--rebuild"), 1)
-    assert RECALLED in held(limited(root, most, "query", "idempotent queue consumer"), 0).out
+    check_result(limited(root, most, "reindex", "--rebuild"), 1)
+    assert RECALLED in check_result(limited(root, most, "query", "idempotent queue consumer"), 0).out
 
 
 @pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="this system has no full device")

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from apikit import Result, opened
+from apikit import Result, open_test_store
 from effort import sampled
 from forked_kit import forked
-from hostile_kit import CORPUS, ESCAPES, cli, held, put
+from hostile_kit import CORPUS, ESCAPES, check_result, cli, write_raw
 
 from engram.domain.errors import EngramError
 
@@ -24,7 +24,7 @@ GOOD = '{"content": "A good row beside the bad ones."}\n'
 def imported(root: Path, path: Path, *options: str, run: Callable[..., Result] = cli) -> dict[str, Any]:
     """Run an import and return its report; exit code 1 means that it had only problems."""
     said = run("import", str(path), "--json", *options, cwd=root)
-    done: dict[str, Any] = held(said._replace(code=0), 0).json
+    done: dict[str, Any] = check_result(said._replace(code=0), 0).json
     only_problems = bool(done["problems"]) and not done["imported"] and not done["skipped"]
     assert said.code == int(only_problems)
     return done
@@ -38,8 +38,8 @@ def test_rows_of_the_corpus_are_imported_or_reported(root: Path, path: Path) -> 
     again = imported(root, path)
     assert again["imported"] == 0
     assert cli("list", "--all", "--json", cwd=root).json["total"] == once["imported"] + 1
-    held(cli("list", "--all", cwd=root), 0)
-    held(cli("export", cwd=root), 0)
+    check_result(cli("list", "--all", cwd=root), 0)
+    check_result(cli("export", cwd=root), 0)
 
 
 LARGE_ROWS = {
@@ -135,11 +135,11 @@ def test_the_good_notes_in_a_folder_of_hostile_files_are_imported(root: Path, tm
         os.utime(notes / "later.md", (253_402_300_800, 253_402_400_799))
     except (OverflowError, OSError):
         pytest.skip("this file system has no such times")
-    said = held(forked("import", str(notes), cwd=root), 0)
+    said = check_result(forked("import", str(notes), cwd=root), 0)
     assert "Imported 4 entries" in said.out
     named = {line.split(":")[0].strip() for line in said.out.splitlines() if ".md: " in line}
     assert named == {"pipe.md", "large.md", "binary.md"}
-    held(cli("list", cwd=root), 0)
+    check_result(cli("list", cwd=root), 0)
     assert "root:" not in cli("export", cwd=root).out
     assert imported(root, notes)["imported"] == 0
 
@@ -158,8 +158,8 @@ def test_the_good_notes_in_a_folder_of_hostile_files_are_imported(root: Path, tm
     ids=lambda value: ascii(value)[:20],
 )
 def test_a_path_with_nothing_to_import_is_refused(root: Path, path: str, code: int) -> None:
-    held(cli("import", path, cwd=root), code)
-    with opened(root) as engram, pytest.raises(EngramError):
+    check_result(cli("import", path, cwd=root), code)
+    with open_test_store(root) as engram, pytest.raises(EngramError):
         engram.import_markdown(path)
 
 
@@ -168,7 +168,7 @@ def test_pipes_and_devices_named_like_notes_do_not_block(root: Path, tmp_path: P
         os.mkfifo(tmp_path / name)
         (tmp_path / f"zero-{name}").symlink_to("/dev/zero")
     for name in ("pipe.jsonl", "zero-pipe.jsonl"):
-        assert "not a regular file" in held(forked("import", str(tmp_path / name), cwd=root), 1).err
+        assert "not a regular file" in check_result(forked("import", str(tmp_path / name), cwd=root), 1).err
     for name in ("pipe.md", "zero-pipe.md"):
         assert "not a regular file" in forked("import", str(tmp_path / name), cwd=root).out
 
@@ -176,7 +176,7 @@ def test_pipes_and_devices_named_like_notes_do_not_block(root: Path, tmp_path: P
 def test_an_explicitly_named_link_is_imported(root: Path, tmp_path: Path) -> None:
     (tmp_path / "real.md").write_text("A note behind a link.")
     (tmp_path / "link.md").symlink_to("real.md")
-    assert "Imported 1 entry" in held(cli("import", str(tmp_path / "link.md"), cwd=root), 0).out
+    assert "Imported 1 entry" in check_result(cli("import", str(tmp_path / "link.md"), cwd=root), 0).out
 
 
 def test_a_row_too_large_for_a_file_does_not_stop_the_others(root: Path, tmp_path: Path) -> None:
@@ -192,23 +192,23 @@ class TestExport:
 
     @pytest.mark.parametrize("place", [".engram.toml", "lore/x.json", "lore", ".git/config"])
     def test_into_the_store_itself_is_refused(self, root: Path, place: str) -> None:
-        held(cli("export", "-o", str(root / place), cwd=root), 2)
+        check_result(cli("export", "-o", str(root / place), cwd=root), 2)
         (root.parent / "alias").symlink_to(root)
-        held(cli("export", "-o", str(root.parent / "alias" / place), cwd=root), 2)
+        check_result(cli("export", "-o", str(root.parent / "alias" / place), cwd=root), 2)
 
     def test_to_a_pipe_device_folder_or_below_a_file_is_refused(self, root: Path, tmp_path: Path) -> None:
         os.mkfifo(tmp_path / "pipe")
         (tmp_path / "file").write_text("kept")
         for place in ("pipe", "file/x", "file/x/y", "."):
-            held(forked("export", "-o", str(tmp_path / place), cwd=root), 2)
-        held(cli("export", "--format", "markdown", "-o", str(tmp_path / "file"), cwd=root), 2)
+            check_result(forked("export", "-o", str(tmp_path / place), cwd=root), 2)
+        check_result(cli("export", "--format", "markdown", "-o", str(tmp_path / "file"), cwd=root), 2)
         assert (tmp_path / "pipe").is_fifo()
         assert (tmp_path / "file").read_text() == "kept"
 
     def test_through_a_link_goes_where_it_leads(self, root: Path, tmp_path: Path) -> None:
         (tmp_path / "real.json").write_text("old")
         (tmp_path / "link.json").symlink_to("real.json")
-        held(cli("export", "-o", str(tmp_path / "link.json"), cwd=root), 0)
+        check_result(cli("export", "-o", str(tmp_path / "link.json"), cwd=root), 0)
         assert (tmp_path / "link.json").is_symlink()
         assert "idempotent" in (tmp_path / "real.json").read_text()
 
@@ -217,22 +217,22 @@ class TestExport:
         target = tmp_path / "out" / path
         target.parent.mkdir(parents=True)
         target.write_text("another")
-        held(cli("export", "--format", "markdown", "-o", str(tmp_path / "out"), cwd=root), 1)
+        check_result(cli("export", "--format", "markdown", "-o", str(tmp_path / "out"), cwd=root), 1)
         assert target.read_text() == "another"
 
     def test_escapes_come_back_the_same(self, root: Path, tmp_path: Path) -> None:
-        held(cli("record", ESCAPES, "-c", "fact", cwd=root), 0)
+        check_result(cli("record", ESCAPES, "-c", "fact", cwd=root), 0)
         for kind in ("json", "jsonl"):
-            out = held(forked("export", "--format", kind, cwd=root), 0).out
+            out = check_result(forked("export", "--format", kind, cwd=root), 0).out
             assert "\x9b" not in out
             (tmp_path / f"all.{kind}").write_text(out)
-            with opened(tmp_path / kind) as other:
+            with open_test_store(tmp_path / kind) as other:
                 other.import_markdown(str(tmp_path / f"all.{kind}"))
                 assert ESCAPES in [shown.lore.content for shown in other.list().lore]
 
 
 def test_a_markdown_file_in_the_lore_folder_is_exported_byte_for_byte(root: Path, tmp_path: Path) -> None:
     raw = f"# {ESCAPES}\r\n\r\nA hostile note.\r\n".encode()
-    put(root, "y.md", raw)
-    held(cli("export", "--format", "markdown", "-o", str(tmp_path / "out"), cwd=root), 0)
+    write_raw(root, "y.md", raw)
+    check_result(cli("export", "--format", "markdown", "-o", str(tmp_path / "out"), cwd=root), 0)
     assert (tmp_path / "out" / "lore" / "y.md").read_bytes() == raw

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import opened, variables
+from apikit import open_test_store, variables
 from effort import sampled
 from forked_kit import forked
-from hostile_kit import CORPUS, ESCAPES, cli, held, problems, put
+from hostile_kit import CORPUS, ESCAPES, check_result, cli, problems, write_raw
 
 from engram.domain.errors import EngramError
 
@@ -44,8 +44,8 @@ def all_commands(root: Path, commands: Sequence[tuple[str, ...]] = COMMANDS) -> 
         said = cli(*command, cwd=root)
         assert said.code in (0, 1), said
         if command != ("doctor",):
-            held(said, 0)
-    with opened(root) as engram:
+            check_result(said, 0)
+    with open_test_store(root) as engram:
         assert engram.query("idempotent queue consumer", strategy="scan").lore
 
 
@@ -69,8 +69,8 @@ THINGS: dict[str, tuple[Callable[[Path], object], str, str]] = {
     "link to itself": (lambda lore: (lore / "loop").symlink_to("loop"), "lore/loop", LINK),
     "link to the folder above": (lambda lore: (lore / "up").symlink_to(".."), "lore/up", LINK),
     "large file": (lambda lore: (lore / "y.md").write_bytes(b"word " * 2_000_000), "lore/y", "10,000,000 bytes"),
-    "name of bytes": (lambda lore: put(lore.parent, b"bad\xff.md"), "lore/bad?", "not valid UTF-8"),
-    "folder name of bytes": (lambda lore: put(lore.parent, b"bad\xff/in.md"), "lore/bad?", "not valid UTF-8"),
+    "name of bytes": (lambda lore: write_raw(lore.parent, b"bad\xff.md"), "lore/bad?", "not valid UTF-8"),
+    "folder name of bytes": (lambda lore: write_raw(lore.parent, b"bad\xff/in.md"), "lore/bad?", "not valid UTF-8"),
 }  # fmt: skip
 
 
@@ -93,7 +93,7 @@ def test_a_device_is_not_opened(root: Path) -> None:
 
 
 def test_a_folder_named_like_a_file_is_a_folder(root: Path) -> None:
-    put(root, "x.md/y.md/z.md", "A hostile note in x.md/y.md.\n")
+    write_raw(root, "x.md/y.md/z.md", "A hostile note in x.md/y.md.\n")
     all_commands(root)
     assert "in x.md/y.md" in cli("query", "hostile note", cwd=root).out
     assert not problems(root)
@@ -122,12 +122,12 @@ ODD_NAMES = [
 
 def test_files_of_any_name_are_read(root: Path) -> None:
     for number, name in enumerate(ODD_NAMES):
-        put(root, name, f"Hostile name note number {number}.\n")
+        write_raw(root, name, f"Hostile name note number {number}.\n")
     all_commands(root)
     assert cli("list", "--json", cwd=root).json["total"] == len(ODD_NAMES) + 1
     assert not problems(root)
-    held(forked("list", "--all", cwd=root), 0)
-    held(forked("query", "hostile name note", cwd=root), 0)
+    check_result(forked("list", "--all", cwd=root), 0)
+    check_result(forked("query", "hostile name note", cwd=root), 0)
 
 
 @pytest.mark.slow
@@ -142,11 +142,11 @@ for level in range(900):
 """
     subprocess.run([sys.executable, "-c", script], cwd=root / "lore", check=True)
     try:
-        assert "far down" in held(cli("query", "hostile note far down", cwd=root), 0).out
+        assert "far down" in check_result(cli("query", "hostile note far down", cwd=root), 0).out
         found = problems(root)
         assert len(found) == 1
         assert "File name too long" in next(iter(found.values()))
-        held(cli("reindex", "--rebuild", cwd=root), 0)
+        check_result(cli("reindex", "--rebuild", cwd=root), 0)
     finally:
         subprocess.run(
             ["rm", "-rf", str(root / "lore" / "deep!")], check=True
@@ -159,7 +159,7 @@ for level in range(900):
     ids=["10000", "-1199", "2514", "1969"],
 )
 def test_files_and_folders_of_any_date_are_read(root: Path, times: tuple[int, int]) -> None:
-    path = put(root, "odd/y.md", "A hostile note of another time.\n")
+    path = write_raw(root, "odd/y.md", "A hostile note of another time.\n")
     try:
         os.utime(path, times)
         os.utime(path.parent, times)
@@ -203,7 +203,7 @@ FIELDS = {
 
 @sampled(("lines", "message"), FIELDS.values(), ids=FIELDS, everyday=8)
 def test_hostile_fields_are_read_or_reported(root: Path, lines: str, message: str) -> None:
-    path = put(root, "y.md", fields(lines))
+    path = write_raw(root, "y.md", fields(lines))
     raw = path.read_bytes()
     all_commands(root, commands=(("query", "hostile note"), ("export",)))
     assert message in problems(root).get("lore/y", "")
@@ -211,16 +211,16 @@ def test_hostile_fields_are_read_or_reported(root: Path, lines: str, message: st
     if message:
         assert "lore/y" in problems(root)
     else:
-        held(cli("show", ID, cwd=root), 0)
-        shown = held(cli("show", ID, "--json", cwd=root), 0).json["lore"]
+        check_result(cli("show", ID, cwd=root), 0)
+        shown = check_result(cli("show", ID, "--json", cwd=root), 0).json["lore"]
         assert all(len(shown[key]) >= 20 for key in ("created_at", "updated_at"))
-        held(cli("feedback", "--helpful", ID, cwd=root), 0)
-        held(cli("show", ID, cwd=root), 0)
+        check_result(cli("feedback", "--helpful", ID, cwd=root), 0)
+        check_result(cli("show", ID, cwd=root), 0)
 
 
 def test_one_of_two_files_with_the_same_id_is_reported(root: Path) -> None:
     known = next(path for path in (root / "lore").rglob("*.md"))
-    put(root, "zz.md", known.read_text().replace("Queue", "Twin"))
+    write_raw(root, "zz.md", known.read_text().replace("Queue", "Twin"))
     all_commands(root)
     assert "another file already has the id" in problems(root)["lore/zz"]
 
@@ -235,11 +235,11 @@ def test_one_of_two_files_with_the_same_id_is_reported(root: Path) -> None:
     ],
 )
 def test_an_id_of_any_time_is_read_or_reported(root: Path, lore_id: str, readable: bool) -> None:
-    put(root, "y.md", f"---\nid: {lore_id}\n---\nA hostile note.\n")
+    write_raw(root, "y.md", f"---\nid: {lore_id}\n---\nA hostile note.\n")
     all_commands(root)
     assert ("lore/y" in problems(root)) is not readable
     said = cli("show", lore_id, cwd=root)
-    assert held(said, said.code).code == (0 if readable else 3)
+    assert check_result(said, said.code).code == (0 if readable else 3)
 
 
 def test_all_files_of_the_corpus_together_are_handled(root: Path) -> None:
@@ -247,13 +247,13 @@ def test_all_files_of_the_corpus_together_are_handled(root: Path) -> None:
     files = [*CORPUS.glob("*.md"), *(CORPUS.parent / "lore").glob("*.md")]
     assert len(files) > 40  # the corpus is not empty
     for file in files:
-        put(root, f"corpus/{file.parent.name}-{file.name}", file.read_bytes())
-    held(cli("reindex", cwd=root), 0)
+        write_raw(root, f"corpus/{file.parent.name}-{file.name}", file.read_bytes())
+    check_result(cli("reindex", cwd=root), 0)
     total = cli("list", "--json", "--all", cwd=root).json["total"]
     assert total + len(problems(root)) == len(files) + 1
     for command in (("adopt",), ("list", "--all"), ("export",), ("query", "hostile note")):
-        held(cli(*command, cwd=root), 0)
-    held(forked("list", "--all", cwd=root), 0)
+        check_result(cli(*command, cwd=root), 0)
+    check_result(forked("list", "--all", cwd=root), 0)
 
 
 def test_a_linked_lore_folder_is_refused(root: Path, tmp_path: Path) -> None:
@@ -269,7 +269,7 @@ def test_a_linked_lore_folder_is_refused(root: Path, tmp_path: Path) -> None:
         ("config",),
         ("init", str(root)),
     ):
-        assert "is a symbolic link" in held(cli(*command, cwd=root), 2).err
+        assert "is a symbolic link" in check_result(cli(*command, cwd=root), 2).err
     assert len([*outside.rglob("*.md")]) == 1
     (root / "lore").unlink()
     outside.rename(root / "lore")
@@ -279,8 +279,8 @@ def test_a_lore_folder_that_is_a_file_is_reported(root: Path) -> None:
     (root / "lore").rename(root / "kept")
     (root / "lore").write_text("no folder")
     assert "this is not a folder" in problems(root)["lore"]
-    held(cli("query", "idempotent", cwd=root), 0)
-    held(cli("record", "text", "-c", "fact", cwd=root), 1)
+    check_result(cli("query", "idempotent", cwd=root), 0)
+    check_result(cli("record", "text", "-c", "fact", cwd=root), 1)
     (root / "lore").unlink()
     (root / "kept").rename(root / "lore")
 
@@ -304,7 +304,7 @@ NOBODY = """
 
 def test_unreadable_files_are_reported(root: Path, tmp_path: Path) -> None:
     """In a process that is not root, as root may read anything."""
-    closed = [put(root, "closed.md"), put(root, "shut/in.md").parent]
+    closed = [write_raw(root, "closed.md"), write_raw(root, "shut/in.md").parent]
     notes = tmp_path / "notes"
     (notes / "shut").mkdir(parents=True)
     (notes / "closed.md").write_text("A note.")
@@ -349,7 +349,7 @@ def test_unreadable_files_are_reported(root: Path, tmp_path: Path) -> None:
 def test_a_day_folder_reached_through_a_link_is_not_written_to(root: Path, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         year = f"{engram.store.clock.now():%Y}"
         (root / "lore" / year).rename(outside / year) if (root / "lore" / year).exists() else (
             outside / year
@@ -366,11 +366,11 @@ def test_a_day_folder_reached_through_a_link_is_not_written_to(root: Path, tmp_p
 
 
 def test_titles_with_escapes_are_harmless_in_every_command(root: Path) -> None:
-    put(root, "y.md", fields("", f"# {ESCAPES}\n\nA hostile note with {ESCAPES}."))
-    put(root, "z.md", f"# Other {ESCAPES}\n\nA hostile note.\n")
+    write_raw(root, "y.md", fields("", f"# {ESCAPES}\n\nA hostile note with {ESCAPES}."))
+    write_raw(root, "z.md", f"# Other {ESCAPES}\n\nA hostile note.\n")
     all_commands(root)
-    held(cli("show", ID, cwd=root), 0)
-    held(cli("edit", ID, "--add-tag", "x", cwd=root), 0)
-    held(cli("feedback", "--incorrect", ID, cwd=root), 0)
-    held(cli("session", cwd=root), 0)
-    held(cli("forget", ID, "--yes", cwd=root), 0)
+    check_result(cli("show", ID, cwd=root), 0)
+    check_result(cli("edit", ID, "--add-tag", "x", cwd=root), 0)
+    check_result(cli("feedback", "--incorrect", ID, cwd=root), 0)
+    check_result(cli("session", cwd=root), 0)
+    check_result(cli("forget", ID, "--yes", cwd=root), 0)

@@ -6,10 +6,10 @@ import time
 from pathlib import Path
 
 import pytest
-from apikit import opened
+from apikit import open_test_store
 from effort import sampled
 from forked_kit import forked
-from hostile_kit import BAD_BYTES, CORPUS, ESCAPES, RECALLED, cli, held
+from hostile_kit import BAD_BYTES, CORPUS, ESCAPES, RECALLED, check_result, cli
 
 from engram.domain.errors import EngramError
 
@@ -28,30 +28,30 @@ LARGE = {
 
 @sampled("text", QUERIES, 10, ids=ascii)
 def test_any_question_has_an_answer_by_every_strategy(root: Path, text: str) -> None:
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         for strategy in STRATEGIES:
             answer = engram.query(text, strategy=strategy)
             assert answer.strategy == strategy
             assert not answer.notes
-    said = held(cli("query", "--", text, cwd=root), 0)
+    said = check_result(cli("query", "--", text, cwd=root), 0)
     assert not said.err
 
 
 @pytest.mark.parametrize("text", LARGE.values(), ids=LARGE)
 def test_a_large_question_is_answered_quickly(root: Path, text: str) -> None:
     began = time.process_time()
-    said = held(cli("query", text, cwd=root), 0)
+    said = check_result(cli("query", text, cwd=root), 0)
     assert not said.err
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         for strategy in STRATEGIES:
             assert not engram.query(text, strategy=strategy).notes
     assert time.process_time() - began < 5
 
 
 def test_a_question_of_5000_words_in_a_process_of_its_own(root: Path) -> None:
-    said = held(forked("query", LARGE["words"], cwd=root), 0)
+    said = check_result(forked("query", LARGE["words"], cwd=root), 0)
     assert said.out == "Nothing relevant is known here.\n"
-    held(forked("query", LARGE["parentheses"], cwd=root), 0)
+    check_result(forked("query", LARGE["parentheses"], cwd=root), 0)
 
 
 @pytest.mark.parametrize(
@@ -67,8 +67,8 @@ def test_a_question_of_5000_words_in_a_process_of_its_own(root: Path) -> None:
     ids=["1 MB", "nul", "surrogate", "bytes", "empty", "blank"],
 )
 def test_an_invalid_question_is_refused(root: Path, text: str, message: str) -> None:
-    assert message in held(cli("query", text, cwd=root), 2).err
-    with opened(root) as engram, pytest.raises(EngramError, match=message):
+    assert message in check_result(cli("query", text, cwd=root), 2).err
+    with open_test_store(root) as engram, pytest.raises(EngramError, match=message):
         engram.query(text)
 
 
@@ -76,8 +76,8 @@ def test_an_invalid_question_is_refused(root: Path, text: str, message: str) -> 
     "arguments", [("--",), ("-x",), ("---",), ("--no-such",), ("-k", "x", "queue")], ids=str
 )
 def test_dashes_are_options_and_refused_as_such(root: Path, arguments: tuple[str, ...]) -> None:
-    held(cli("query", *arguments, cwd=root), 2)
-    held(cli("query", "--", "-x", "--no-such", cwd=root), 0)
+    check_result(cli("query", *arguments, cwd=root), 2)
+    check_result(cli("query", "--", "-x", "--no-such", cwd=root), 0)
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_dashes_are_options_and_refused_as_such(root: Path, arguments: tuple[str
     ids=lambda pair: ascii(" ".join(pair)[:24]),
 )
 def test_an_option_beyond_its_range_is_refused(root: Path, arguments: tuple[str, ...]) -> None:
-    held(cli("query", "queue", *arguments, cwd=root), 2)
+    check_result(cli("query", "queue", *arguments, cwd=root), 2)
 
 
 def test_a_filter_of_thousands_of_tags_works(root: Path) -> None:
@@ -107,7 +107,7 @@ def test_a_filter_of_thousands_of_tags_works(root: Path) -> None:
     for command in ("query", "list"):
         words = ["idempotent queue"] if command == "query" else []
         said = cli(command, *words, *tags, cwd=root)
-        held(said, said.code)
+        check_result(said, said.code)
         assert said.code in (0, 2)
         assert RECALLED not in said.out
 
@@ -127,7 +127,7 @@ def test_a_filter_of_thousands_of_tags_works(root: Path) -> None:
 def test_a_list_with_any_option_works_or_is_refused(
     root: Path, arguments: tuple[str, ...], code: int
 ) -> None:
-    held(cli("list", *arguments, cwd=root), code)
+    check_result(cli("list", *arguments, cwd=root), code)
 
 
 NAMES = [
@@ -153,7 +153,7 @@ NAMES = [
 
 @sampled("name", NAMES, 6, ids=lambda name: ascii(name[:16]))
 def test_an_unknown_name_is_not_found(root: Path, name: str) -> None:
-    assert held(cli("query", "idempotent queue", cwd=root), 0).out.startswith("L1")
+    assert check_result(cli("query", "idempotent queue", cwd=root), 0).out.startswith("L1")
     for command in (
         ("show", name),
         ("log", name),
@@ -162,14 +162,14 @@ def test_an_unknown_name_is_not_found(root: Path, name: str) -> None:
         ("edit", name, "--add-tag", "x"),
     ):
         said = cli(*command, cwd=root)
-        assert held(said, said.code).code in ((1, 3) if command[0] == "log" else (3,))
+        assert check_result(said, said.code).code in ((1, 3) if command[0] == "log" else (3,))
 
 
 @pytest.mark.parametrize(
     "command", ["\ud800", ESCAPES, "x" * 100_000, "--" + "x" * 1000, ""], ids=lambda name: ascii(name[:16])
 )
 def test_an_unknown_command_is_refused(root: Path, command: str) -> None:
-    held(cli(command, cwd=root), 2)
+    check_result(cli(command, cwd=root), 2)
 
 
 @pytest.mark.parametrize(
@@ -179,4 +179,4 @@ def test_an_unknown_command_is_refused(root: Path, command: str) -> None:
 )
 def test_a_store_at_an_invalid_path_is_not_found(root: Path, place: str) -> None:
     said = cli("list", "--store", place, cwd="/")
-    assert held(said, said.code).code in (1, 3)
+    assert check_result(said, said.code).code in (1, 3)

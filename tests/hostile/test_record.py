@@ -10,10 +10,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from apikit import opened, variables
+from apikit import open_test_store, variables
 from effort import sampled
 from forked_kit import forked
-from hostile_kit import BAD_BYTES, ESCAPES, cli, held, ok
+from hostile_kit import BAD_BYTES, ESCAPES, check_result, cli, ok
 
 from engram.domain.errors import EngramError, ValidationError
 
@@ -37,7 +37,7 @@ SURROGATE = "half \ud800 a character"
     ids=lambda value: repr(value[:12]) if isinstance(value, bytes) else "",
 )
 def test_text_that_cannot_be_an_entry_is_refused(root: Path, stdin: bytes, message: str) -> None:
-    said = held(forked("record", "-", "-c", "fact", cwd=root, stdin=stdin), 2)
+    said = check_result(forked("record", "-", "-c", "fact", cwd=root, stdin=stdin), 2)
     assert message in said.err
 
 
@@ -58,11 +58,11 @@ def test_text_that_cannot_be_an_entry_is_refused(root: Path, stdin: bytes, messa
     everyday=4,
 )
 def test_unusual_text_is_stored_unchanged_and_shown_sanitized(root: Path, text: str) -> None:
-    done = held(forked("record", "-", "-c", "fact", cwd=root, stdin=text.encode()), 0)
+    done = check_result(forked("record", "-", "-c", "fact", cwd=root, stdin=text.encode()), 0)
     lore_id = done.out.split()[1]
-    assert held(cli("show", lore_id, "--json", cwd=root), 0).json["lore"]["content"] == text
-    held(cli("show", lore_id, cwd=root), 0)
-    held(cli("list", cwd=root), 0)
+    assert check_result(cli("show", lore_id, "--json", cwd=root), 0).json["lore"]["content"] == text
+    check_result(cli("show", lore_id, cwd=root), 0)
+    check_result(cli("list", cwd=root), 0)
 
 
 def test_line_ends_and_a_byte_order_mark_do_not_break_an_entry(root: Path) -> None:
@@ -95,7 +95,7 @@ def test_line_ends_and_a_byte_order_mark_do_not_break_an_entry(root: Path) -> No
 def test_an_option_of_any_value_is_accepted_or_refused(root: Path, option: str, value: str) -> None:
     category = [] if option == "--category" else ["--category", "fact"]
     said = cli("record", "Some text.", *category, f"{option}={value}", cwd=root)
-    held(said, said.code)
+    check_result(said, said.code)
     assert said.code in (0, 2)
     if value in ("x" * 100_000, "\ud800", BAD_BYTES) or option in (
         "--category",
@@ -113,21 +113,21 @@ def test_an_option_of_any_value_is_accepted_or_refused(root: Path, option: str, 
 )
 def test_a_session_of_any_name_works(root: Path, value: str) -> None:
     name = {"ENGRAM_SESSION": value}
-    assert held(cli("query", "idempotent queue", cwd=root, **name), 0).out.startswith("L1 ")
-    held(cli("session", cwd=root, **name), 0)
-    held(cli("status", cwd=root, **name), 0)
-    held(cli("record", "In a session.", "-c", "fact", cwd=root, **name), 0)
-    assert held(cli("show", "L1", cwd=root, **name), 0).out.startswith("Queue consumer")
+    assert check_result(cli("query", "idempotent queue", cwd=root, **name), 0).out.startswith("L1 ")
+    check_result(cli("session", cwd=root, **name), 0)
+    check_result(cli("status", cwd=root, **name), 0)
+    check_result(cli("record", "In a session.", "-c", "fact", cwd=root, **name), 0)
+    assert check_result(cli("show", "L1", cwd=root, **name), 0).out.startswith("Queue consumer")
 
 
 @pytest.mark.parametrize("value", ["x" * 100_000, ESCAPES, BAD_BYTES], ids=lambda value: ascii(value[:6]))
 def test_an_agent_of_any_name_records(root: Path, value: str) -> None:
-    done = held(cli("record", "By an agent.", "-c", "fact", cwd=root, ENGRAM_AGENT=value), 0)
-    held(cli("show", done.out.split()[1], cwd=root), 0)
+    done = check_result(cli("record", "By an agent.", "-c", "fact", cwd=root, ENGRAM_AGENT=value), 0)
+    check_result(cli("show", done.out.split()[1], cwd=root), 0)
 
 
 def test_arguments_that_are_not_utf8_are_refused(root: Path) -> None:
-    said = held(forked("record", b"bad \xff\xfe", "-c", "fact", cwd=root), 2)
+    said = check_result(forked("record", b"bad \xff\xfe", "-c", "fact", cwd=root), 2)
     assert "half of a character at position 4" in said.err
 
 
@@ -182,7 +182,7 @@ def test_raw_output_is_sanitized_on_a_terminal_and_exact_in_a_pipe(root: Path) -
     ids=range(14),
 )
 def test_the_api_refuses_with_its_own_error(root: Path, content: str, options: dict[str, object]) -> None:
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         with pytest.raises(EngramError) as caught:
             engram.record(content, category="FACT", **options)  # type: ignore[arg-type]
         assert isinstance(caught.value, ValidationError)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from apikit import cli, git, ok
 from effort import is_thorough, sampled
-from hostile_kit import held
+from hostile_kit import check_result
 from malicious_kit import (
     FILE,
     LINK,
@@ -356,7 +356,7 @@ def test_author_names_messages_and_trailers_are_sanitized_on_every_screen(world:
     for command in ("log", "blame", "show", "diff"):
         for option in ((), ("--json",)):
             said = ok(command, name, *option, cwd=world.root)
-            held(said, 0)
+            check_result(said, 0)
             assert "desrever" in said.out, command
 
 
@@ -365,7 +365,7 @@ def test_messages_of_a_server_are_sanitized_on_every_screen(world: World) -> Non
     with (world.home / ".gitconfig").open("a") as file:
         file.write(f"[core]\nhooksPath = {world.hub / 'hooks'}\n")
     ok("record", "Something to push.", "-c", "fact", cwd=world.root)
-    refused = held(cli("sync", cwd=world.root), REMOTE_FAILED)
+    refused = check_result(cli("sync", cwd=world.root), REMOTE_FAILED)
     assert "RED" in refused.err
     assert len(refused.err) < 3000
     for command in (("sync", "--json"), ("status",), ("status", "--json")):

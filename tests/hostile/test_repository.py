@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import QUEUE, dedicated, opened
+from apikit import QUEUE, dedicated, open_test_store
 from effort import sampled
-from hostile_kit import RECALLED, cli, copy_to_harm, held, process
+from hostile_kit import RECALLED, check_result, cli, copy_to_harm, run_process
 from storekit import git
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ COMMANDS = (
 def repository_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Make a store in a repository of its own, with a committed entry."""
     root = dedicated(tmp_path_factory.mktemp("repository") / "store")
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         engram.record(QUEUE, category="PATTERN_OUTCOME")
     return root
 
@@ -58,7 +58,7 @@ def test_a_git_file_that_points_nowhere_leaves_a_store_without_git(repository: P
     shutil.rmtree(repository / ".git")
     (repository / ".git").write_bytes(content)
     for command in COMMANDS:
-        held(cli(*command, cwd=repository), 0)
+        check_result(cli(*command, cwd=repository), 0)
     assert RECALLED in cli(*COMMANDS[0], cwd=repository).out
     assert (repository / ".git").read_bytes() == content
 
@@ -106,7 +106,7 @@ def test_a_broken_branch_is_reported_and_recorded_entries_are_kept(repository: P
 )
 def test_lore_is_recalled_whatever_head_contains(repository: Path, content: bytes) -> None:
     (repository / ".git" / "HEAD").write_bytes(content)
-    assert RECALLED in held(cli(*COMMANDS[0], cwd=repository), 0).out
+    assert RECALLED in check_result(cli(*COMMANDS[0], cwd=repository), 0).out
 
 
 PROGRAMS = {
@@ -146,7 +146,7 @@ def test_no_program_that_a_repository_names_is_run(
     note = next(repository.glob("lore/*/*/*/*.md"))
     original = note.read_bytes()
     for command in (*COMMANDS, ("doctor", "--fix")):
-        held(cli(*command, cwd=repository), 0)
+        check_result(cli(*command, cwd=repository), 0)
     note.write_bytes(original + b"Edited by hand.\n")
     for command in (*COMMANDS, ("doctor", "--fix"), ("log", "01")):
         cli(*command, cwd=repository)
@@ -163,7 +163,7 @@ def test_a_store_in_a_submodule_stays_in_it(repository: Path, tmp_path: Path) ->
     head = git(outer, "rev-parse", "HEAD")
     inner = outer / "inner"
     for command in COMMANDS:
-        held(cli(*command, cwd=inner), 0)
+        check_result(cli(*command, cwd=inner), 0)
     assert git(outer, "rev-parse", "HEAD") == head
     assert git(outer, "status", "--porcelain").strip() in ("", "M inner", "m inner")
     assert not (outer / ".git" / "engram").exists()
@@ -178,7 +178,7 @@ def test_a_lore_folder_that_is_a_repository_of_its_own_works(repository: Path) -
     git(nested, "commit", "-qm", "x")
     for command in (*COMMANDS, ("doctor", "--fix")):
         said = cli(*command, cwd=repository)
-        assert held(said._replace(code=0), 0)
+        assert check_result(said._replace(code=0), 0)
         assert said.code in (0, 1)
     assert (nested / "note.md").read_text().startswith("A hostile note")
 
@@ -192,6 +192,8 @@ def test_a_private_folder_that_is_no_folder_is_reported(repository: Path, kind: 
     else:
         state.symlink_to("/no/such/folder" if "nothing" in kind else "engram")
     for command in COMMANDS:
-        said = process(*command, cwd=repository) if command == COMMANDS[0] else cli(*command, cwd=repository)
-        assert "private folder" in held(said, 1).err
+        said = (
+            run_process(*command, cwd=repository) if command == COMMANDS[0] else cli(*command, cwd=repository)
+        )
+        assert "private folder" in check_result(said, 1).err
     assert os.path.lexists(state)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from unittest import mock
 
 from apikit import COLOUR, QUEUE, TIDES, cli, git
-from hookkit import recorded
+from hookkit import recorded_payload
 
 from engram import serving
 from engram.app import Engram
@@ -205,7 +205,7 @@ def source_of(clone: Path) -> str:
 def _work_as_an_agent(world: World) -> None:
     """Leave traces of agents' sessions: hooks, observations, handoffs, captured notes, a connected agent."""
     for event in ("session-start", "prompt", "pre-tool", "post-tool", "tool-failure", "stop", "session-end"):
-        payload = recorded("claude-code", event, world.store)
+        payload = recorded_payload("claude-code", event, world.store)
         run(world, "hook", event, "--agent", "claude-code", stdin=json.dumps(payload).encode())
     run(world, "record", "Only this session knows it.", "-c", "fact", "--scope", "session")
     run(world, "team", "register", "ada", "--name", "Ada")

@@ -11,9 +11,9 @@ from functools import partial
 from http.client import HTTPConnection
 from pathlib import Path
 
-from apikit import QUEUE, TIDES, dedicated, opened
+from apikit import QUEUE, TIDES, dedicated, open_test_store
 from effort import examples
-from http_kit import KEY, asked, get, lore, on_the_loopback, serving
+from http_kit import KEY, get, lore, on_the_loopback, open_client, send_request
 
 from engram.http.routes import ROOT
 
@@ -21,33 +21,33 @@ ID = "01KEZ6S41TSV4RRFFQ69G5FAVA"
 
 
 async def test_a_change_with_an_outdated_digest_is_refused(root: Path) -> None:
-    async with serving(root) as client:
-        made = await asked(client, "POST", "/lore", lore(QUEUE), 201)
+    async with open_client(root) as client:
+        made = await send_request(client, "POST", "/lore", lore(QUEUE), 201)
         place, tag = made.headers["location"].removeprefix(ROOT), made.headers["etag"]
-        assert (await asked(client, "GET", place)).headers["etag"] == tag
-        assert (await asked(client, "GET", place, status=304, if_none_match=tag)).content == b""
-        changed = await asked(client, "PATCH", place, {"tags": ["a"]}, if_match=tag)
+        assert (await send_request(client, "GET", place)).headers["etag"] == tag
+        assert (await send_request(client, "GET", place, status=304, if_none_match=tag)).content == b""
+        changed = await send_request(client, "PATCH", place, {"tags": ["a"]}, if_match=tag)
         now = changed.headers["etag"]
         for method, body in (("PATCH", {"tags": []}), ("PUT", lore(TIDES)), ("DELETE", None)):
             for stale in (tag, f"W/{now}", '"nonsense"'):
-                late = await asked(client, method, place, body, 412, if_match=stale)
+                late = await send_request(client, method, place, body, 412, if_match=stale)
                 assert (late.headers["etag"], late.json()["error"]["code"]) == (now, "conflict")
                 assert f'"{late.json()["error"]["current"]}"' == now
-        await asked(client, "PATCH", place, {"tags": []}, 422, if_match=f"{tag}, {now}")
-        assert (await asked(client, "GET", place)).headers["etag"] == now
-        assert (await asked(client, "GET", "/lore")).json()["lore"][0]["digest"] == now.strip('"')
-        await asked(client, "DELETE", place, if_match=now)
-        await asked(client, "PATCH", place, {"tags": []}, 404, if_match=now)
+        await send_request(client, "PATCH", place, {"tags": []}, 422, if_match=f"{tag}, {now}")
+        assert (await send_request(client, "GET", place)).headers["etag"] == now
+        assert (await send_request(client, "GET", "/lore")).json()["lore"][0]["digest"] == now.strip('"')
+        await send_request(client, "DELETE", place, if_match=now)
+        await send_request(client, "PATCH", place, {"tags": []}, 404, if_match=now)
 
 
 async def test_put_can_require_that_the_entry_exists_or_not(root: Path) -> None:
-    async with serving(root) as client:
-        await asked(client, "PUT", f"/lore/{ID}", lore(QUEUE), 412, if_match="*")
-        made = await asked(client, "PUT", f"/lore/{ID}", lore(QUEUE), 201, if_none_match="*")
-        taken = await asked(client, "PUT", f"/lore/{ID}", lore(TIDES), 412, if_none_match="*")
+    async with open_client(root) as client:
+        await send_request(client, "PUT", f"/lore/{ID}", lore(QUEUE), 412, if_match="*")
+        made = await send_request(client, "PUT", f"/lore/{ID}", lore(QUEUE), 201, if_none_match="*")
+        taken = await send_request(client, "PUT", f"/lore/{ID}", lore(TIDES), 412, if_none_match="*")
         assert taken.headers["etag"] == made.headers["etag"]
-        await asked(client, "PUT", f"/lore/{ID}", lore(TIDES), 422, if_none_match='"x"')
-        assert (await asked(client, "PUT", f"/lore/{ID}", lore(TIDES), if_match="*")).json()[
+        await send_request(client, "PUT", f"/lore/{ID}", lore(TIDES), 422, if_none_match='"x"')
+        assert (await send_request(client, "PUT", f"/lore/{ID}", lore(TIDES), if_match="*")).json()[
             "created"
         ] is False
 
@@ -55,7 +55,7 @@ async def test_put_can_require_that_the_entry_exists_or_not(root: Path) -> None:
 def test_of_two_patches_of_one_digest_exactly_one_succeeds(tmp_path: Path) -> None:
     """Two servers on one store, each with its own connection to the disk, and a client of each that starts at once."""
     root = dedicated(tmp_path / "store")
-    with opened(root) as store:
+    with open_test_store(root) as store:
         recorded = store.record(QUEUE, category="fact").lore.id
     together = threading.Barrier(2)
 
@@ -80,8 +80,8 @@ def test_of_two_patches_of_one_digest_exactly_one_succeeds(tmp_path: Path) -> No
 
 
 async def test_of_many_concurrent_patches_each_digest_is_used_once(root: Path) -> None:
-    async with serving(root) as client:
-        tag = (await asked(client, "PUT", f"/lore/{ID}", lore(QUEUE), 201)).headers["etag"]
+    async with open_client(root) as client:
+        tag = (await send_request(client, "PUT", f"/lore/{ID}", lore(QUEUE), 201)).headers["etag"]
         sent = [
             client.patch(f"{ROOT}/lore/{ID}", json={"tags": [f"t{number}"]}, headers={"if-match": tag})
             for number in range(8)

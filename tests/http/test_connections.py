@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import httpx2
 import pytest
-from apikit import plain
+from apikit import make_plain_store
 from http_kit import KEY, on_the_loopback
 
 from engram.http.routes import ROOT
@@ -27,7 +27,7 @@ TOKEN_LINE = f"Authorization: {KEY['authorization']}\r\n"
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return plain(tmp_path_factory.mktemp("flood") / "store")
+    return make_plain_store(tmp_path_factory.mktemp("flood") / "store")
 
 
 @pytest.fixture(scope="module", params=["api", "mcp"])

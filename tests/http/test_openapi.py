@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from apikit import COLOUR, QUEUE, TIDES
-from http_kit import lore, posted, serving
+from http_kit import lore, open_client, post_document
 
 from engram.http.openapi import build_document
 from engram.http.routes import RESOURCES, ROOT
@@ -18,10 +18,10 @@ async def test_answers_match_the_openapi_document(root: Path) -> None:
 
     said = build_document()
     schemas = {"components": said["components"]}
-    async with serving(root) as client:
+    async with open_client(root) as client:
         for path in (f"{ROOT}/openapi.json", "/openapi.json"):
             assert (await client.get(path)).json() == said
-        await posted(client, "/lore", lore(QUEUE), 201)
+        await post_document(client, "/lore", lore(QUEUE), 201)
         bodies = {
             ("POST", "/lore"): [lore(COLOUR), {"nothing": 1}], ("POST", "/query"): {"query": "queue consumers"},
             ("POST", "/lore/feedback"): {"helpful": ["L1"]}, ("PATCH", "/lore/{id}"): {"pinned": True},

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import QUEUE, TIDES, lore_files, opened, plain
-from http_kit import asked, lore, serving
+from apikit import QUEUE, TIDES, lore_files, make_plain_store, open_test_store
+from http_kit import lore, open_client, send_request
 from storekit import disk_full_after, unprivileged
 
 from engram.adapters.files.durable.lock import FileLock
@@ -28,23 +28,23 @@ ID = "01KEZ6S41TSV4RRFFQ69G5FAVA"
 
 
 async def test_a_locked_store_is_unavailable_until_it_is_released(root: Path) -> None:
-    with opened(root) as store:
+    with open_test_store(root) as store:
         held = FileLock(str(Path(store.store.places.state) / "write.lock"))
-    async with serving(root, patience=0.3) as client:
-        await asked(client, "GET", "/lore")
+    async with open_client(root, patience=0.3) as client:
+        await send_request(client, "GET", "/lore")
         with held:
-            busy = await asked(client, "PUT", f"/lore/{ID}", lore(QUEUE), 503)
+            busy = await send_request(client, "PUT", f"/lore/{ID}", lore(QUEUE), 503)
         assert (busy.headers["retry-after"], busy.json()["error"]["code"]) == ("5", "failed")
-    async with serving(root) as client:
-        await asked(client, "PUT", f"/lore/{ID}", lore(QUEUE, tags=["later"]), 200)
+    async with open_client(root) as client:
+        await send_request(client, "PUT", f"/lore/{ID}", lore(QUEUE, tags=["later"]), 200)
 
 
 async def test_on_a_full_disk_every_change_is_refused_and_nothing_is_written(root: Path) -> None:
-    with opened(root) as store:
+    with open_test_store(root) as store:
         recorded = store.record(QUEUE, category="fact").lore.id
     before = {path: path.read_bytes() for path in lore_files(root)}
-    async with serving(root) as client:
-        await asked(client, "GET", "/lore")
+    async with open_client(root) as client:
+        await send_request(client, "GET", "/lore")
         with disk_full_after():
             for method, path, body, key in (
                 ("POST", "/lore", lore("Room again."), "k"),
@@ -53,13 +53,13 @@ async def test_on_a_full_disk_every_change_is_refused_and_nothing_is_written(roo
                 ("PATCH", f"/lore/{recorded}", {"tags": ["a"]}, "p"),
                 ("PUT", f"/lore/{ID}", lore(TIDES), ""),
             ):
-                await asked(client, "GET", f"/lore/{recorded}")
+                await send_request(client, "GET", f"/lore/{recorded}")
                 headers = {"idempotency-key": key} if key else {}
-                refused = await asked(client, method, path, body, 503, **headers)
+                refused = await send_request(client, method, path, body, 503, **headers)
                 assert refused.json()["error"]["code"] in ("store", "index")
                 assert refused.headers["retry-after"] == "5"
         assert {path: path.read_bytes() for path in lore_files(root)} == before
-        await asked(client, "POST", "/lore", lore("Room again."), 201, idempotency_key="k")
+        await send_request(client, "POST", "/lore", lore("Room again."), 201, idempotency_key="k")
         assert len(lore_files(root)) == 2
 
 
@@ -85,15 +85,15 @@ async def test_a_read_only_store_is_read_and_refuses_changes(
         for name in ("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"):
             monkeypatch.setenv(name, folder)
         monkeypatch.chdir(folder)
-        root = plain(Path(folder) / "store")
-        async with serving(root) as client:
+        root = make_plain_store(Path(folder) / "store")
+        async with open_client(root) as client:
             for method, body in (
                 ("PUT", lore(QUEUE)),
                 ("PATCH", {"tags": ["a"]}),
                 ("GET", None),
             ):  # loads what is needed
                 found = await client.request(method, f"{ROOT}/lore/{ID}", json=body)
-            await asked(client, "POST", "/query", {"query": "queue consumers"})
+            await send_request(client, "POST", "/query", {"query": "queue consumers"})
             before = {path: path.read_bytes() for path in lore_files(root)}
             with may_only_read(root):
                 for method, path, body in (
@@ -103,28 +103,30 @@ async def test_a_read_only_store_is_read_and_refuses_changes(
                     ("DELETE", f"/lore/{ID}", None),
                 ):
                     for key in ({}, {"idempotency-key": method}):
-                        problem = (await asked(client, method, path, body, 503, **key)).json()
+                        problem = (await send_request(client, method, path, body, 503, **key)).json()
                         assert problem["error"]["code"] in ("store", "index")
-                assert (await asked(client, "GET", f"/lore/{ID}")).json() == found.json()
-                assert (await asked(client, "POST", "/query", {"query": "queue consumers"})).json()["lore"]
+                assert (await send_request(client, "GET", f"/lore/{ID}")).json() == found.json()
+                assert (await send_request(client, "POST", "/query", {"query": "queue consumers"})).json()[
+                    "lore"
+                ]
             assert {path: path.read_bytes() for path in lore_files(root)} == before
 
 
 async def test_a_damaged_index_and_idempotency_table_are_repaired(root: Path) -> None:
-    async with serving(root) as client:
-        made = await asked(client, "POST", "/lore", lore(QUEUE), 201, idempotency_key="k")
-        cursor = (await asked(client, "GET", "/lore/delta")).json()["cursor"]
-    with opened(root) as store:
+    async with open_client(root) as client:
+        made = await send_request(client, "POST", "/lore", lore(QUEUE), 201, idempotency_key="k")
+        cursor = (await send_request(client, "GET", "/lore/delta")).json()["cursor"]
+    with open_test_store(root) as store:
         state = Path(store.store.places.state)
     for damaged in (state / "keys.db", *(state / "index").rglob("catalog*")):
         damaged.write_bytes(b"x" * 5000)
-    async with serving(root) as client:
-        assert (await asked(client, "GET", "/lore")).json()["total"] == 1
-        again = await asked(client, "POST", "/lore", lore(QUEUE), 200, idempotency_key="k")
+    async with open_client(root) as client:
+        assert (await send_request(client, "GET", "/lore")).json()["total"] == 1
+        again = await send_request(client, "POST", "/lore", lore(QUEUE), 200, idempotency_key="k")
         assert again.json()["lore"][0]["id"] == made.json()["lore"][0]["id"], (
             "the same text is recorded once anyway"
         )
-        nothing = (await asked(client, "GET", f"/lore/delta?since={cursor}")).json()
+        nothing = (await send_request(client, "GET", f"/lore/delta?since={cursor}")).json()
         assert (nothing["lore"], nothing["deleted_ids"], nothing["cursor"]) == ([], [], cursor)
     assert (state / "keys.db.damaged").exists()
 
@@ -133,7 +135,7 @@ async def test_a_damaged_index_and_idempotency_table_are_repaired(root: Path) ->
 
 
 async def test_every_resource_checks_token_host_and_origin(root: Path) -> None:
-    async with serving(root) as client:
+    async with open_client(root) as client:
         for resource in RESOURCES:
             path = f"{ROOT}{resource.path}".replace("{id}", ID)
             for headers, status in (
@@ -149,7 +151,7 @@ async def test_every_resource_checks_token_host_and_origin(root: Path) -> None:
 
 
 def test_a_locked_idempotency_table_is_reported(root: Path) -> None:
-    with opened(root) as store:
+    with open_test_store(root) as store:
         store.record(QUEUE, category="fact", key="k")
         database = sqlite3.connect(Path(store.store.places.state) / "keys.db", isolation_level=None)
         database.execute("BEGIN EXCLUSIVE")

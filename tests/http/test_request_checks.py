@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from apikit import plain
+from apikit import make_plain_store
 from http_kit import KEY, get, on_the_loopback
 
 from engram.http.routes import ROOT
@@ -17,7 +17,7 @@ TOKEN_LINE = f"Authorization: {KEY['authorization']}\r\n"
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return plain(tmp_path_factory.mktemp("flood") / "store")
+    return make_plain_store(tmp_path_factory.mktemp("flood") / "store")
 
 
 def flood(port: int, path: str, count: int, *lines: str) -> list[int]:

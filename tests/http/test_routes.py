@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from apikit import COLOUR, QUEUE, SECRET, TIDES, cli, dedicated, git, opened
-from http_kit import TOKEN, get, lore, posted, served, serving
+from apikit import COLOUR, QUEUE, SECRET, TIDES, cli, dedicated, git, open_test_store
+from http_kit import TOKEN, get, lore, open_client, post_document, run_server
 
 from engram.http.routes import ROOT
 from engram.serving.rates import Rate
@@ -28,17 +28,17 @@ async def got(client: httpx2.AsyncClient, path: str, expected: int = 200, **quer
 
 
 async def test_an_entry_is_recorded_recalled_judged_changed_and_deleted(root: Path) -> None:
-    async with serving(root) as client:
-        made = await posted(
+    async with open_client(root) as client:
+        made = await post_document(
             client, "/lore", lore(QUEUE, tags=["queue"], confidence=0.8, when=["tool: WebFetch"]), 201
         )
         assert (made["accepted"], made["merged"], made["rejected"], made["errors"]) == (1, 0, 0, [])
         lore_id = made["lore"][0]["id"]
-        found = await posted(client, "/query", {"query": "queue consumer patterns", "k": 3})
+        found = await post_document(client, "/query", {"query": "queue consumer patterns", "k": 3})
         assert (found["strength"], found["session_refs"]) == ("strong", {"L1": lore_id})
         assert found["lore"][0]["content"] == QUEUE
         assert {"score", "why", "scope", "path", "validation_count", "origin"} <= set(found["lore"][0])
-        judged = await posted(client, "/lore/feedback", {"helpful": ["L1"]})
+        judged = await post_document(client, "/lore/feedback", {"helpful": ["L1"]})
         (vote,) = judged["updated"]
         assert (vote["previous"], vote["current"], vote["validation_count"]) == (0.8, 0.88, 1)
         assert judged["updates"] == judged["updated"]
@@ -69,8 +69,8 @@ async def test_a_batch_reports_the_outcome_of_each_entry(root: Path) -> None:
         ],
         "flush": False,
     }
-    async with serving(root) as client:
-        done = await posted(client, "/lore", batch)
+    async with open_client(root) as client:
+        done = await post_document(client, "/lore", batch)
         assert (done["accepted"], done["merged"], done["rejected"]) == (1, 0, 4)
         assert [one["outcome"] for one in done["lore"]] == ["accepted", *["rejected"] * 4]
         assert [said.partition(":")[0] for said in done["errors"]] == [
@@ -78,32 +78,34 @@ async def test_a_batch_reports_the_outcome_of_each_entry(root: Path) -> None:
         ]  # fmt: skip
         assert SECRET not in json.dumps(done)
         assert (await got(client, "/lore"))["lore"][0]["agent"] == "devcontainer-abc123"
-        again = await posted(client, "/lore", [lore(QUEUE), lore(COLOUR)])
+        again = await post_document(client, "/lore", [lore(QUEUE), lore(COLOUR)])
         assert (again["accepted"], again["merged"]) == (1, 1)
         assert again["lore"][0]["id"] == done["lore"][0]["id"]
-        assert (await posted(client, "/lore", lore(QUEUE)))["merged"] == 1
+        assert (await post_document(client, "/lore", lore(QUEUE)))["merged"] == 1
 
 
 async def test_feedback_one_by_one_as_clients_of_recall_send_it(root: Path) -> None:
-    async with serving(root) as client:
-        made = await posted(client, "/lore", [lore(QUEUE, confidence=0.6), lore(TIDES, confidence=0.6)])
+    async with open_client(root) as client:
+        made = await post_document(
+            client, "/lore", [lore(QUEUE, confidence=0.6), lore(TIDES, confidence=0.6)]
+        )
         first, second = (one["id"] for one in made["lore"])
         judgements = [{"id": first, "outcome": "helpful"}, {"id": second, "outcome": "incorrect"}]
         body = {"source_id": "x", "feedback": judgements}
-        updates = (await posted(client, "/lore/feedback", body))["updates"]
+        updates = (await post_document(client, "/lore/feedback", body))["updates"]
         assert {one["id"]: one["current"] for one in updates} == {first: 0.68, second: 0.45}
         unknown = {"feedback": [{"id": "01KEZ6S41TSV4RRFFQ69G5FAVA", "outcome": "helpful"}]}
-        assert (await posted(client, "/lore/feedback", unknown, 404))["status"] == 404
+        assert (await post_document(client, "/lore/feedback", unknown, 404))["status"] == 404
         wrong = {"feedback": [{"id": first, "outcome": "great"}]}
-        problem = await posted(client, "/lore/feedback", wrong, 422)
+        problem = await post_document(client, "/lore/feedback", wrong, 422)
         assert problem["errors"][0]["field"] == "feedback[0].outcome"
 
 
 async def test_lists_by_filter_and_page(root: Path) -> None:
-    with opened(root) as store:
+    with open_test_store(root) as store:
         for content, tags in ((QUEUE, ["a", "b"]), (COLOUR, ["a"]), (TIDES, [])):
             store.record(content, category="fact", tags=tags)
-    async with serving(root) as client:
+    async with open_client(root) as client:
         assert [one["content"] for one in (await got(client, "/lore"))["lore"]] == [TIDES, COLOUR, QUEUE]
         page = await got(client, "/lore", limit=1, offset=1)
         assert ([one["content"] for one in page["lore"]], page["total"]) == ([COLOUR], 3)
@@ -120,8 +122,8 @@ async def test_lists_by_filter_and_page(root: Path) -> None:
 
 
 async def test_a_copy_is_kept_up_to_date_by_snapshot_and_delta(root: Path) -> None:
-    async with serving(root) as client:
-        made = await posted(client, "/lore", [lore(QUEUE), lore(COLOUR)])
+    async with open_client(root) as client:
+        made = await post_document(client, "/lore", [lore(QUEUE), lore(COLOUR)])
         whole = await client.get(f"{ROOT}/lore/snapshot")
         copy = {row["id"]: row for row in map(json.loads, whole.text.splitlines())}
         assert list(copy) == sorted(one["id"] for one in made["lore"])  # of one millisecond in any order
@@ -131,7 +133,7 @@ async def test_a_copy_is_kept_up_to_date_by_snapshot_and_delta(root: Path) -> No
             "---\nid: 01KEZ6S41TSV4RRFFQ69G5FAVA\n---\n\nDropped into the folder.\n"
         )
         await client.delete(f"{ROOT}/lore/{first}")
-        await posted(client, "/lore/feedback", {"helpful": [second]})
+        await post_document(client, "/lore/feedback", {"helpful": [second]})
         delta = await got(client, "/lore/delta", since=whole.headers["engram-as-of"])
         assert delta["deleted_ids"] == [first]
         assert {one["id"] for one in delta["lore"]} == {second, "01KEZ6S41TSV4RRFFQ69G5FAVA"}
@@ -152,28 +154,28 @@ async def test_a_copy_is_kept_up_to_date_by_snapshot_and_delta(root: Path) -> No
 async def test_a_deletion_names_undo_also_in_a_store_on_a_branch_of_code(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q", "-b", "main", "code")
     init(str(tmp_path / "code"), placement="branch")
-    async with serving(tmp_path / "code") as client:
-        made = await posted(client, "/lore", lore(QUEUE), 201)
+    async with open_client(tmp_path / "code") as client:
+        made = await post_document(client, "/lore", lore(QUEUE), 201)
         gone = await client.delete(f"{ROOT}/lore/{made['lore'][0]['id']}")
         assert gone.json()["undo"] == "engram undo"
 
 
 async def test_a_file_that_came_back_is_not_among_the_deleted_ids(root: Path) -> None:
-    with opened(root) as store:
+    with open_test_store(root) as store:
         path = root / store.record(QUEUE, category="fact").path
         store.refresh()
         content = path.read_bytes()
         path.unlink()
         assert store.refresh().removed == 1
         path.write_bytes(content)
-    async with serving(root) as client:
+    async with open_client(root) as client:
         delta = await got(client, "/lore/delta", since="2020-01-01T00:00:00Z")
         assert (delta["deleted_ids"], len(delta["lore"])) == ([], 1)
 
 
 async def test_health_has_fewer_fields_without_the_token(root: Path) -> None:
-    async with serving(root) as client:
-        await posted(client, "/lore", lore(QUEUE), 201)
+    async with open_client(root) as client:
+        await post_document(client, "/lore", lore(QUEUE), 201)
         assert (await got(client, "/health"))["lore_count"] == 1
         stranger = await client.get(f"{ROOT}/health", headers={"authorization": ""})
         assert (stranger.status_code, set(stranger.json())) == (200, {"status", "version"})
@@ -181,13 +183,13 @@ async def test_health_has_fewer_fields_without_the_token(root: Path) -> None:
 
 
 async def test_metrics_and_activity_log_include_http_requests(root: Path) -> None:
-    async with serving(root, **{"engram-agent": "n8n", "engram-session": "flow 7"}) as client:
-        await posted(client, "/lore", lore(QUEUE), 201)
-        await posted(client, "/query", {"query": "queue consumers"})
+    async with open_client(root, **{"engram-agent": "n8n", "engram-session": "flow 7"}) as client:
+        await post_document(client, "/lore", lore(QUEUE), 201)
+        await post_document(client, "/query", {"query": "queue consumers"})
         text = await client.get("/metrics")
     assert text.headers["content-type"].startswith("text/plain; version=0.0.4")
     assert 'engram_recalled_total{via="http"} 1' in text.text
-    with opened(root) as store:
+    with open_test_store(root) as store:
         asked = store.live()[-1]
     assert (asked.via, asked.agent, asked.session) == ("http", "n8n", "flow 7")
 
@@ -206,7 +208,7 @@ async def test_metrics_and_activity_log_include_http_requests(root: Path) -> Non
 async def test_only_callers_with_token_and_allowed_host_are_admitted(
     root: Path, headers: dict[str, str], status: int
 ) -> None:
-    async with serving(root) as client:
+    async with open_client(root) as client:
         answer = await client.get(f"{ROOT}/lore", headers=headers)
         assert answer.status_code == status
         assert TOKEN not in answer.text
@@ -236,7 +238,7 @@ async def test_only_callers_with_token_and_allowed_host_are_admitted(
     ],
 )
 async def test_invalid_bodies_are_refused(root: Path, content: bytes, kind: str, status: int) -> None:
-    async with serving(root) as client:
+    async with open_client(root) as client:
         answer = await client.post(
             f"{ROOT}/lore", content=content, headers={"content-type": kind} if kind else {}
         )
@@ -249,21 +251,21 @@ async def test_the_size_limit_also_applies_to_bodies_without_a_declared_length(r
         for _ in range(100):
             yield b"x" * 100_000
 
-    async with serving(root) as client:
+    async with open_client(root) as client:
         assert (await client.post(f"{ROOT}/lore", content=endless())).status_code == 413
 
 
 async def test_names_in_paths_are_ids_or_refs_and_never_words(root: Path) -> None:
-    async with serving(root) as client:
-        await posted(client, "/lore", lore(QUEUE), 201)
-        await posted(client, "/query", {"query": "queue consumers"})
+    async with open_client(root) as client:
+        await post_document(client, "/lore", lore(QUEUE), 201)
+        await post_document(client, "/query", {"query": "queue consumers"})
         for name in ("queue", "consumer%20patterns", "..%2f..", "L0", "L1x", "%00"):
             assert (await client.delete(f"{ROOT}/lore/{name}")).status_code == 404
         assert (await client.delete(f"{ROOT}/lore/L1")).status_code == 200
 
 
 async def test_unknown_paths_and_methods_are_problems(root: Path) -> None:
-    async with serving(root) as client:
+    async with open_client(root) as client:
         assert (await got(client, "/wisdom", 404))["error"]["hint"] == f"See {ROOT}/openapi.json."
         answer = await client.put(f"{ROOT}/lore")
         assert (answer.status_code, answer.json()["title"]) == (405, "Method Not Allowed")
@@ -271,7 +273,7 @@ async def test_unknown_paths_and_methods_are_problems(root: Path) -> None:
 
 
 async def test_too_many_requests_are_told_to_wait(root: Path) -> None:
-    async with serving(root, rate=20) as client:
+    async with open_client(root, rate=20) as client:
         statuses = [(await client.get(f"{ROOT}/health")).status_code for _ in range(6)]
         assert statuses == [200] * 5 + [429]
         assert int((await client.get(f"{ROOT}/health")).headers["retry-after"]) >= 1
@@ -289,7 +291,7 @@ def test_a_rate_bucket_fills_again() -> None:
 
 @pytest.mark.slow
 def test_a_server_answers_on_the_loopback(tmp_path: Path) -> None:
-    with served(dedicated(tmp_path / "store")) as server:
+    with run_server(dedicated(tmp_path / "store")) as server:
         assert server.url.startswith("http://127.0.0.1:")
         assert get(f"{server.url}/lore").status_code == 401
         server.ask("POST", "/lore", lore(QUEUE), 201)
@@ -305,24 +307,28 @@ def test_a_server_that_cannot_start_says_why(root: Path, tmp_path: Path) -> None
 
 async def test_a_scope_is_honoured_or_refused_and_never_ignored(root: Path, home: Path) -> None:
     salaries = {"content": "Salaries are discussed on Fridays.", "category": "FACT"}
-    async with serving(root) as client:
+    async with open_client(root) as client:
         for scope in ("team", "somebody"):
             for path, body in (
                 ("/lore", salaries),
                 ("/query", {"query": "salaries"}),
                 ("/lore/feedback", {"helpful": ["L1"]}),
             ):
-                said = await posted(client, path, {**body, "scope": scope}, 422)
+                said = await post_document(client, path, {**body, "scope": scope}, 422)
                 assert said["error"]["hint"], (path, scope)
-            batch = await posted(client, "/lore", {"lore": [{**salaries, "scope": scope}]})
+            batch = await post_document(client, "/lore", {"lore": [{**salaries, "scope": scope}]})
             assert batch["rejected"] == 1
-        assert (await posted(client, "/lore", {**salaries, "scope": "private"}, 201))["lore"][0][
+        assert (await post_document(client, "/lore", {**salaries, "scope": "private"}, 201))["lore"][0][
             "scope"
         ] == "user"
-        assert (await posted(client, "/query", {"query": "salaries", "scope": "project"}))["lore"] == []
-        assert len((await posted(client, "/query", {"query": "salaries", "scope": "user"}))["lore"]) == 1
-        assert "scope" in (await posted(client, "/lore?scope=user", salaries, 422))["error"]["message"]
-        await posted(client, "/lore?user_id=alex", {"lore": [salaries]}, 422)
+        assert (await post_document(client, "/query", {"query": "salaries", "scope": "project"}))[
+            "lore"
+        ] == []
+        assert (
+            len((await post_document(client, "/query", {"query": "salaries", "scope": "user"}))["lore"]) == 1
+        )
+        assert "scope" in (await post_document(client, "/lore?scope=user", salaries, 422))["error"]["message"]
+        await post_document(client, "/lore?user_id=alex", {"lore": [salaries]}, 422)
         for path in ("/lore", "/lore/delta", "/lore/snapshot"):
             said = await got(client, path, 422, scope="user")
             assert said["error"]["message"] == "The query string is not valid: there is no 'scope'."

@@ -8,8 +8,8 @@ from typing import Any
 import anyio
 import httpx2
 import pytest
-from apikit import QUEUE, TIDES, opened, plain
-from http_kit import KEY, asked, on_the_loopback, serving
+from apikit import QUEUE, TIDES, make_plain_store, open_test_store
+from http_kit import KEY, on_the_loopback, open_client, send_request
 from jsonschema import Draft202012Validator
 
 from engram.http.openapi import build_document
@@ -35,8 +35,8 @@ CALLS: dict[str, dict[str, Any]] = {
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    root = plain(tmp_path / "store")
-    with opened(root) as store:
+    root = make_plain_store(tmp_path / "store")
+    with open_test_store(root) as store:
         store.record(QUEUE, category="fact", tags="queue")
         store.record(TIDES, category="fact")
         store.record(SQL, category="skill", tags="skill")
@@ -47,12 +47,12 @@ def root(tmp_path: Path) -> Path:
 async def test_each_tool_answers_as_its_schema_says(root: Path) -> None:
     said = build_document()
     assert {tool.name for tool in list_tools()} == set(CALLS)
-    async with serving(root, **{"engram-session": "s"}) as client:
+    async with open_client(root, **{"engram-session": "s"}) as client:
         for query in ("queue consumers", "tide tables"):
-            await asked(client, "POST", "/query", {"query": query})
+            await send_request(client, "POST", "/query", {"query": query})
         found = {}
         for name, body in CALLS.items():
-            found[name] = (await asked(client, "POST", f"/tools/{name}", body)).json()
+            found[name] = (await send_request(client, "POST", f"/tools/{name}", body)).json()
             operation = said["paths"][f"{ROOT}/tools/{name}"]["post"]
             schema = operation["responses"]["200"]["content"]["application/json"]["schema"]
             whole = {**schema, "components": said["components"]}
@@ -64,7 +64,7 @@ async def test_each_tool_answers_as_its_schema_says(root: Path) -> None:
 
 
 async def test_errors_of_tools_are_problems(root: Path) -> None:
-    async with serving(root) as client:
+    async with open_client(root) as client:
         for name, body, status in (
             ("engram_execute", {"sql": "DELETE FROM lore"}, 422),
             ("engram_execute", {}, 422),
@@ -73,9 +73,9 @@ async def test_errors_of_tools_are_problems(root: Path) -> None:
             ("memory_peek", {"scope": "nowhere"}, 422),
             ("recall_forget", {"refs": ["L1"]}, 404),
         ):
-            problem = await asked(client, "POST", f"/tools/{name}", body, status)
+            problem = await send_request(client, "POST", f"/tools/{name}", body, status)
             assert problem.headers["content-type"] == "application/problem+json"
-        assert (await asked(client, "GET", "/lore")).json()["total"] == 3
+        assert (await send_request(client, "GET", "/lore")).json()["total"] == 3
 
 
 async def answered_meanwhile(
@@ -86,7 +86,7 @@ async def answered_meanwhile(
     with on_the_loopback(root) as port:
         address = f"http://127.0.0.1:{port}"
         async with httpx2.AsyncClient(base_url=address, headers=KEY, timeout=60, verify=False) as client:
-            await asked(client, "GET", "/lore")
+            await send_request(client, "GET", "/lore")
 
             async def ask() -> None:
                 found.append(await client.post(f"{ROOT}/tools/{tool}", json=body))
@@ -97,7 +97,7 @@ async def answered_meanwhile(
                     group.start_soon(ask)
                 while len(found) < times:
                     began = anyio.current_time()
-                    await asked(client, "GET", "/lore")
+                    await send_request(client, "GET", "/lore")
                     slowest = max(slowest, anyio.current_time() - began)
     assert 0 < slowest < 1.5  # of the 2 s that a question takes
     return found
@@ -111,11 +111,11 @@ async def test_while_sql_runs_to_its_limit_others_are_answered(root: Path) -> No
 
 @pytest.mark.slow
 async def test_while_the_query_of_a_skill_runs_to_its_limit_others_are_answered(root: Path) -> None:
-    with opened(root) as store:
+    with open_test_store(root) as store:
         store.record(f"Count without an end.\n\n```sql\n{ENDLESS}\n```", category="skill", tags="skill")
     body = {"task": "count without an end", "execute": True}
     (answer,) = await answered_meanwhile(root, "recall_skill", body, 1)
     assert "took longer than 2 seconds" in answer.json()["error"]
-    async with serving(root) as client:
-        again = await asked(client, "POST", "/tools/recall_skill", {"task": "count without an end"})
+    async with open_client(root) as client:
+        again = await send_request(client, "POST", "/tools/recall_skill", {"task": "count without an end"})
         assert again.json()["runs"] == 1

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from apikit import COLOUR, PROJECT, QUEUE, TIDES, dedicated, lore_files, opened
-from http_kit import TOKEN, asked, lore, on_the_loopback, serving
+from apikit import COLOUR, PROJECT, QUEUE, TIDES, dedicated, lore_files, open_test_store
+from http_kit import TOKEN, lore, on_the_loopback, open_client, send_request
 
 from engram.http.routes import ROOT
 
@@ -23,16 +23,16 @@ ID = "01KEZ6S41TSV4RRFFQ69G5FAVA"
 
 
 async def test_put_creates_and_replaces_an_entry_with_a_given_id(root: Path) -> None:
-    async with serving(root) as client:
+    async with open_client(root) as client:
         body = lore(QUEUE, tags=["queue"], importance=0.5, relations=[{"kind": "refines", "id": ID}])
-        made = await asked(client, "PUT", f"/lore/{ID.lower()}", body, 201)
+        made = await send_request(client, "PUT", f"/lore/{ID.lower()}", body, 201)
         assert (made.json()["created"], made.json()["lore"]["id"]) == (True, ID)
         assert made.headers["etag"] == f'"{made.json()["lore"]["digest"]}"'
-        again = await asked(client, "PUT", f"/lore/{ID}", body)
+        again = await send_request(client, "PUT", f"/lore/{ID}", body)
         assert (again.json()["created"], again.headers["etag"]) == (False, made.headers["etag"])
-        await asked(client, "POST", "/lore/feedback", {"helpful": [ID]})
+        await send_request(client, "POST", "/lore/feedback", {"helpful": [ID]})
         replaced = (
-            await asked(client, "PUT", f"/lore/{ID}", lore(TIDES, expires_at="2031-01-01T00:00:00Z"))
+            await send_request(client, "PUT", f"/lore/{ID}", lore(TIDES, expires_at="2031-01-01T00:00:00Z"))
         ).json()["lore"]
         assert (replaced["content"], replaced["tags"], replaced["importance"]) == (TIDES, [], None)
         assert (replaced["relations"], replaced["expires_at"]) == ([], "2031-01-01T00:00:00Z")
@@ -54,19 +54,19 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
 
 
 async def test_an_invalid_put_names_the_field(root: Path) -> None:
-    async with serving(root) as client:
+    async with open_client(root) as client:
         for name, body, field in WRONG:
-            problem = (await asked(client, "PUT", f"/lore/{name}", body, 422)).json()
+            problem = (await send_request(client, "PUT", f"/lore/{name}", body, 422)).json()
             assert (problem["error"]["code"], problem["error"]["field"]) == ("invalid", field)
     assert lore_files(root) == []
 
 
 async def test_null_in_a_merge_patch_removes_a_value(root: Path) -> None:
-    async with serving(root) as client:
+    async with open_client(root) as client:
         body = lore(
             QUEUE, tags=["a"], files=["x.py"], context="Here", importance=0.3, expires_at="2031-01-01"
         )
-        await asked(client, "PUT", f"/lore/{ID}", body, 201)
+        await send_request(client, "PUT", f"/lore/{ID}", body, 201)
         answer = await client.patch(
             f"{ROOT}/lore/{ID}",
             content=json.dumps(
@@ -83,16 +83,16 @@ async def test_null_in_a_merge_patch_removes_a_value(root: Path) -> None:
         )
         assert (found["context"], found["content"]) == ("There", QUEUE)
         for field in ("content", "category", "confidence", "pinned", "status"):
-            problem = (await asked(client, "PATCH", f"/lore/{ID}", {field: None}, 422)).json()
+            problem = (await send_request(client, "PATCH", f"/lore/{ID}", {field: None}, 422)).json()
             assert problem["error"]["field"] == field
-        await asked(client, "PATCH", f"/lore/{ID}", {}, 422)
+        await send_request(client, "PATCH", f"/lore/{ID}", {}, 422)
 
 
 # --- keys
 
 
 async def test_a_repeated_request_with_a_key_is_done_once(root: Path) -> None:
-    async with serving(root) as client:
+    async with open_client(root) as client:
         requests = [
             ("POST", "/lore", lore(QUEUE)),
             ("POST", "/lore", [lore(COLOUR), {"nothing": 1}]),
@@ -113,20 +113,20 @@ async def test_a_repeated_request_with_a_key_is_done_once(root: Path) -> None:
                 assert again.headers.get(header) == first.headers.get(header)
             assert (again.status_code, again.content) == (first.status_code, first.content)
             assert {path: path.read_bytes() for path in lore_files(root)} == files
-            other = await asked(client, "PUT", f"/lore/{ID}", lore("Other."), 409, **headers)
+            other = await send_request(client, "PUT", f"/lore/{ID}", lore("Other."), 409, **headers)
             assert other.json()["error"]["code"] == "conflict"
 
 
 async def test_a_key_outlives_the_server_and_a_refused_request_does_not_use_it_up(root: Path) -> None:
-    async with serving(root) as client:
-        await asked(client, "POST", "/lore", lore(""), 422, idempotency_key='"k1"')
-        made = await asked(client, "POST", "/lore", lore(QUEUE), 201, idempotency_key='"k1"')
-        await asked(client, "POST", "/lore", lore(QUEUE), 422, idempotency_key="")
-        await asked(client, "POST", "/lore", lore(QUEUE), 422, idempotency_key="k" * 201)
-    async with serving(root) as client:
-        again = await asked(client, "POST", "/lore", lore(QUEUE), 201, idempotency_key="k1")
+    async with open_client(root) as client:
+        await send_request(client, "POST", "/lore", lore(""), 422, idempotency_key='"k1"')
+        made = await send_request(client, "POST", "/lore", lore(QUEUE), 201, idempotency_key='"k1"')
+        await send_request(client, "POST", "/lore", lore(QUEUE), 422, idempotency_key="")
+        await send_request(client, "POST", "/lore", lore(QUEUE), 422, idempotency_key="k" * 201)
+    async with open_client(root) as client:
+        again = await send_request(client, "POST", "/lore", lore(QUEUE), 201, idempotency_key="k1")
         assert again.json() == made.json()
-        assert (await asked(client, "GET", "/lore")).json()["total"] == 1
+        assert (await send_request(client, "GET", "/lore")).json()["total"] == 1
 
 
 # --- sync
@@ -140,30 +140,30 @@ def remote(tmp_path: Path) -> Path:
 
 async def test_a_store_is_synced_over_http(tmp_path: Path, remote: Path) -> None:
     root = dedicated(tmp_path / "store")
-    async with serving(root) as client:
-        problem = (await asked(client, "POST", "/sync", status=409)).json()
+    async with open_client(root) as client:
+        problem = (await send_request(client, "POST", "/sync", status=409)).json()
         assert problem["error"]["kind"] == "no-remote"
-    with opened(root) as store:
+    with open_test_store(root) as store:
         store.add_remote("origin", str(remote))
-    async with serving(root) as client:
-        await asked(client, "POST", "/lore", lore(QUEUE), 201)
+    async with open_client(root) as client:
+        await send_request(client, "POST", "/lore", lore(QUEUE), 201)
         for name in ("nowhere", "--upload-pack=touch x", f"file://{root}", "../remote.git"):
-            await asked(client, "POST", "/sync", {"remote": name}, 422)
-        done = (await asked(client, "POST", "/sync")).json()
+            await send_request(client, "POST", "/sync", {"remote": name}, 422)
+        done = (await send_request(client, "POST", "/sync")).json()
         assert (done["ok"], done["remote"], done["errors"]) == (True, "origin", [])
         assert done["pushed"] >= 1
-        nothing = (await asked(client, "POST", "/sync", {"push": False, "timeout": 20})).json()
+        nothing = (await send_request(client, "POST", "/sync", {"push": False, "timeout": 20})).json()
         assert (nothing["pulled"], nothing["pushed"]) == (0, 0)
-        await asked(client, "POST", "/sync", {"force": True}, 422)
-        with opened(root) as store:
+        await send_request(client, "POST", "/sync", {"force": True}, 422)
+        with open_test_store(root) as store:
             store.add_remote("gone", str(tmp_path / "gone.git"))
-        problem = (await asked(client, "POST", "/sync", {"remote": "gone"}, 502)).json()
+        problem = (await send_request(client, "POST", "/sync", {"remote": "gone"}, 502)).json()
         assert problem["error"]["code"] == "remote"
 
 
 async def test_a_store_without_its_own_git_cannot_be_synced(root: Path) -> None:
-    async with serving(root) as client:
-        assert (await asked(client, "POST", "/sync", {}, 422)).json()["error"]["code"] == "usage"
+    async with open_client(root) as client:
+        assert (await send_request(client, "POST", "/sync", {}, 422)).json()["error"]["code"] == "usage"
 
 
 # --- the worked example

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import opened as opened_plain
-from storekit import SECONDS, SteadyClock, commit, contents, git, opened
+from apikit import open_test_store as opened_plain
+from storekit import SECONDS, SteadyClock, commit, contents, git, open_test_store
 
 from engram.adapters.files.durable.lock import FileLock
 from engram.adapters.index import delta
@@ -49,7 +49,7 @@ def clock() -> SteadyClock:
 
 @pytest.fixture
 def engram(tmp_path: Path, clock: SteadyClock) -> Iterator[Engram]:
-    with opened(tmp_path / "store", clock) as made:
+    with open_test_store(tmp_path / "store", clock) as made:
         made.refresh()
         yield made
 
@@ -466,7 +466,7 @@ def test_changed_settings_cause_a_rebuild_when_a_store_is_opened(engram: Engram,
     from engram.usecases.store import accepted_settings
 
     accepted_settings.accept(str(lore.parent), str(lore.parent / ".git/engram"))
-    with opened(lore.parent) as other:
+    with open_test_store(lore.parent) as other:
         assert refresh(other.store, thorough=False).rebuilt == "the settings changed"
         assert refresh(other.store, thorough=False).rebuilt == ""
         assert generation_of(other).rules == freshness.settings_digest(other.store) != ""
@@ -488,7 +488,7 @@ def test_a_large_index_of_another_model_is_rebuilt_only_for_a_caller_that_can_wa
     meta = Path(generation_of(engram).folder, "meta.json")
     meta.write_text(json.dumps({**json.loads(meta.read_text()), "model": "path:0123:mean1"}))
     monkeypatch.setattr(freshness, "SWEEP_ALWAYS", limit)
-    with opened(lore.parent) as other:
+    with open_test_store(lore.parent) as other:
         done = refresh(other.store, thorough=thorough)
         assert done.rebuilt == ("it was made for another embedding model" if is_rebuilt else "")
         assert [hit.path for hit in other.query("parser").lore] == ["lore/b.md"]
@@ -502,7 +502,7 @@ def test_a_large_index_of_another_model_is_rebuilt_only_for_a_caller_that_can_wa
 def test_an_index_of_the_same_model_is_used_unchanged(engram: Engram, lore: Path) -> None:
     (lore / "a.md").write_text("The parser is flaky.\n")
     refresh(engram.store)
-    with opened(lore.parent, engram.store.clock) as other:
+    with open_test_store(lore.parent, engram.store.clock) as other:
         assert refresh(other.store) == Refreshed()
 
 

@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import tantivy
 from effort import examples, is_thorough
-from index_kit import filled, index_of
-from storekit import QUERIES, SteadyClock, answers, killed_at_exit, opened, start, unprivileged
+from index_kit import index_of, make_indexed_store
+from storekit import QUERIES, SteadyClock, answers, killed_at_exit, open_test_store, start, unprivileged
 
 from engram.adapters.index.damage import (
     DamagedIndexError,
@@ -256,7 +256,7 @@ def good_or_scanned(engram: Engram, expected: list[object]) -> str:
 def child(root: str, name: str, while_open: str, flips: str) -> None:
     """Damage one file of the index in every way and report how the store copes."""
     clock = SteadyClock()
-    engram = opened(Path(root), clock)
+    engram = open_test_store(Path(root), clock)
     engram.refresh()
     expected = answers(engram)
     saved = Path(root).parent / "saved"
@@ -286,12 +286,12 @@ def attempt(
     shutil.rmtree(index_of(root))
     shutil.copytree(saved, index_of(root))
     say(step=f"{way.__name__} {name} ({while_open})")
-    engram = opened(root, clock)
+    engram = open_test_store(root, clock)
     if while_open == "open":
         engram.query("retry the queue", keep=False)
     for file in sorted(path for path in index_of(root).rglob(name) if path.is_file()):
         way(file, random.Random(seed))
-    beside = opened(root, clock, session="beside")
+    beside = open_test_store(root, clock, session="beside")
     # No query reads enough to notice these; that is what `doctor` is for.
     silent = way is flip or (way in (scramble, replace, zero) and name in SEARCHED)
     for who in (engram, beside, engram):
@@ -365,7 +365,7 @@ def forked(process: subprocess.Popen[bytes], *arguments: str) -> tuple[list[dict
 def test_a_damaged_file_of_the_index_never_spoils_an_answer(
     tmp_path: Path, forking: subprocess.Popen[bytes], name: str, while_open: str
 ) -> None:
-    filled(tmp_path / "store", SteadyClock()).close()
+    make_indexed_store(tmp_path / "store", SteadyClock()).close()
     said, code = forked(forking, str(tmp_path / "store"), name, while_open, str(examples(1, 2)))
     # Whoever reads a mapped file at the moment at which it is cut short dies of it, and nothing can catch that.
     cut_short = while_open == "open" and code == -getattr(signal, "SIGBUS", 0)

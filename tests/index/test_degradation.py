@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from storekit import commit, engram_command, opened
+from storekit import commit, engram_command, open_test_store
 
 from engram.adapters.embed.provider import BUNDLED_FOLDER
 from engram.adapters.state.activity_table import ActivityLine
@@ -34,7 +34,7 @@ def configure(home: Path, **embedding: str) -> None:
 
 
 def store_with_lore(root: Path) -> Engram:
-    engram = opened(root)
+    engram = open_test_store(root)
     engram.record(TEXT, category="FACT")
     return engram
 
@@ -83,7 +83,7 @@ def test_a_tokenizer_that_turns_out_broken_leaves_words_and_a_note(tmp_path: Pat
         assert engram.status()["embedding"]["ok"] is False  # type: ignore[index]
         assert engram.record(f"{TEXT} Always.", category="FACT").path
     shutil.copy(Path(BUNDLED_FOLDER, "tokenizer.json"), model / "tokenizer.json")
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         answer = engram.query("idempotent consumer")
         assert (answer.strategy, len(answer.lore)) == ("hybrid", 2)
         assert [note.partition(";")[2] for note in answer.notes] == [" with 'path' it may be off"]
@@ -96,7 +96,7 @@ def test_a_model_that_breaks_after_the_index_was_made_leaves_words(tmp_path: Pat
     root = tmp_path / "store"
     with store_with_lore(root) as engram:
         assert engram.query("idempotent consumer").strategy == "hybrid"
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         assert engram.store.embedder is not None  # opened, but the tokenizer is not read yet
         (model / "tokenizer.json").write_text("{")
         answer = engram.query("idempotent consumer")
@@ -110,7 +110,7 @@ def test_files_are_scanned_if_no_index_can_be_written(tmp_path: Path) -> None:
     shutil.rmtree(state / "index", ignore_errors=True)
     (state / "index").write_text("in the way")
     (state / "index.damaged" / "too").mkdir(parents=True)
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         answer = engram.query("idempotent consumer")
         assert (answer.strategy, len(answer.lore)) == ("scan", 1)
         assert "index" in answer.notes[0]
@@ -164,15 +164,15 @@ def test_lore_recorded_without_git_is_committed_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = tmp_path / "store"
-    opened(root).close()
+    open_test_store(root).close()
     path = os.environ["PATH"]
     monkeypatch.setenv("PATH", str(tmp_path))
-    with opened(root, background=True) as engram:
+    with open_test_store(root, background=True) as engram:
         engram.record(TEXT, category="FACT")
         assert len(engram.query("idempotent consumer").lore) == 1
         assert engram.status()["git"]["pending"] == 1  # type: ignore[index]
     monkeypatch.setenv("PATH", path)
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         commit(engram)
         assert not has_work(engram.store)
 
@@ -206,14 +206,14 @@ def test_a_damaged_state_database_does_not_prevent_work(tmp_path: Path, how: str
     with store_with_lore(root) as engram:
         assert engram.query("idempotent consumer").lore[0].ref == "L1"
     damage(root / ".git" / "engram" / "state.db", how)
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         assert engram.session_refs() == {}
         answer = engram.query("idempotent consumer")
         assert [hit.ref for hit in answer.lore] == ["L1"]
         assert engram.feedback(helpful="L1")[0].validation_count == 1
         assert engram.feedback(helpful="L1")[0].repeated
         assert engram.status()["session"]["surfaced"] == 1  # type: ignore[index]
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         assert len(engram.session_refs()) == (how != "a folder")  # else refs were only kept in memory
 
 
@@ -268,7 +268,7 @@ def test_a_replaced_state_database_is_reported_in_answer_and_status(tmp_path: Pa
     root = tmp_path / "store"
     store_with_lore(root).close()
     (root / ".git" / "engram" / "state.db").write_bytes(b"not a database" * 500)
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         assert "start empty" in " ".join(engram.query("idempotent consumer").notes)
         assert "start empty" in json.dumps(engram.status())
 

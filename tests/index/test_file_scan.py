@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from gitkit import isolate, make_repository
-from storekit import SECONDS, SteadyClock, opened
+from storekit import SECONDS, SteadyClock, open_test_store
 
 import engram
 from engram.adapters.files.scan import FileStamp
@@ -70,7 +70,7 @@ class Scanned:
 def scanned(tmp_path: Path) -> Iterator[Scanned]:
     clock = SteadyClock()
     clock.ahead = 10 * SECONDS
-    with opened(tmp_path / "store", clock) as found:
+    with open_test_store(tmp_path / "store", clock) as found:
         yield Scanned(found.store)
 
 
@@ -308,7 +308,7 @@ def test_reading_a_folder_does_not_read_its_known_subfolders(scanned: Scanned) -
 
 
 def test_a_new_lore_folder_is_found_in_a_store_without_one(tmp_path: Path) -> None:
-    with opened(tmp_path / "store") as engram:
+    with open_test_store(tmp_path / "store") as engram:
         lore = tmp_path / "store" / "lore"
         if lore.exists():
             lore.rmdir()

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from effort import sampled
-from index_kit import TEXTS, filled, generation_of, index_of
-from storekit import SteadyClock, answers, lines, opened, rebuilt, run
+from index_kit import TEXTS, generation_of, index_of, make_indexed_store
+from storekit import SteadyClock, answers, lines, open_test_store, reopen_rebuilt, run
 
 from engram.adapters.index.damage import IndexUnavailableError
 from engram.adapters.index.index import Generation, Index
@@ -41,9 +41,9 @@ FOUND = [TEXTS[0][0]]
 @sampled("meta", ["", "{}", "[]", "null", '{"format": 1', '{"format": 0}', "\x00" * 50], everyday=2)
 def test_an_index_of_another_format_is_rebuilt(tmp_path: Path, meta: str) -> None:
     root = tmp_path / "store"
-    filled(root, SteadyClock()).close()
+    make_indexed_store(root, SteadyClock()).close()
     (generation_of(root) / "meta.json").write_text(meta)
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         assert engram.refresh().rebuilt
         assert ask(engram) == FOUND
         assert engram.refresh().rebuilt == ""
@@ -51,10 +51,10 @@ def test_an_index_of_another_format_is_rebuilt(tmp_path: Path, meta: str) -> Non
 
 def test_an_index_of_another_model_is_rebuilt(tmp_path: Path) -> None:
     root = tmp_path / "store"
-    filled(root, SteadyClock()).close()
+    make_indexed_store(root, SteadyClock()).close()
     file = generation_of(root) / "meta.json"
     file.write_text(json.dumps({**json.loads(file.read_text()), "model": "path:0123:mean1"}))
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         assert "another" in engram.refresh().rebuilt
         answer = engram.query("idempotent queue consumer")
         assert (answer.strategy, answer.notes) == ("hybrid", ())
@@ -63,20 +63,20 @@ def test_an_index_of_another_model_is_rebuilt(tmp_path: Path) -> None:
 @sampled("name", ["", "generation-gone", "../..", "/etc", "\xff", "generation-x\ngeneration-y"], 2)
 def test_an_invalid_current_file_leads_to_a_new_index(tmp_path: Path, name: str) -> None:
     root = tmp_path / "store"
-    filled(root, SteadyClock()).close()
+    make_indexed_store(root, SteadyClock()).close()
     (index_of(root) / "CURRENT").write_text(name, "latin-1")
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         assert ask(engram) == FOUND
         assert generation_of(root).is_dir()
 
 
 def test_a_generation_that_a_killed_process_left_half_written_is_swept(tmp_path: Path) -> None:
     root = tmp_path / "store"
-    filled(root, SteadyClock()).close()
+    make_indexed_store(root, SteadyClock()).close()
     half = index_of(root) / "generation-HALF"
     half.mkdir()
     (half / "meta.json").write_text("{")
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         assert ask(engram) == FOUND
         (index_of(root) / "CURRENT").unlink()
         assert ask(engram) == FOUND
@@ -85,27 +85,27 @@ def test_a_generation_that_a_killed_process_left_half_written_is_swept(tmp_path:
 
 def test_a_file_in_place_of_the_index_folder_is_moved_aside(tmp_path: Path) -> None:
     root = tmp_path / "store"
-    filled(root, SteadyClock()).close()
+    make_indexed_store(root, SteadyClock()).close()
     shutil.rmtree(index_of(root))
     index_of(root).write_text("not a folder")
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         assert ask(engram) == FOUND
         assert engram.query("queue").strategy == "hybrid"
 
 
 def test_a_folder_in_place_of_the_current_file_is_moved_aside(tmp_path: Path) -> None:
     root = tmp_path / "store"
-    filled(root, SteadyClock()).close()
+    make_indexed_store(root, SteadyClock()).close()
     (index_of(root) / "CURRENT").unlink()
     (index_of(root) / "CURRENT" / "x").mkdir(parents=True)
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         assert ask(engram) == FOUND
         assert engram.query("queue").strategy == "hybrid"
 
 
 def test_a_state_folder_deleted_while_open_comes_back(tmp_path: Path) -> None:
     root = tmp_path / "store"
-    with filled(root, SteadyClock()) as engram:
+    with make_indexed_store(root, SteadyClock()) as engram:
         assert ask(engram) == FOUND
         shutil.rmtree(root / ".git" / "engram" / "index")
         assert ask(engram) == FOUND
@@ -114,34 +114,34 @@ def test_a_state_folder_deleted_while_open_comes_back(tmp_path: Path) -> None:
 
 def test_texts_a_killed_writer_added_only_to_the_words_are_ignored(tmp_path: Path) -> None:
     root, clock = tmp_path / "store", SteadyClock()
-    with filled(root, clock) as engram:
+    with make_indexed_store(root, clock) as engram:
         words = engram.store.index.look().words  # type: ignore[union-attr]
         words.begin(bulk=False)
         for row in range(5, 25):
             words.add(row, "queue consumer queue")
         words.commit()
-    with opened(root, clock) as engram:
-        fresh = rebuilt(engram, tmp_path / "state")
+    with open_test_store(root, clock) as engram:
+        fresh = reopen_rebuilt(engram, tmp_path / "state")
         assert answers(engram) == answers(fresh)
         fresh.close()
 
 
 def test_texts_a_killed_writer_removed_only_from_the_words_are_found_again(tmp_path: Path) -> None:
     root, clock = tmp_path / "store", SteadyClock()
-    with filled(root, clock) as engram:
+    with make_indexed_store(root, clock) as engram:
         words = engram.store.index.look().words  # type: ignore[union-attr]
         words.begin(bulk=False)
         words.remove([0, 1, 2])
         words.commit()
-    with opened(root, clock) as engram:
-        fresh = rebuilt(engram, tmp_path / "state")
+    with open_test_store(root, clock) as engram:
+        fresh = reopen_rebuilt(engram, tmp_path / "state")
         assert answers(engram) == answers(fresh)
         fresh.close()
 
 
 def test_damage_seen_by_one_process_does_not_discard_a_newer_index(tmp_path: Path) -> None:
     root = tmp_path / "store"
-    with filled(root, SteadyClock()) as old, opened(root) as new:
+    with make_indexed_store(root, SteadyClock()) as old, open_test_store(root) as new:
         generation = old.store.index.look()
         assert generation is not None
         new.store.index.look()
@@ -167,7 +167,7 @@ def test_without_permission_to_write_its_state_a_store_still_answers(
 ) -> None:
     """Runs in a process that is not root, since root may write anywhere."""
     root = open_folder / "store"
-    filled(root, SteadyClock()).close()
+    make_indexed_store(root, SteadyClock()).close()
     state = root / ".git" / "engram"
     (generation_of(root) / "meta.json").write_text("{}")
     folder = state if read_only == "state" else state / "index"
@@ -214,7 +214,7 @@ def test_without_permission_to_write_its_state_a_store_still_answers(
 
 def test_the_doctor_reports_nothing_for_a_sound_index(tmp_path: Path) -> None:
     root, clock = tmp_path / "store", SteadyClock()
-    with filled(root, clock) as engram:
+    with make_indexed_store(root, clock) as engram:
         shown = engram.list().lore[0]
         (root / "lore" / "twin.md").write_bytes((root / shown.path).read_bytes())
         (root / "lore" / "dropped.md").write_text("# Nothing but text\n")
@@ -228,7 +228,7 @@ def test_the_doctor_reports_nothing_for_a_sound_index(tmp_path: Path) -> None:
 
 def test_the_doctor_finds_an_entry_hidden_by_a_single_changed_value(tmp_path: Path) -> None:
     root = tmp_path / "store"
-    with filled(root, SteadyClock()) as engram:
+    with make_indexed_store(root, SteadyClock()) as engram:
         generation = engram.store.index.look()
         assert generation is not None
         generation.catalog.connection.execute(

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from index_kit import TEXTS, filled, generation_of
-from storekit import SECONDS, SteadyClock, disk_full_after, opened
+from index_kit import TEXTS, generation_of, make_indexed_store
+from storekit import SECONDS, SteadyClock, disk_full_after, open_test_store
 
 from engram.adapters.files.durable.lock import FileLock
 from engram.adapters.index.damage import IndexUnavailableError
@@ -33,7 +33,7 @@ def titles_of(generation: Generation) -> list[str]:
 
 
 def test_a_query_that_finds_damage_is_answered_from_a_rebuilt_index(tmp_path: Path) -> None:
-    with filled(tmp_path, SteadyClock()) as engram:
+    with make_indexed_store(tmp_path, SteadyClock()) as engram:
         for ask, answer in ((query_index, ["slow"]), (query_without_refresh, [])):
             generation = engram.store.index.look()
             assert generation is not None
@@ -44,7 +44,7 @@ def test_a_query_that_finds_damage_is_answered_from_a_rebuilt_index(tmp_path: Pa
 
 
 def test_consult_finds_a_new_entry_but_look_up_does_not(tmp_path: Path) -> None:
-    with opened(tmp_path, SteadyClock()) as engram:
+    with open_test_store(tmp_path, SteadyClock()) as engram:
         assert query_without_refresh(engram.store, paths_of) == []
         path = engram.record(TEXTS[0][0]).path
         assert query_without_refresh(engram.store, paths_of) == []
@@ -57,7 +57,7 @@ def test_in_a_large_store_only_a_thorough_query_finds_files_written_in_place(
     monkeypatch.setattr(freshness, "SWEEP_ALWAYS", -1)
     monkeypatch.setattr(freshness, "COLD_SWEEP_LIMIT", -1)
     clock = SteadyClock()
-    with filled(tmp_path, clock) as engram:
+    with make_indexed_store(tmp_path, clock) as engram:
         clock.ahead = 10 * SECONDS
         path = tmp_path / query_index(engram.store, paths_of)[0]
         path.write_text("# Herons wait\n")
@@ -70,7 +70,7 @@ def test_queries_are_refused_while_another_process_builds_the_first_index(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(catch_up, "_LOCK_SECONDS", 0)
-    with opened(tmp_path) as engram:
+    with open_test_store(tmp_path) as engram:
         engram.store.index.make_folder()
         lock = FileLock(os.path.join(engram.store.index.folder, "writer.lock"))
         with lock.tried() as held:
@@ -83,9 +83,9 @@ def test_on_a_full_disk_the_index_is_kept_and_answers_until_a_file_changes(
     tmp_path: Path,
 ) -> None:
     clock = SteadyClock()
-    filled(tmp_path, clock).close()
+    make_indexed_store(tmp_path, clock).close()
     before = generation_of(tmp_path)
-    with opened(tmp_path, clock) as engram:
+    with open_test_store(tmp_path, clock) as engram:
         with disk_full_after():
             assert len(engram.list(limit=None).lore) == len(TEXTS)
             assert engram.query(TEXTS[0][0]).strategy == "hybrid"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from unittest.mock import Mock
 
 import pytest
-from storekit import opened
+from storekit import open_test_store
 
 from engram.adapters.files.durable.lock import FileLock
 from engram.adapters.index import vector_graph
@@ -36,7 +36,7 @@ def small(tmp_path: Path, home: Path) -> Iterator[Engram]:
     file = home / ".config" / "engram" / "config.toml"
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text("[embedding]\ngraph = 15\n")
-    with opened(tmp_path / "store") as engram:
+    with open_test_store(tmp_path / "store") as engram:
         write(engram, range(15))
         yield engram
 

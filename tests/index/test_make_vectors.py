@@ -13,7 +13,7 @@ from unittest.mock import Mock
 
 import pytest
 from endpoint_kit import LoopbackEndpoint, served
-from storekit import contents, opened
+from storekit import contents, open_test_store
 
 from engram.adapters.embed.errors import EmbeddingError, EmbeddingUnavailableError
 from engram.adapters.embed.vector_cache import text_key
@@ -71,7 +71,7 @@ def engram(
     file = home / ".config" / "engram" / "config.toml"
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(f'[embedding]\nprovider = "endpoint"\nurl = "{endpoint.url}"\nmodel = "words"\n')
-    with opened(tmp_path / "store") as found:
+    with open_test_store(tmp_path / "store") as found:
         for number in range(COUNT):
             file_of(found, number).write_text(f"The car number {number}.\n{LONG if number == 3 else ''}")
         found.refresh()
@@ -100,7 +100,7 @@ def test_a_rebuild_removes_unused_vectors_from_the_cache(engram: Engram, endpoin
     keys = [text_key(text) for text in endpoint.texts if text.startswith("The car")]
     assert len(cache.found(keys)) == len(keys) == COUNT
     file_of(engram, 0).unlink()
-    with opened(Path(engram.path)) as other:
+    with open_test_store(Path(engram.path)) as other:
         refresh(other.store, rebuild="to drop what is not used")
     assert len(cache.found(keys)) == COUNT - 1
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gitkit import isolate
-from storekit import opened
+from storekit import open_test_store
 
 from engram.adapters.files.frontmatter import codec
 from engram.domain.entry.note_markup import NoteMarkup
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def test_only_names_missing_from_the_text_are_added(tmp_path: Path) -> None:
-    with opened(tmp_path) as engram:
+    with open_test_store(tmp_path) as engram:
         lore = engram.record("Larch lasts.", category="FACT").lore
     plain = indexed_text(lore, None)
     assert (
@@ -35,7 +35,7 @@ def test_a_note_has_markup_in_place_and_elsewhere_if_it_has_aliases(
         "plain": b'---\nup: "[[Ada]]"\n---\nSee [[Bob]].\n',
         "named": b"---\naliases: [Ada]\n---\nText\n",
     }
-    with vault(tmp_path / "v", {}) as in_place, opened(tmp_path / "store") as dedicated:
+    with vault(tmp_path / "v", {}) as in_place, open_test_store(tmp_path / "store") as dedicated:
         for store in (in_place.store, dedicated.store):
             for name, raw in notes.items():
                 file = codec.read(raw, f"{name}.md", store.categories, store.clock.now())

@@ -10,8 +10,8 @@ import os
 from pathlib import Path
 
 import pytest
-from index_kit import filled, generation_of
-from storekit import SECONDS, SteadyClock, answers, contents, later_tick, opened, rebuilt
+from index_kit import generation_of, make_indexed_store
+from storekit import SECONDS, SteadyClock, answers, contents, later_tick, open_test_store, reopen_rebuilt
 
 from engram.adapters.files import scan
 from engram.adapters.index.vectors import VectorFile
@@ -26,7 +26,7 @@ NOT_YAML = b"---\nid: [\n---\nbroken\n"
 
 def test_a_file_edited_in_place_with_size_and_time_restored_is_read_again(tmp_path: Path) -> None:
     clock = SteadyClock()
-    with opened(tmp_path / "store", clock) as engram:
+    with open_test_store(tmp_path / "store", clock) as engram:
         shown = engram.record("retry the broker", category="FACT")
         engram.refresh()
         clock.ahead += 3 * SECONDS
@@ -44,7 +44,7 @@ def test_a_file_changed_within_the_tick_in_which_it_was_read_is_read_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """If file times have a coarse resolution, another change within one tick shows only after two seconds."""
-    with opened(tmp_path / "store") as engram:
+    with open_test_store(tmp_path / "store") as engram:
         path = tmp_path / "store" / engram.record("retry the broker", category="FACT").path
         same = scan.stamp(str(path))
         assert same is not None
@@ -59,7 +59,7 @@ def test_a_folder_changed_within_the_tick_in_which_it_was_read_is_read_again(
 ) -> None:
     monkeypatch.setattr(freshness, "SWEEP_ALWAYS", -1)
     monkeypatch.setattr(freshness, "COLD_SWEEP_LIMIT", -1)
-    with opened(tmp_path / "store") as engram:
+    with open_test_store(tmp_path / "store") as engram:
         lore = tmp_path / "store" / "lore"
         (lore / "one.md").write_text("# Retry the broker\n")
         engram.refresh()
@@ -74,7 +74,7 @@ def test_in_a_large_store_only_a_sweep_finds_files_written_in_place(
 ) -> None:
     clock = SteadyClock()
     clock.ahead = 10 * SECONDS
-    with opened(tmp_path / "store", clock) as engram:
+    with open_test_store(tmp_path / "store", clock) as engram:
         path = tmp_path / "store" / "lore" / "one.md"
         path.write_text("# Retry the broker\n")
         engram.refresh()
@@ -93,23 +93,23 @@ def test_in_a_large_store_only_a_sweep_finds_files_written_in_place(
 def test_an_index_of_another_model_is_kept_for_given_paths_and_without_a_model(
     tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    filled(tmp_path, SteadyClock()).close()
+    make_indexed_store(tmp_path, SteadyClock()).close()
     meta = generation_of(tmp_path) / "meta.json"
     meta.write_text(json.dumps({**json.loads(meta.read_text()), "model": "another"}))
     monkeypatch.setattr(freshness, "SWEEP_ALWAYS", 0)  # as in a large store
-    with opened(tmp_path) as engram:
+    with open_test_store(tmp_path) as engram:
         assert refresh(engram.store, paths=["lore/none.md"]).rebuilt == ""
     settings = home / ".config" / "engram" / "config.toml"
     settings.parent.mkdir(parents=True, exist_ok=True)
     settings.write_text('[embedding]\nprovider = "none"\n')
-    with opened(tmp_path) as engram:
+    with open_test_store(tmp_path) as engram:
         assert refresh(engram.store).rebuilt == "", "the words of any index are good enough"
 
 
 @pytest.mark.usefixtures("never_compacted")
 def test_removed_and_replaced_texts_leave_the_word_index(tmp_path: Path) -> None:
     root = tmp_path / "store"
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         shown = [engram.record(f"retry the broker, case {number}", category="FACT") for number in range(6)]
         engram.refresh()
         engram.forget(*[one.lore.id for one in shown[:3]])
@@ -124,7 +124,7 @@ def test_removed_and_replaced_texts_leave_the_word_index(tmp_path: Path) -> None
 @pytest.mark.usefixtures("never_compacted")
 def test_a_shadowed_duplicate_is_found_when_the_other_file_is_deleted(tmp_path: Path) -> None:
     root = tmp_path / "store"
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         shown = engram.record("retry the broker", category="FACT")
         (root / "lore" / "zz.md").write_bytes((root / shown.path).read_bytes())
         assert [hit.path for hit in engram.query("broker").lore] == [shown.path]
@@ -133,19 +133,19 @@ def test_a_shadowed_duplicate_is_found_when_the_other_file_is_deleted(tmp_path: 
 
 
 def test_a_dropped_file_whose_time_alone_changed_gets_its_new_dates(tmp_path: Path) -> None:
-    with opened(tmp_path / "store", SteadyClock()) as engram:
+    with open_test_store(tmp_path / "store", SteadyClock()) as engram:
         dropped = tmp_path / "store" / "lore" / "dropped.md"
         dropped.write_text("# The parser is flaky\n")
         engram.refresh()
         os.utime(dropped, ns=(0, 1_700_000_000 * SECONDS))
         engram.refresh()
-        fresh = rebuilt(engram, tmp_path / "state")
+        fresh = reopen_rebuilt(engram, tmp_path / "state")
         assert contents(engram) == contents(fresh)
         fresh.close()
 
 
 def test_a_broken_file_replaced_with_a_symlink_is_reported_as_a_symlink(tmp_path: Path) -> None:
-    with opened(tmp_path / "store", SteadyClock()) as engram:
+    with open_test_store(tmp_path / "store", SteadyClock()) as engram:
         file = tmp_path / "store" / "lore" / "file.md"
         file.write_bytes(NOT_YAML)
         engram.refresh()
@@ -158,19 +158,19 @@ def test_a_broken_file_replaced_with_a_symlink_is_reported_as_a_symlink(tmp_path
 
 
 def test_a_symlink_in_place_of_an_uncommitted_entry_does_not_break_queries(tmp_path: Path) -> None:
-    with opened(tmp_path / "store", SteadyClock()) as engram:
+    with open_test_store(tmp_path / "store", SteadyClock()) as engram:
         first = engram.record("retry the broker", category="FACT")
         engram.record("cache the parser", category="FACT")
         path = tmp_path / "store" / first.path
         path.unlink()
         path.symlink_to(tmp_path)
         assert [hit.lore.content for hit in engram.query("cache the parser").lore] == ["cache the parser"]
-    with opened(tmp_path / "store") as engram:
+    with open_test_store(tmp_path / "store") as engram:
         assert len(engram.list().lore) == 1
 
 
 def test_a_judged_entry_replaced_with_a_symlink_is_counted_as_removed_once(tmp_path: Path) -> None:
-    with opened(tmp_path, SteadyClock()) as engram:
+    with open_test_store(tmp_path, SteadyClock()) as engram:
         first = engram.record("the retry queue consumer is idempotent")
         engram.refresh()
         engram.feedback(incorrect=first.lore.id)
@@ -186,24 +186,24 @@ def test_a_judged_entry_replaced_with_a_symlink_is_counted_as_removed_once(tmp_p
 
 def test_a_false_alarm_allowed_in_the_settings_is_recalled_without_touching_the_file(tmp_path: Path) -> None:
     root = tmp_path / "store"
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         (root / "lore" / "key.md").write_text(f"The key of the parser is {SECRET}\n")
         assert engram.query("parser key").lore == ()
     with (root / ".engram.toml").open("a") as settings:
         settings.write(f'\n[secrets]\nallow = ["{SECRET}"]\n')
     accepted_settings.accept(str(root), str(root / ".git/engram"))
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         assert len(engram.query("parser key").lore) == 1
         assert engram.refresh().rebuilt == ""
 
 
 def test_deleted_texts_do_not_count_for_idf_in_a_small_store(tmp_path: Path) -> None:
-    with opened(tmp_path / "store", SteadyClock()) as engram:
+    with open_test_store(tmp_path / "store", SteadyClock()) as engram:
         kept = [engram.record(f"retry the broker, case {number}", category="FACT") for number in range(3)]
         gone = [engram.record(f"broker and parser {number}", category="FACT") for number in range(20)]
         engram.refresh()
         engram.forget(*[recorded.lore.id for recorded in gone])
-        fresh = rebuilt(engram, tmp_path / "state")
+        fresh = reopen_rebuilt(engram, tmp_path / "state")
         assert answers(engram) == answers(fresh)
         assert len(engram.query("broker").lore) == len(kept)
         fresh.close()
@@ -212,7 +212,7 @@ def test_deleted_texts_do_not_count_for_idf_in_a_small_store(tmp_path: Path) -> 
 def test_a_change_made_while_the_catalog_is_read_is_seen_by_the_next_look(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with opened(tmp_path / "store") as engram, opened(tmp_path / "store") as other:
+    with open_test_store(tmp_path / "store") as engram, open_test_store(tmp_path / "store") as other:
         engram.record("retry the broker", category="FACT")
         engram.refresh()
         generation = other.store.index.look()
@@ -232,7 +232,7 @@ def test_a_change_made_while_the_catalog_is_read_is_seen_by_the_next_look(
 
 
 def test_vectors_of_dropped_rows_stay_until_the_commit(tmp_path: Path) -> None:
-    with opened(tmp_path / "store") as engram:
+    with open_test_store(tmp_path / "store") as engram:
         engram.record("retry the broker", category="FACT")
         engram.refresh()
         generation = engram.store.index.look()
@@ -246,7 +246,7 @@ def test_vectors_of_dropped_rows_stay_until_the_commit(tmp_path: Path) -> None:
 
 
 def test_a_running_writer_does_not_look_like_damage(tmp_path: Path) -> None:
-    with opened(tmp_path / "store") as engram, opened(tmp_path / "store") as other:
+    with open_test_store(tmp_path / "store") as engram, open_test_store(tmp_path / "store") as other:
         engram.record("retry the broker", category="FACT")
         engram.refresh()
         words = engram.store.index.look().words  # type: ignore[union-attr]
@@ -259,7 +259,7 @@ def test_a_running_writer_does_not_look_like_damage(tmp_path: Path) -> None:
 
 
 def test_a_new_index_can_be_read_while_it_is_written(tmp_path: Path) -> None:
-    with opened(tmp_path / "store") as engram:
+    with open_test_store(tmp_path / "store") as engram:
         engram.record("retry the broker", category="FACT")
         assert refresh(engram.store, rebuild="test").rebuilt == "test"
         generation = engram.store.index.look()

@@ -24,7 +24,17 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
-from storekit import SECONDS, SteadyClock, answers, commit, contents, git, later_tick, opened, rebuilt
+from storekit import (
+    SECONDS,
+    SteadyClock,
+    answers,
+    commit,
+    contents,
+    git,
+    later_tick,
+    open_test_store,
+    reopen_rebuilt,
+)
 
 from engram.adapters.index import delta
 from engram.usecases.index import freshness
@@ -66,7 +76,7 @@ class FilesAndIndex(RuleBasedStateMachine):
         self.folder = Path(tempfile.mkdtemp(prefix="equivalence-"))
         self.root = self.folder / "store"
         self.clock = SteadyClock()
-        self.engram: Engram = opened(self.root, self.clock)
+        self.engram: Engram = open_test_store(self.root, self.clock)
         self.other: Engram | None = None
         self.compared = 0
 
@@ -225,12 +235,12 @@ class FilesAndIndex(RuleBasedStateMachine):
     @rule()
     def open_again(self) -> None:
         self.engram.close()
-        self.engram = opened(self.root, self.clock)
+        self.engram = open_test_store(self.root, self.clock)
 
     @rule()
     def let_another_process_refresh(self) -> None:
         if self.other is None:
-            self.other = opened(self.root, self.clock, session="other")
+            self.other = open_test_store(self.root, self.clock, session="other")
         refresh(self.other.store, thorough=False)
 
     @rule(what=st.sampled_from(["generation", "CURRENT", "index"]))
@@ -261,7 +271,7 @@ class FilesAndIndex(RuleBasedStateMachine):
             refresh(self.engram.store, thorough=False)
         followed = answers(self.engram)
         self.compared += 1
-        fresh = rebuilt(self.engram, self.folder / f"state-{self.compared}")
+        fresh = reopen_rebuilt(self.engram, self.folder / f"state-{self.compared}")
         assert followed == answers(fresh)
         assert contents(self.engram) == contents(fresh)
         generation = self.engram.store.index.look()

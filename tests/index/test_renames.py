@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from gitkit import git, isolate
-from storekit import opened
+from storekit import open_test_store
 
 import engram
 from engram.adapters.files.frontmatter.codec import provisional_id
@@ -220,7 +220,7 @@ def test_renames_are_followed_with_or_without_git(tmp_path: Path, git_has: str) 
 
 
 def test_renames_in_a_dedicated_store_are_not_recorded(tmp_path: Path) -> None:
-    with opened(tmp_path / "store") as lore:
+    with open_test_store(tmp_path / "store") as lore:
         write(tmp_path / "store", {"lore/a.md": "Text\n"})
         commit(tmp_path / "store")
         ids(lore)

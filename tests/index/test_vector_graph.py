@@ -23,7 +23,7 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 from effort import sampled
-from storekit import opened
+from storekit import open_test_store
 
 from engram.adapters.index import vector_graph, vectors
 from engram.adapters.index.vector_graph import GraphFile, make_graph, read_graph_file
@@ -404,7 +404,7 @@ def store_with_graph(root: Path, home: Path, count: int = 120) -> Engram:
     file = home / ".config" / "engram" / "config.toml"
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text("[embedding]\ngraph = 100\n")
-    engram = opened(root)
+    engram = open_test_store(root)
     for number in range(count):
         engram.record(text(number), category="FACT")
     engram.refresh()
@@ -504,7 +504,7 @@ with engram.open(sys.argv[1], background=False) as store:
         if count > 100:
             store_with_graph(root, home, count).close()
         else:
-            with opened(root) as engram:
+            with open_test_store(root) as engram:
                 for number in range(count):
                     engram.record(text(number), category="FACT")
         found = subprocess.run(

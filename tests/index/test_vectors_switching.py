@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from endpoint_kit import LoopbackEndpoint, served
 from onnx_kit import write_model
-from storekit import SteadyClock, engram_command, opened
+from storekit import SteadyClock, engram_command, open_test_store
 
 from engram.adapters.files.durable.lock import FileLock
 from engram.domain.errors import EngramError
@@ -48,7 +48,7 @@ def use_endpoint(home: Path, loopback: LoopbackEndpoint, **more: object) -> None
 
 
 def filled(root: Path, notes: list[str], clock: SteadyClock | None = None) -> Engram:
-    engram = opened(root, clock)
+    engram = open_test_store(root, clock)
     for note in notes:
         engram.record(note, category="FACT")
     return engram
@@ -124,7 +124,7 @@ def test_a_rebuild_requests_no_vector_twice(tmp_path: Path, home: Path, loopback
     document = json.loads(done.stdout)
     assert (document["added"], document["vectors"]) == (24, {"made": 0, "waiting": 0, "message": ""})
     assert len(loopback.asked) == asked
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         assert [hit.lore.content for hit in engram.query("backlog", min_confidence=0).lore] == first
 
 
@@ -180,19 +180,19 @@ def test_a_large_store_answers_by_words_after_a_switch(
     with filled(root, NOTES) as engram:
         assert engram.query("bread").strategy == "hybrid"
     configure(home, provider="onnx", path=str(write_model(tmp_path / "model")))
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         answer = engram.query("bread")
         assert (answer.strategy, len(answer.lore)) == ("words", 3)
         assert "made anew in the background" in answer.notes[0]
         assert engram.record("The queue is empty in winter.", category="FACT").path
         assert engram.query("empty queue").lore[0].lore.content == "The queue is empty in winter."
     assert engram_command(root, "reindex", ENGRAM_BACKGROUND="inline").returncode == 0
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         answer = engram.query("loaf", k=10)
         assert (answer.strategy, *answer.notes) == ("hybrid", UNCALIBRATED.format("onnx"))
         assert {hit.lore.content for hit in answer.lore} >= {note for note in NOTES if "bread" in note}
     configure(home)
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         engram.refresh()
         assert engram.query("bread").strategy == "hybrid"
 
@@ -212,7 +212,7 @@ def test_two_programs_with_different_models_do_not_undo_each_others_index(tmp_pa
     with filled(root, NOTES[:8]) as first:
         assert first.query("bread").strategy == "hybrid"
         configure(home, provider="onnx", path=str(write_model(tmp_path / "model")))
-        with opened(root, session="other") as second:
+        with open_test_store(root, session="other") as second:
             assert second.query("loaf", min_confidence=0).strategy == "hybrid"
             generation = second.store.index.generation
             answer = first.query("bread")
@@ -226,7 +226,7 @@ def test_two_programs_with_different_models_do_not_undo_each_others_index(tmp_pa
 def test_a_pulled_file_sends_no_lore_anywhere(tmp_path: Path, home: Path, loopback: LoopbackEndpoint) -> None:
     """Not to an address of its own, and not to the person's endpoint unless the person chose that provider."""
     root = tmp_path / "store"
-    opened(root).close()
+    open_test_store(root).close()
     with open(root / ".engram.toml", "a") as file:
         file.write(
             f'[embedding]\nprovider = "endpoint"\nurl = "{loopback.url}"\nmodel = "words"\nkey = "k"\n'
@@ -261,7 +261,7 @@ def test_the_key_is_sent_and_never_shown(
         assert done.returncode == 0
         assert "key-of-the-file" not in (done.stdout + done.stderr).decode()
     monkeypatch.setenv("ENGRAM_EMBEDDING_KEY", "key-of-the-environment")
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         engram.record("A new loaf.", category="FACT")
         engram.query("paint")
         assert loopback.asked[-1].key == "Bearer key-of-the-environment"

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from storekit import opened
+from storekit import open_test_store
 
 from engram.usecases.index.vocabulary import tags
 
 
 def test_tags_are_completed_ignoring_case_most_frequent_first(tmp_path: Path) -> None:
-    with opened(tmp_path) as engram:
+    with open_test_store(tmp_path) as engram:
         for number in range(4):
             engram.record(
                 f"Case {number} of the broker", category="FACT", tags=["slow", "Sly"][: number % 2 + 1]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from gitkit import isolate
-from storekit import SECONDS, SteadyClock, opened
+from storekit import SECONDS, SteadyClock, open_test_store
 
 from engram.adapters.files.watch import FolderWatch, WatchLostError
 from engram.domain.settings import Settings
@@ -33,7 +33,7 @@ def engram(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engram]:
     monkeypatch.setattr(freshness, "SWEEP_ALWAYS", -1)
     monkeypatch.setattr(freshness, "COLD_SWEEP_LIMIT", -1)
     clock = SteadyClock()
-    with opened(tmp_path / "store", clock) as found:
+    with open_test_store(tmp_path / "store", clock) as found:
         for word in ("broker", "parser", "widget"):
             found.record(f"retry the {word}", category="FACT")
         clock.ahead += 10 * SECONDS
@@ -116,7 +116,7 @@ def test_unreported_changes_are_searched_for_once_a_second_and_after_a_sweep(eng
 def test_a_change_made_before_the_watch_began_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(freshness, "SWEEP_ALWAYS", -1)
     monkeypatch.setattr(freshness, "COLD_SWEEP_LIMIT", -1)
-    with opened(tmp_path / "store", SteadyClock()) as engram:
+    with open_test_store(tmp_path / "store", SteadyClock()) as engram:
         engram.record("retry the broker", category="FACT")
         engram.query("broker")
         assert not freshness.has_reported_changes(engram.store), "there is no watch"
@@ -167,7 +167,7 @@ def test_an_incomplete_watch_is_given_up_and_not_retried(
             raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(FolderWatch, "follow", full)
-    with opened(tmp_path / "store") as engram:
+    with open_test_store(tmp_path / "store") as engram:
         engram.record("retry the broker", category="FACT")
         (Path(engram.path) / "lore/deep").mkdir()
         for _ in range(4):
@@ -177,7 +177,7 @@ def test_an_incomplete_watch_is_given_up_and_not_retried(
 
 def test_judgements_of_other_processes_and_decay_are_noticed_at_once(tmp_path: Path) -> None:
     clock = SteadyClock()
-    with opened(tmp_path, clock) as engram, opened(tmp_path, clock) as other:
+    with open_test_store(tmp_path, clock) as engram, open_test_store(tmp_path, clock) as other:
         shown = engram.record("retry the broker", category="FACT")
         engram.refresh()
         generation = engram.store.index.look()
@@ -195,7 +195,7 @@ def test_only_settings_that_change_how_files_are_read_have_a_digest(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     isolate(monkeypatch, tmp_path)
-    with opened(tmp_path / "store") as engram:
+    with open_test_store(tmp_path / "store") as engram:
         assert freshness.settings_digest(engram.store) == ""
         engram.store.settings = Settings({"secrets.allow": ["word"]})
         assert len(freshness.settings_digest(engram.store)) > 10
@@ -209,7 +209,7 @@ def test_a_missing_or_damaged_repository_has_no_head_commit(tmp_path: Path) -> N
     (tmp_path / "plain/lore").mkdir(parents=True)
     (tmp_path / "plain/.engram.toml").write_text('[store]\nfolder = "lore"\n')
     for name in ("plain", "damaged"):
-        with opened(tmp_path / name) as engram:
+        with open_test_store(tmp_path / name) as engram:
             if name == "damaged":
                 (tmp_path / name / ".git/HEAD").write_text("damaged\n")
             assert freshness.head_commit(engram.store) == ""
@@ -350,7 +350,7 @@ def test_changes_are_searched_for_if_the_system_cannot_report_them(
         raise trouble
 
     monkeypatch.setattr("inotify_simple.INotify", refuse)
-    with opened(tmp_path / "store") as engram:
+    with open_test_store(tmp_path / "store") as engram:
         engram.record("retry the broker", category="FACT")
         for word in ("kestrel", "osprey"):
             engram.query("retry")

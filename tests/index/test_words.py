@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import opened
+from apikit import open_test_store
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -172,7 +172,7 @@ def test_rows_with_every_word_are_returned_unless_there_are_too_many(words: Word
 
 
 def test_the_language_of_a_text_is_known_before_and_after_it_is_folded_into_the_index(tmp_path: Path) -> None:
-    with opened(tmp_path / "store") as engram:
+    with open_test_store(tmp_path / "store") as engram:
         engram.record("The invoices are sent in the morning.", category="FACT")
         engram.query("invoices", strategy="words")
         for text in (
@@ -261,7 +261,7 @@ FOUND = [
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engram]:
-    with opened(tmp_path_factory.mktemp("forms")) as store:
+    with open_test_store(tmp_path_factory.mktemp("forms")) as store:
         for text in (NAMES, SNAKE, PATH, VERSION, CODE, CHINESE, JAPANESE, KOREAN, MIXED, RUSSIAN, ARABIC):
             store.record(text, category="DECISION")
         yield store

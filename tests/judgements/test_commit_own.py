@@ -9,7 +9,7 @@ from pathlib import Path
 import prepared
 import pytest
 from apikit import SetClock, git
-from ledger_kit import BRANCH, REF, Judges, append, files_of, ids, judge, lines_at, opened
+from ledger_kit import BRANCH, REF, Judges, append, files_of, ids, judge, lines_at, open_test_store
 
 import engram
 from engram.adapters.files import config_file, places
@@ -92,7 +92,7 @@ def test_committing_touches_nothing_but_the_branch_in_any_placement_and_work_tre
     git(root, "worktree", "add", "-q", "-b", "other", "wt")
     before = everything_else(root)
     said = []
-    for store in (opened(root), opened(root / "wt")):
+    for store in (open_test_store(root), open_test_store(root / "wt")):
         said += judge(store)
         assert commit_own(store)
     assert everything_else(root) == before
@@ -103,7 +103,7 @@ def test_committing_touches_nothing_but_the_branch_in_any_placement_and_work_tre
 def test_without_git_or_judgements_no_branch_is_created(tmp_path: Path) -> None:
     (tmp_path / "plain").mkdir()
     (tmp_path / "plain/.engram.toml").write_text("")
-    plain = opened(tmp_path / "plain")
+    plain = open_test_store(tmp_path / "plain")
     judge(plain)
     assert not commit_own(plain)
     assert not any(exchange(plain, publish=True))
@@ -148,7 +148,7 @@ def test_opting_out_of_names_publishes_none_and_removes_a_published_one(tmp_path
     who = ledger.name_path(judges["a"].source_id)
     assert who in files_of(judges.root("b"))
     config_file.change(places.user_config_file(), "judgements.name", False)
-    nameless = opened(judges.root("a"))
+    nameless = open_test_store(judges.root("a"))
     assert commit_own(nameless)
     assert not commit_own(nameless)
     assert (
@@ -225,15 +225,15 @@ def test_publishing_is_decided_by_setting_then_ci_then_placement(
     code = tmp_path / "code"
     git(tmp_path, "init", "-q", str(code))
     init(str(code), placement="in-tree")
-    assert may_publish(opened(dedicated)) == "yes"
-    assert may_publish(opened(code)) == "ask"
+    assert may_publish(open_test_store(dedicated)) == "yes"
+    assert may_publish(open_test_store(code)) == "ask"
     monkeypatch.setenv("CI", "true")
-    assert may_publish(opened(dedicated)) == "no"
+    assert may_publish(open_test_store(dedicated)) == "no"
     config_file.change(places.user_config_file(), "judgements.publish", "true")
-    assert may_publish(opened(dedicated)) == may_publish(opened(code)) == "yes"
+    assert may_publish(open_test_store(dedicated)) == may_publish(open_test_store(code)) == "yes"
     monkeypatch.delenv("CI")
     config_file.change(places.user_config_file(), "judgements.publish", "false")
-    assert may_publish(opened(dedicated)) == "no"
+    assert may_publish(open_test_store(dedicated)) == "no"
 
 
 def test_the_file_of_a_store_can_forbid_publishing_but_not_enable_it(tmp_path: Path) -> None:

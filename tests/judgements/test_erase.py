@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from apikit import git, plain
-from sync_kit import Clones, opened
+from apikit import git, make_plain_store
+from sync_kit import Clones, open_test_store
 
 from engram.domain.errors import NotFoundError, UsageError
 from engram.usecases.judgements.erase import erase
@@ -51,6 +51,6 @@ def test_erasing_an_invalid_id_is_refused(tmp_path: Path) -> None:
         erase(clones["a"].store, ["everything"])
     with pytest.raises(NotFoundError):
         erase(clones["a"].store, ["01KJPY44E039MMV97SZGY6V9EQ"])
-    outside = opened(plain(tmp_path / "plain"), clones.clock)
+    outside = open_test_store(make_plain_store(tmp_path / "plain"), clones.clock)
     with pytest.raises(UsageError, match="outside git"):
         erase(outside.store, ["01KJPY44E039MMV97SZGY6V9EQ"])

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from apikit import SECRET, git
 from effort import examples
-from ledger_kit import BRANCH, Judges, ids, judge, lines_at, opened
+from ledger_kit import BRANCH, Judges, ids, judge, lines_at, open_test_store
 from remote_kit import allow_loopback, answering, refusing
 from storekit import start
 from sync_kit import bare, executable
@@ -40,7 +40,7 @@ def test_clones_that_are_shallow_and_single_branch_exchange_and_stay_so(tmp_path
         root = tmp_path / name
         git(tmp_path, "clone", "-q", *options, url, name)
         shallow = (root / ".git/shallow").read_text().split()
-        store = opened(root, judges.clock)
+        store = open_test_store(root, judges.clock)
         mine = judge(store)
         done = exchange(store, publish=True)
         assert (done.received, done.sent) == (True, True)
@@ -61,7 +61,7 @@ def test_a_partial_clone_gets_judgements_whole(tmp_path: Path) -> None:
     judges.exchange("a")
     git(judges.hub, "config", "uploadpack.allowFilter", "true")
     git(tmp_path, "clone", "-q", "--filter=blob:none", "--single-branch", judges.hub.as_uri(), "part")
-    assert exchange(opened(tmp_path / "part"), publish=True).received
+    assert exchange(open_test_store(tmp_path / "part"), publish=True).received
     listed = git(tmp_path / "part", "rev-list", "--objects", "--missing=print", BRANCH)
     assert "?" not in listed
     assert lines_at(tmp_path / "part").keys() == ids(said)

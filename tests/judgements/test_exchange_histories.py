@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from apikit import git
 from effort import examples, is_thorough
-from ledger_kit import BRANCH, REF, Judges, judge, lines_at, opened, tree_of
+from ledger_kit import BRANCH, REF, Judges, judge, lines_at, open_test_store, tree_of
 
 from engram.usecases.judgements.commit_own import commit_own
 
@@ -111,7 +111,7 @@ class History:
         """Copy a clone with its identity; both go on."""
         if "d" not in self.judges.stores:
             shutil.copytree(self.root(name), self.root("d"))
-            self.judges.stores["d"] = opened(self.root("d"), self.judges.clock)
+            self.judges.stores["d"] = open_test_store(self.root("d"), self.judges.clock)
 
     # What these use
 

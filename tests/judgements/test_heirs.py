@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import SetClock, dedicated, opened
+from apikit import SetClock, dedicated, open_test_store
 from storekit import commit
 
 from engram.usecases.index.refresh import refresh
@@ -23,7 +23,7 @@ TEXTS = (
 
 @pytest.fixture
 def store(tmp_path: Path) -> Engram:
-    return opened(dedicated(tmp_path / "store"), clock=SetClock())
+    return open_test_store(dedicated(tmp_path / "store"), clock=SetClock())
 
 
 def took_in(store: Engram, lore_id: str, other: str) -> None:

@@ -10,7 +10,7 @@ import prepared
 import pytest
 from apikit import START, git, lore_files, ok, repository
 from effort import sampled
-from sync_kit import ManyClock, bare, opened
+from sync_kit import ManyClock, bare, open_test_store
 
 from engram.adapters.files import config_file, places
 from engram.adapters.files.frontmatter import codec
@@ -87,7 +87,7 @@ def clones_of_code(folder: Path) -> list[str]:
     git(root, "branch", "-M", "main")
     git(root, "remote", "add", "origin", str(bare(folder / "hub.git")))
     init(str(root), placement="in-tree")
-    with opened(root, ManyClock()) as engram:
+    with open_test_store(root, ManyClock()) as engram:
         found = [engram.record(text, category="FACT").lore.id for text in (JUDGED, HERE, THERE)]
     person_commits(root, "main", "lore")
     git(folder, "clone", "-q", "-b", "main", "hub.git", "b")
@@ -116,7 +116,7 @@ def test_votes_on_branches_merged_by_plain_git_count_once(
     judged, *edited = prepared.copy("code with lore", tmp_path, clones_of_code)
     a, b = tmp_path / "a", tmp_path / "b"
     clock = ManyClock()
-    here, there = opened(a, clock), opened(b, clock)
+    here, there = open_test_store(a, clock), open_test_store(b, clock)
     for engram, branch, lore_id, text in (
         (here, "main", edited[0], HERE),
         (there, "topic", edited[1], THERE),
@@ -171,7 +171,7 @@ def older(tmp_path: Path) -> Iterator[Callable[[Callable[[Path, str, str], None]
     def make(change: Callable[[Path, str, str], None]) -> Older:
         prepared.copy("code with lore", tmp_path, clones_of_code)
         a, b = tmp_path / "a", tmp_path / "b"
-        here, there = opened(a, ManyClock()), opened(b, ManyClock())
+        here, there = open_test_store(a, ManyClock()), open_test_store(b, ManyClock())
         made.extend((here, there))
         first, second = (ulid.short(engram.store.source_id) for engram in (here, there))
         lore_id = write_format_1(a, {first: Vote(80, 0, 1)}).id

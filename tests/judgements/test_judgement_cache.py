@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import QUEUE, SetClock, dedicated, opened
+from apikit import QUEUE, SetClock, dedicated, open_test_store
 from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -92,7 +92,7 @@ def in_order(held: dict[int, list[Judgement]], entry: str) -> list[Judgement]:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Engram:
-    return opened(dedicated(tmp_path / "store"), clock=SetClock())
+    return open_test_store(dedicated(tmp_path / "store"), clock=SetClock())
 
 
 def test_without_its_cache_everything_is_read_again(store: Engram) -> None:
@@ -102,14 +102,14 @@ def test_without_its_cache_everything_is_read_again(store: Engram) -> None:
     store.close()
     for file in Path(store.store.places.state).glob("judgements.db*"):
         file.write_bytes(b"rubbish") if file.suffix == ".db" else file.unlink()
-    assert opened(Path(store.path), clock=SetClock()).get(lore_id).lore.validation_count == 1
+    assert open_test_store(Path(store.path), clock=SetClock()).get(lore_id).lore.validation_count == 1
 
 
 def test_two_processes_that_read_a_ledger_at_once_miss_none_of_its_lines(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = tmp_path / "store"
-    with opened(root) as store:
+    with open_test_store(root) as store:
         entry, state = (
             store.record("retry the broker", category="FACT").lore.id,
             Path(store.store.places.state),
@@ -120,16 +120,16 @@ def test_two_processes_that_read_a_ledger_at_once_miss_none_of_its_lines(
         """Read the ledgers; before the result is stored, another process judges and stores its own."""
         found = read(folder, path, start)
         monkeypatch.setattr(LedgerFolder, "read", read)
-        with opened(root, session="other") as other:
+        with open_test_store(root, session="other") as other:
             other.feedback(helpful=entry, again=True)
         return found
 
-    with opened(root, session="one") as one:
+    with open_test_store(root, session="one") as one:
         one.feedback(helpful=entry, again=True)
     for name in ("judgements.db", "judgements.db-wal", "judgements.db-shm"):
         (state / name).unlink(missing_ok=True)
     monkeypatch.setattr(LedgerFolder, "read", overtaken)
-    with opened(root, session="late") as late:
+    with open_test_store(root, session="late") as late:
         assert late.get(entry).lore.validation_count == 2
-    with opened(root, session="next") as after:
+    with open_test_store(root, session="next") as after:
         assert after.get(entry).lore.validation_count == 2

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from apikit import git
-from ledger_kit import BRANCH, REF, Judges, files_of, ids, judge, lines_at, opened, tree_of
+from ledger_kit import BRANCH, REF, Judges, files_of, ids, judge, lines_at, open_test_store, tree_of
 
 from engram.domain.judgements import erasure, ledger
 from engram.usecases.judgements.commit_own import commit_own
@@ -38,7 +38,7 @@ def test_two_judgement_branches_merged_by_plain_git_are_read_correctly(
     judges.exchange("a")
     copy = tmp_path / "copy"  # of the clone with its identity: both write the same file
     shutil.copytree(judges.root("a"), copy)
-    other = opened(copy, judges.clock)
+    other = open_test_store(copy, judges.clock)
     said += judge(judges["a"], 2) + judge(other, 3)
     commit_own(judges["a"])
     commit_own(other)
@@ -61,7 +61,7 @@ def test_a_third_clone_merges_what_two_copies_of_a_clone_wrote_to_one_file(tmp_p
     judges.exchange("a", "b")
     shutil.copytree(judges.root("a"), tmp_path / "copy")
     tips = []
-    for store, count in ((judges["a"], 2), (opened(tmp_path / "copy", judges.clock), 3)):
+    for store, count in ((judges["a"], 2), (open_test_store(tmp_path / "copy", judges.clock), 3)):
         said += judge(store, count)
         commit_own(store)
         git(judges.root("b"), "fetch", "-q", store.places.root, REF)

@@ -63,19 +63,19 @@ class SetClock(Clock):
         self.moment += timedelta(**duration)
 
 
-def plain(root: Path, settings: str = "") -> Path:
+def make_plain_store(root: Path, settings: str = "") -> Path:
     """Make a store in a folder without git, which is the fastest kind."""
     root.mkdir(parents=True, exist_ok=True)
     (root / ".engram.toml").write_text(settings or '[store]\nfolder = "lore"\n', "utf-8")
     return root
 
 
-def opened(
+def open_test_store(
     root: Path, *, session: str = "s1", agent: str = "tester", clock: Clock | None = None, settings: str = ""
 ) -> Engram:
     """Open the store at `root` with the Python API; make a plain one if there is none."""
     if settings or not (root / ".engram.toml").exists():
-        plain(root, settings)
+        make_plain_store(root, settings)
     return Engram(open_store(str(root), Caller(session, agent), clock=clock or SetClock()), background=False)
 
 
@@ -134,7 +134,7 @@ def variables(**more: str) -> dict[str, str]:
     return {**chosen, "ENGRAM_BACKGROUND": "inline", **more}
 
 
-def process(*arguments: str | bytes, cwd: Path | None = None, stdin: bytes = b"", **more: str) -> Result:
+def run_process(*arguments: str | bytes, cwd: Path | None = None, stdin: bytes = b"", **more: str) -> Result:
     """Run the command line in a process of its own."""
     done = subprocess.run(
         [sys.executable, "-m", "engram", *arguments],
@@ -173,12 +173,12 @@ def _make_repository(root: Path) -> None:
     git(root, "commit", "-q", "-m", "code")
 
 
-def named(tables: Sequence[Table], name: str) -> Table:
+def table_named(tables: Sequence[Table], name: str) -> Table:
     """Return the existing table of that name."""
     return next(table for table in tables if table.name == name)
 
 
-def imported(store: Engram, path: Path, **options: Any) -> Imported:
+def import_path(store: Engram, path: Path, **options: Any) -> Imported:
     """Import the file or folder at a path."""
     return import_lore(store.store, str(path), Options(**options))
 

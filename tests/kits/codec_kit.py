@@ -28,14 +28,14 @@ def with_fields(fields: str, body: str = "Text.") -> str:
     return f"---\nid: {ID}\ncategory: FACT\n{fields}\n---\n{body}\n"
 
 
-def refused(text: str | bytes) -> LoreFileError:
+def read_refused(text: str | bytes) -> LoreFileError:
     with pytest.raises(LoreFileError) as caught:
         read(text)
     assert caught.value.hint
     return caught.value
 
 
-def edited(text: str, **changes: object) -> str:
+def apply_edit(text: str, **changes: object) -> str:
     file = read(text)
     lore = file.lore._replace(**changes)
     raw = codec.rewrite(file, lore, CATEGORIES)

@@ -20,7 +20,7 @@ def lines(name: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (SET / name).read_text("utf-8").splitlines()]
 
 
-def filled(engram: Engram, wanted: Callable[[str], bool] = lambda _: True) -> dict[str, str]:
+def record_set(engram: Engram, wanted: Callable[[str], bool] = lambda _: True) -> dict[str, str]:
     """Record the set's entries, or those with wanted keys; return their ids by key."""
     return {
         one["key"]: engram.record(

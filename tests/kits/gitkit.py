@@ -45,10 +45,10 @@ def make_repository(folder: Path, *options: str) -> Repository:
     """Make a repository with a branch `main` without commits."""
     folder.mkdir(parents=True, exist_ok=True)
     git(folder, "-c", "init.defaultBranch=main", "init", "-q", *options)
-    return opened(folder)
+    return open_repository(folder)
 
 
-def opened(folder: Path) -> Repository:
+def open_repository(folder: Path) -> Repository:
     """Open the repository at `folder`, which must be one."""
     repo = find_repository(str(folder))
     assert repo is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from apikit import opened, plain
+from apikit import make_plain_store, open_test_store
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,10 +27,10 @@ def entity(root: Path, slug: str, fields: str) -> None:
 
 def fill(root: Path) -> Path:
     """Make a store in which Ada owns Billing, which uses the queue, which runs on ZooKeeper, with entries about them."""
-    plain(root)
+    make_plain_store(root)
     for slug, fields in ENTITIES.items():
         entity(root, slug, fields)
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         queue = engram.record(
             "Consumers must be idempotent.", category="fact", entities=["message queue", "Redis"]
         )

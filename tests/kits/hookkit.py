@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import prepared
-from apikit import Result, cli, opened
+from apikit import Result, cli, open_test_store
 
 from engram.usecases.agents import session_capture
 from engram.usecases.store import captured
@@ -46,7 +46,7 @@ def make_store(root: Path) -> Path:
 
 
 def _make_store(root: Path) -> None:
-    with opened(root, agent="human", clock=Clock()) as engram:
+    with open_test_store(root, agent="human", clock=Clock()) as engram:
         engram.record(LESSON, category="FACT")
         engram.record(ABOUT_FILE, category="FACT", files=["src/queue.py"])
         engram.record(FAILURE, category="FAILURE")
@@ -54,7 +54,7 @@ def _make_store(root: Path) -> None:
         engram.refresh()
 
 
-def recorded(agent: str, event: str, root: Path, **changed: Any) -> dict[str, Any]:
+def recorded_payload(agent: str, event: str, root: Path, **changed: Any) -> dict[str, Any]:
     """Return the recorded payload of an agent's event, for a session in `root`."""
     text = json.dumps(RECORDED[agent][event])
     transcript = root / "transcript.jsonl"
@@ -74,7 +74,7 @@ def call(agent: str, event: str, payload: Mapping[str, Any] | bytes, *more: str,
 
 def answer(agent: str, event: str, root: Path, **changed: Any) -> Any:
     """Return the answer to a recorded event, if any."""
-    done = call(agent, event, recorded(agent, event, root, **changed))
+    done = call(agent, event, recorded_payload(agent, event, root, **changed))
     assert (done.code, done.err) == (0, "")
     return json.loads(done.out) if done.out else None
 
@@ -86,7 +86,7 @@ def text_of(found: Any) -> str:
     return found if isinstance(found, str) else ""
 
 
-def failed(root: Path, command: str = COMMAND, error: str = TEST_ERROR, **more: Any) -> Any:
+def call_after_failure(root: Path, command: str = COMMAND, error: str = TEST_ERROR, **more: Any) -> Any:
     """Call the hook of a failed command."""
     return answer(
         "claude-code",
@@ -99,7 +99,7 @@ def failed(root: Path, command: str = COMMAND, error: str = TEST_ERROR, **more: 
     )
 
 
-def passed(root: Path, command: str = COMMAND, **more: Any) -> Any:
+def call_after_success(root: Path, command: str = COMMAND, **more: Any) -> Any:
     """Call the hook of a command that passed."""
     response = {"stdout": "3 passed", "stderr": "warning: slow", "interrupted": False}
     return answer(
@@ -113,24 +113,24 @@ def passed(root: Path, command: str = COMMAND, **more: Any) -> Any:
     )
 
 
-def edited(root: Path, file: str, **more: Any) -> Any:
+def call_after_edit(root: Path, file: str, **more: Any) -> Any:
     """Call the hook of an edited file."""
     return answer("claude-code", "post-tool", root, tool_name="Edit", tool_input={"file_path": str(root / file)},
                   tool_response={"filePath": str(root / file)}, tool_use_id=file, **more)  # fmt: skip
 
 
-def kept(root: Path) -> list[Any]:
+def captured_entries(root: Path) -> list[Any]:
     """Return the captured entries."""
-    with opened(root, clock=Clock()) as engram:
+    with open_test_store(root, clock=Clock()) as engram:
         return captured.list_captured(engram.store)
 
 
-def worked_off(root: Path, session: str = "s1") -> None:
+def process_queue(root: Path, session: str = "s1") -> None:
     """Do the work of the detached process in this one."""
-    with opened(root, session=session, clock=Clock()) as engram:
+    with open_test_store(root, session=session, clock=Clock()) as engram:
         session_capture.process_reports(engram.store)
 
 
-def said(event: str, root: Path, **changed: Any) -> str:
+def recalled_text(event: str, root: Path, **changed: Any) -> str:
     """Return the text that Claude Code gets at a recorded event."""
     return text_of(answer(CLAUDE, event, root, **changed))

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from apikit import Result, cli, ok, process
+from apikit import Result, cli, ok, run_process
 
 from engram.domain.text.safe_text import safe_text
 
@@ -34,7 +34,7 @@ def copy_to_harm(template: Path, folder: Path) -> Iterator[Path]:
     assert known_lore(copy).items() >= before.items(), "a file was lost or changed"
 
 
-def held(result: Result, code: int) -> Result:
+def check_result(result: Result, code: int) -> Result:
     """Check a result: its exit code, a single message, and no terminal escapes; return it."""
     assert result.code == code, result
     for words in ("Traceback", "should not happen", "Exception ignored"):
@@ -58,7 +58,7 @@ def problems(root: Path) -> dict[str, str]:
     }
 
 
-def put(root: Path, name: str | bytes, content: bytes | str = "A hostile note.\n") -> Path:
+def write_raw(root: Path, name: str | bytes, content: bytes | str = "A hostile note.\n") -> Path:
     """Write a file into the lore folder without Engram."""
     path = Path(os.fsdecode(os.path.join(os.fsencode(root), b"lore", os.fsencode(name))))
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -71,11 +71,11 @@ __all__ = [
     "CORPUS",
     "ESCAPES",
     "RECALLED",
+    "check_result",
     "cli",
-    "held",
     "known_lore",
     "ok",
     "problems",
-    "process",
-    "put",
+    "run_process",
+    "write_raw",
 ]

@@ -38,7 +38,7 @@ post = functools.partial(httpx2.post, verify=False)
 
 
 @asynccontextmanager
-async def serving(
+async def open_client(
     root: Path, *, rate: int = 0, patience: float = PATIENCE_SECONDS, **headers: str
 ) -> AsyncIterator[httpx2.AsyncClient]:
     """Open a client of the API of a store."""
@@ -59,7 +59,7 @@ def lore(content: str, **more: Any) -> dict[str, Any]:
     return {"content": content, "category": "FACT", **more}
 
 
-async def asked(
+async def send_request(
     client: httpx2.AsyncClient, method: str, path: str, body: Any = None, status: int = 200, **headers: str
 ) -> httpx2.Response:
     """Send a request, check its status, and return the answer; `if_match` and the like are headers."""
@@ -86,7 +86,7 @@ class Served(NamedTuple):
 
 
 @contextmanager
-def served(root: Path, *options: str) -> Iterator[Served]:
+def run_server(root: Path, *options: str) -> Iterator[Served]:
     """Run `engram serve` for a store, on a free port."""
     command = [sys.executable, "-m", "engram", "serve", "--port", "0", "--store", str(root), *options]
     process = subprocess.Popen(command, env=variables(), stderr=subprocess.PIPE, text=True)
@@ -133,7 +133,9 @@ def on_the_loopback(
         memory.close()
 
 
-async def posted(client: httpx2.AsyncClient, path: str, body: Any, status: int = 200) -> dict[str, Any]:
+async def post_document(
+    client: httpx2.AsyncClient, path: str, body: Any, status: int = 200
+) -> dict[str, Any]:
     """Post a document and return the answer."""
     answer = await client.post(f"{ROOT}{path}", json=body)
     assert answer.status_code == status, answer.text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from storekit import SteadyClock, opened
+from storekit import SteadyClock, open_test_store
 
 if TYPE_CHECKING:
     from engram.app import Engram
@@ -19,9 +19,9 @@ TEXTS = (
 )
 
 
-def filled(root: Path, clock: SteadyClock) -> Engram:
+def make_indexed_store(root: Path, clock: SteadyClock) -> Engram:
     """Make a store with some entries and a good index."""
-    engram = opened(root, clock)
+    engram = open_test_store(root, clock)
     for text, category in TEXTS:
         engram.record(text, category=category, tags=["slow"])
     engram.refresh()

@@ -32,7 +32,7 @@ SECONDS = 20.0
 _steps = itertools.count()
 
 
-def opened(root: Path, clock: ManyClock | None = None) -> Store:
+def open_test_store(root: Path, clock: ManyClock | None = None) -> Store:
     """Open the store at `root`."""
     return open_store(str(root), Caller("test", "tester"), clock=clock or ManyClock())
 
@@ -92,7 +92,7 @@ class Judges:
         prepared.copy(f"judges {names}", folder, lambda place: _make(place, names))
         self.folder, self.hub = folder, folder / "hub.git"
         self.clock = ManyClock() if moment is None else ManyClock(moment)
-        self.stores = {name: opened(folder / name, self.clock) for name in names}
+        self.stores = {name: open_test_store(folder / name, self.clock) for name in names}
 
     def __getitem__(self, name: str) -> Store:
         return self.stores[name]
@@ -123,6 +123,6 @@ def _make(folder: Path, names: str) -> None:
         git(folder, "clone", "-q", str(hub), name)
     clock = ManyClock()
     for name in names:
-        store = opened(folder / name, clock)
+        store = open_test_store(folder / name, clock)
         assert store.source_id
         store.close()

@@ -42,7 +42,7 @@ _tools_of = functools.cache(tools_of)  # making the tools of all sets takes 90 m
 
 
 @asynccontextmanager
-async def inside(root: Path | None, era: str = "legacy", **options: Any) -> AsyncIterator[Client]:
+async def connect_inside(root: Path | None, era: str = "legacy", **options: Any) -> AsyncIterator[Client]:
     """Open the official client of a server in this process. `ask`, `scope` and `sets` go to the server."""
     sets = options.pop("sets", (CORE_SET,))
     opening = {name: options.pop(name) for name in ("ask", "scope") if name in options}
@@ -58,7 +58,7 @@ async def inside(root: Path | None, era: str = "legacy", **options: Any) -> Asyn
 
 
 @asynccontextmanager
-async def apart(
+async def connect_apart(
     *arguments: str, cwd: Path, era: str = "legacy", more: dict[str, str] | None = None, **options: Any
 ) -> AsyncIterator[Client]:
     """Open the official client of a server in a process of its own."""
@@ -92,7 +92,7 @@ def text(result: CallToolResult) -> str:
     return block.text
 
 
-def answering(action: str, **content: Any) -> Any:
+def answer_with(action: str, **content: Any) -> Any:
     """Return a callback that answers every question in this way."""
 
     async def answer(_context: Any, _question: Any) -> ElicitResult:
@@ -101,7 +101,7 @@ def answering(action: str, **content: Any) -> Any:
     return answer
 
 
-def working_in(*folders: Path) -> Any:
+def roots_in(*folders: Path) -> Any:
     """Return a callback for the roots of a client that works in these folders."""
 
     async def roots(_context: Any) -> ListRootsResult:

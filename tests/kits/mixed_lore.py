@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from apikit import QUEUE, opened
+from apikit import QUEUE, open_test_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -80,11 +80,11 @@ MIXED = (
 @contextmanager
 def mixed_store(root: Path) -> Iterator[Engram]:
     """Make a store of these and an entry about queue consumers, reopened after writing."""
-    with opened(root) as store:
+    with open_test_store(root) as store:
         for number, (category, text) in enumerate(MIXED):
             store.record(text, category=category, tags=[f"group-{number % 3}"])
         store.record(QUEUE, category="PATTERN_OUTCOME", tags=["queue"])
-    with opened(root, session="s2") as store:
+    with open_test_store(root, session="s2") as store:
         yield store
 
 

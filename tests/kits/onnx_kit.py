@@ -138,7 +138,7 @@ def _text(field: int, value: str) -> bytes:
     return _bytes(field, value.encode())
 
 
-def opened(folder: Path, state: Path) -> Embedder:
+def open_provider(folder: Path, state: Path) -> Embedder:
     """Open the provider `onnx` with the model in `folder`."""
     embedder = open_embedder("onnx", str(folder), state=str(state))
     assert embedder is not None

@@ -60,7 +60,7 @@ class SteadyClock(Clock):
         return ulid.encode(self.nanoseconds() // 1_000_000, next(NUMBERS))
 
 
-def opened(
+def open_test_store(
     root: Path, clock: Clock | None = None, *, session: str = "test", background: bool = False
 ) -> Engram:
     """Open the store at `root`; make it if there is none."""
@@ -69,7 +69,7 @@ def opened(
     return Engram(open_store(str(root), Caller(session, "tester"), clock=clock), background=background)
 
 
-def rebuilt(engram: Engram, state: Path) -> Engram:
+def reopen_rebuilt(engram: Engram, state: Path) -> Engram:
     """Open the same files with a new state folder, so that the index is built from nothing."""
     state.mkdir(parents=True)
     mine = engram.store

@@ -121,7 +121,7 @@ class Clones:
 
     def add_opened(self, name: str) -> Engram:
         """Open an existing clone."""
-        return opened(self.folder / name, self.clock, name)
+        return open_test_store(self.folder / name, self.clock, name)
 
     def __getitem__(self, name: str) -> Engram:
         return self.stores[name]
@@ -192,7 +192,7 @@ def _make_clones(folder: Path, names: str) -> Left:
     return made.leave()
 
 
-def settled(folder: Path, text: str = TEXT) -> tuple[Clones, str]:
+def make_clones(folder: Path, text: str = TEXT) -> tuple[Clones, str]:
     """Make clones a and b with a common entry; return them and its id."""
     left, lore_id = prepared.copy(f"settled {text}", folder, lambda place: _settle(place, text))
     return Clones.again(folder, left), lore_id
@@ -220,16 +220,16 @@ def bare(path: Path, *options: str) -> Path:
     return path
 
 
-def opened(root: Path, clock: Clock, session: str = "test") -> Engram:
+def open_test_store(root: Path, clock: Clock, session: str = "test") -> Engram:
     """Open the store at `root`; make it if there is none."""
     if not (root / ".engram.toml").exists():
         dedicated(root)
     return Engram(open_store(str(root), Caller(session, "tester"), clock=clock), background=False)
 
 
-def connected(root: Path, hub: Path | str, clock: Clock) -> Engram:
+def make_connected_store(root: Path, hub: Path | str, clock: Clock) -> Engram:
     """Make an independent store with a remote."""
-    made = opened(root, clock)
+    made = open_test_store(root, clock)
     remote.add(made.store, "origin", str(hub))
     return made
 
@@ -262,7 +262,7 @@ def push_from_outside(
     return git(folder, "rev-parse", "HEAD")
 
 
-def copied(scene: Path, target: Path) -> Path:
+def copy_clones(scene: Path, target: Path) -> Path:
     """Copy clones a and b with their remote, and adapt its address."""
     shutil.copytree(scene, target, symlinks=True)
     for name in "ab":

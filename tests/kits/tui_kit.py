@@ -70,7 +70,7 @@ def open_without_editor(template: Path, folder: Path, monkeypatch: pytest.Monkey
     return open_copy(template, folder)
 
 
-def of(kind: str) -> pytest.MarkDecorator:
+def with_store(kind: str) -> pytest.MarkDecorator:
     """Mark a test whose `store` is a copy of the template of that name."""
     return pytest.mark.parametrize("store", [kind], indirect=True)
 
@@ -168,7 +168,7 @@ class User:
 
 
 @asynccontextmanager
-async def using(store: engram.Engram, size: tuple[int, int] = WIDE) -> AsyncIterator[User]:
+async def run_app(store: engram.Engram, size: tuple[int, int] = WIDE) -> AsyncIterator[User]:
     """Run the app, with its list and first line shown."""
     app = EngramApp(store)
     app.NOTIFICATION_TIMEOUT = 600  # so that a slow machine does not miss a toast

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import QUEUE, opened
+from apikit import QUEUE, open_test_store
 from mixed_lore import MIXED, found, mixed_store
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engram]:
 
 
 def test_min_confidence_is_exact_at_its_bound(tmp_path: Path) -> None:
-    with opened(tmp_path) as store:
+    with open_test_store(tmp_path) as store:
         for hundredths in (48, 49, 50, 51, 70):
             text = f"Broker {hundredths} delivers twice"
             store.record(text, category="FACT", confidence=hundredths / 100)
@@ -64,7 +64,7 @@ def test_the_only_entry_that_passes_a_filter_is_found_among_many(tmp_path: Path)
     for number in range(1100):
         text = f"{fields}Retry the broker when the broker is down, case {number}\n"
         (folder / f"{number}.md").write_text(text, "utf-8")
-    with opened(tmp_path) as store:
+    with open_test_store(tmp_path) as store:
         rest = " ".join(f"Step {number} of it concerns something else." for number in range(2))
         wanted = f"How we retry what the broker refused. {rest}"
         store.record(wanted, category="FACT", confidence=0.9, tags=["rare"])

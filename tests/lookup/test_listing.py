@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import QUEUE, SetClock, opened
+from apikit import QUEUE, SetClock, open_test_store
 
 from engram.domain.errors import EngramError, UsageError, ValidationError
 from engram.usecases.recording.edit import Edit
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Engram:
-    return opened(tmp_path)
+    return open_test_store(tmp_path)
 
 
 def listed(store: Engram, **options: object) -> list[str]:
@@ -26,7 +26,7 @@ def listed(store: Engram, **options: object) -> list[str]:
 
 def test_a_list_sorts_filters_limits_and_counts(tmp_path: Path) -> None:
     clock = SetClock()
-    with opened(tmp_path, clock=clock) as store:
+    with open_test_store(tmp_path, clock=clock) as store:
         ids = {}
         for title, category, confidence, status, tags in (
             ("beta", "FACT", 0.9, "active", ["x"]),

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import COLOUR, QUEUE, TIDES, opened
+from apikit import COLOUR, QUEUE, TIDES, open_test_store
 
 from engram.domain.errors import AmbiguousError, NotFoundError
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Engram:
-    return opened(tmp_path)
+    return open_test_store(tmp_path)
 
 
 def test_refs_ids_prefixes_and_words_resolve_to_an_entry(store: Engram) -> None:
@@ -73,10 +73,10 @@ def test_an_unknown_name_is_not_found(store: Engram, name: str) -> None:
 
 
 def test_words_match_only_entries_shown_in_this_session(tmp_path: Path) -> None:
-    with opened(tmp_path) as store:
+    with open_test_store(tmp_path) as store:
         store.record(QUEUE, category="FACT")
         store.query("queue consumer")
-    with opened(tmp_path, session="another") as store, pytest.raises(NotFoundError):
+    with open_test_store(tmp_path, session="another") as store, pytest.raises(NotFoundError):
         store.feedback(helpful="queue consumer patterns")
 
 

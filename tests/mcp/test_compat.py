@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from apikit import SECRET, opened, plain
+from apikit import SECRET, make_plain_store, open_test_store
 from effort import sampled
-from mcp_kit import answering, inside, refused, text
+from mcp_kit import answer_with, connect_inside, refused, text
 
 from engram.domain.errors import UsageError
 from engram.mcp.tools import COMPAT, SETS, choose_sets, tools_of
@@ -130,8 +130,8 @@ for name, more in (("graph", GRAPH), ("team", TEAM)):
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One store for all."""
-    root = plain(tmp_path_factory.mktemp("compat") / "store")
-    with opened(root) as engram:
+    root = make_plain_store(tmp_path_factory.mktemp("compat") / "store")
+    with open_test_store(root) as engram:
         engram.record("Ada wrote the parser.", category="fact", entities="Ada")
     return root
 
@@ -154,8 +154,8 @@ def filled(arguments: Mapping[str, Any], ids: list[str]) -> dict[str, Any]:
 @sampled("key", CALLS, 3)
 async def test_each_alias_works_with_the_arguments_of_its_memory(root: Path, key: str) -> None:
     ids: list[str] = []
-    async with inside(
-        root, sets=(f"{COMPAT}:{key}",), elicitation_callback=answering("accept", agreed=True)
+    async with connect_inside(
+        root, sets=(f"{COMPAT}:{key}",), elicitation_callback=answer_with("accept", agreed=True)
     ) as client:
         listed = {tool.name for tool in (await client.list_tools()).tools}
         assert listed == {name for name, *_ in CALLS[key]}
@@ -184,8 +184,8 @@ def test_every_alias_has_a_case_in_this_file() -> None:
 
 
 async def test_an_entry_recorded_under_an_alias_is_an_ordinary_entry(tmp_path: Path) -> None:
-    root = plain(tmp_path / "store")
-    async with inside(root, sets=(COMPAT,)) as client:
+    root = make_plain_store(tmp_path / "store")
+    async with connect_inside(root, sets=(COMPAT,)) as client:
         for name, arguments in (
             (
                 "mem_save",
@@ -203,7 +203,7 @@ async def test_an_entry_recorded_under_an_alias_is_an_ordinary_entry(tmp_path: P
             ("engram_remember", {"content": "Kafka is pinned.", "category": "decision", "entity": "Kafka"}),
         ):
             assert not (await client.call_tool(name, arguments)).is_error
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         lore = {one.lore.title: one.lore for one in engram.list().lore}
     saved, deploy, staging = (
         lore["Fixed the login"],
@@ -224,8 +224,8 @@ async def test_an_entry_recorded_under_an_alias_is_an_ordinary_entry(tmp_path: P
 
 
 async def test_errors_use_the_names_of_the_alias(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    root = plain(tmp_path / "store")
-    async with inside(root, sets=(COMPAT,)) as client:
+    root = make_plain_store(tmp_path / "store")
+    async with connect_inside(root, sets=(COMPAT,)) as client:
         said = await refused(client, "get_memory", id="x")
         assert said == "get_memory has no argument 'id'. Arguments: memory_id (required)."
         assert (await refused(client, "engram_recall")).startswith(
@@ -253,11 +253,11 @@ async def test_errors_use_the_names_of_the_alias(tmp_path: Path, caplog: pytest.
 async def test_observations_name_their_entity_once_and_a_refused_one_does_not_stop_others(
     tmp_path: Path,
 ) -> None:
-    root = plain(tmp_path / "store")
+    root = make_plain_store(tmp_path / "store")
     told = [
         {"entityName": "person:Ada", "contents": ["Ada reviews all migrations.", f"Her token is {SECRET}."]}
     ]
-    async with inside(root, sets=("compat:reference",)) as client:
+    async with connect_inside(root, sets=("compat:reference",)) as client:
         done = (await client.call_tool("add_observations", {"observations": told})).structured_content
         again = (await client.call_tool("add_observations", {"observations": told})).structured_content
         said = await refused(client, "add_observations", observations=[{"name": "Ada"}])
@@ -265,7 +265,7 @@ async def test_observations_name_their_entity_once_and_a_refused_one_does_not_st
     assert SECRET not in str(done)
     assert again["ids"] == done["ids"]
     assert said.startswith("observations.0.contents: Field required.")
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         (lore,) = [one.lore for one in engram.list().lore]
     assert (lore.category, lore.entities) == ("FACT", ("Ada",))
 
@@ -273,8 +273,8 @@ async def test_observations_name_their_entity_once_and_a_refused_one_does_not_st
 async def test_a_helpful_answer_judges_its_best_entry_and_another_lowers_nothing(
     tmp_path: Path,
 ) -> None:
-    root = plain(tmp_path / "store")
-    async with inside(root, sets=("core", COMPAT)) as client:
+    root = make_plain_store(tmp_path / "store")
+    async with connect_inside(root, sets=("core", COMPAT)) as client:
         for content in (RABBIT, "RabbitMQ redelivers in another order than it delivered at first."):
             await client.call_tool("add_memory", {"text": content})
         found = await client.call_tool("recall_memories", {"query": "rabbitmq redelivers"})
@@ -288,11 +288,11 @@ async def test_a_helpful_answer_judges_its_best_entry_and_another_lowers_nothing
 
 
 async def test_entries_are_listed_by_one_tag_or_by_all(tmp_path: Path) -> None:
-    root = plain(tmp_path / "store")
-    with opened(root) as engram:
+    root = make_plain_store(tmp_path / "store")
+    with open_test_store(root) as engram:
         ids = [engram.record(f"{tags} it is.", category="fact", tags=tags.split(), status="active").lore.id
                for tags in ("red", "blue", "red blue")]  # fmt: skip
-    async with inside(root, sets=("compat:memory-service",)) as client:
+    async with connect_inside(root, sets=("compat:memory-service",)) as client:
         for asked, found in (
             ({"tags": "red,blue"}, ids),
             ({"tags": ["red", "blue"], "match_all": True}, ids[2:]),
@@ -302,12 +302,12 @@ async def test_entries_are_listed_by_one_tag_or_by_all(tmp_path: Path) -> None:
 
 
 async def test_pending_lore_is_hidden_under_every_alias(tmp_path: Path) -> None:
-    root = plain(tmp_path / "store")
-    with opened(root) as engram:
+    root = make_plain_store(tmp_path / "store")
+    with open_test_store(root) as engram:
         waits = engram.record(
             "Waiting for a person.", category="fact", status="pending", tags=["waits"]
         ).lore.id
-    async with inside(root, sets=(COMPAT,)) as client:
+    async with connect_inside(root, sets=(COMPAT,)) as client:
         for name, arguments in (
             ("list_memories", {}),
             ("search_by_tag", {"tags": ["waits"]}),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from apikit import QUEUE, plain
-from mcp_kit import inside, ok
+from apikit import QUEUE, make_plain_store
+from mcp_kit import connect_inside, ok
 from mcp_types import PromptReference, ResourceTemplateReference
 
 if TYPE_CHECKING:
@@ -13,8 +13,10 @@ if TYPE_CHECKING:
 
 
 async def test_arguments_are_completed(tmp_path: Path) -> None:
-    root = plain(tmp_path / "store", '[store]\nfolder = "lore"\ncategories = { RUNBOOK = "procedural" }\n')
-    async with inside(root) as client:
+    root = make_plain_store(
+        tmp_path / "store", '[store]\nfolder = "lore"\ncategories = { RUNBOOK = "procedural" }\n'
+    )
+    async with connect_inside(root) as client:
         made = await ok(client, "recall_record", content=QUEUE, category="runbook", tags=["queue", "Quota"])
         prompt, template = PromptReference(name="recall"), ResourceTemplateReference(uri="lore://{id}")
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from apikit import QUEUE, TIDES, dedicated, lore_files, opened, record_apart
-from mcp_kit import ERAS, answering, inside, ok, refused, text
+from apikit import QUEUE, TIDES, dedicated, lore_files, open_test_store, record_apart
+from mcp_kit import ERAS, answer_with, connect_inside, ok, refused, text
 
 from engram.domain.agents.framing import NOTICE
 from engram.usecases.store.store import Clock
@@ -34,9 +34,9 @@ def twins(engram: Engram) -> tuple[str, str]:
 
 async def test_a_plan_is_shown_in_short_and_nothing_is_done_without_consent(tmp_path: Path) -> None:
     root = dedicated(tmp_path / "own")
-    with opened(root, clock=Clock()) as engram:
+    with open_test_store(root, clock=Clock()) as engram:
         older, newer = twins(engram)
-    async with inside(root, sets=SETS) as client:
+    async with connect_inside(root, sets=SETS) as client:
         assert tuple(tool.name for tool in (await client.list_tools()).tools) == NAMES
         result = await client.call_tool("reflect_and_consolidate", {})
         said = await refused(client, "reflect_and_consolidate", dry_run=False)
@@ -64,11 +64,13 @@ async def test_a_person_is_asked_with_what_would_be_done(
 
     async def person(context: Any, question: Any) -> Any:
         asked.append(question.message)
-        return await answering(action, **({"agreed": True} if action == "accept" else {}))(context, question)
+        return await answer_with(action, **({"agreed": True} if action == "accept" else {}))(
+            context, question
+        )
 
-    with opened(root, clock=Clock()) as engram:
+    with open_test_store(root, clock=Clock()) as engram:
         twins(engram)
-    async with inside(root, era, sets=SETS, elicitation_callback=person) as client:
+    async with connect_inside(root, era, sets=SETS, elicitation_callback=person) as client:
         done = await ok(client, "reflect_and_consolidate", dry_run=False)
     assert asked == ["Tidy up the shared memory: merge 1 (equivalent entries become one)?"]
     assert done["applied"] is (action == "accept")
@@ -81,14 +83,14 @@ async def test_a_plan_that_has_changed_meanwhile_is_confirmed_again(root: Path) 
     async def person(context: Any, question: Any) -> Any:
         asked.append(question.message)
         if len(asked) == 1:
-            with opened(root, clock=Clock()) as engram:
+            with open_test_store(root, clock=Clock()) as engram:
                 for end in ("", "!"):
                     record_apart(engram, TIDES + end)
-        return await answering("accept", agreed=True)(context, question)
+        return await answer_with("accept", agreed=True)(context, question)
 
-    with opened(root, clock=Clock()) as engram:
+    with open_test_store(root, clock=Clock()) as engram:
         twins(engram)
-    async with inside(root, "auto", sets=SETS, elicitation_callback=person) as client:
+    async with connect_inside(root, "auto", sets=SETS, elicitation_callback=person) as client:
         done = await ok(client, "reflect_and_consolidate", dry_run=False)
     assert [question.split(" (")[0] for question in asked] == [
         "Tidy up the shared memory: merge 1", "Tidy up the shared memory: merge 2"
@@ -97,9 +99,9 @@ async def test_a_plan_that_has_changed_meanwhile_is_confirmed_again(root: Path) 
 
 
 async def test_steps_can_be_chosen_and_left_out(root: Path) -> None:
-    with opened(root, clock=Clock()) as engram:
+    with open_test_store(root, clock=Clock()) as engram:
         twins(engram)
-    async with inside(root, sets=SETS) as client:
+    async with connect_inside(root, sets=SETS) as client:
         (step,) = (await ok(client, "reflect_and_consolidate"))["steps"]
         assert await ok(client, "reflect_and_consolidate", kinds="decay") == {"applied": False}
         assert "steps" not in await ok(client, "reflect_and_consolidate", skip=step["id"])
@@ -110,9 +112,9 @@ async def test_steps_can_be_chosen_and_left_out(root: Path) -> None:
 
 
 async def test_an_entry_is_corrected_field_by_field(root: Path) -> None:
-    with opened(root, clock=Clock()) as engram:
+    with open_test_store(root, clock=Clock()) as engram:
         lore_id = engram.record(QUEUE, category="fact", tags=["queue", "ops"], context="billing").lore.id
-    async with inside(root, sets=SETS) as client:
+    async with connect_inside(root, sets=SETS) as client:
         done = await ok(
             client, "update_memory", memory_id=lore_id[:20], tags=["ops", "broker"], importance=0.4
         )
@@ -141,27 +143,29 @@ async def test_an_entry_is_corrected_field_by_field(root: Path) -> None:
             client, "memory_forget", memory_id=lore_id
         )
         assert (await ok(client, "memory_forget", memory_id=lore_id, confirm=True))["ids"] == [lore_id]
-    with opened(root, clock=Clock()) as engram:
+    with open_test_store(root, clock=Clock()) as engram:
         assert engram.list(limit=None).total == 0
 
 
 async def test_promotion_needs_the_consent_of_a_person(root: Path) -> None:
-    with opened(root, clock=Clock()) as engram:
+    with open_test_store(root, clock=Clock()) as engram:
         lore_id = engram.record(QUEUE, category="fact").lore.id
-    async with inside(root, sets=SETS) as client:
+    async with connect_inside(root, sets=SETS) as client:
         said = await refused(client, "promote_memory", memory_id=lore_id)
         assert f"this would copy “{QUEUE}” ({lore_id}) to the scope user." in said
         done = await ok(client, "promote_memory", memory_id=[lore_id], target_scope="user", confirm=True)
         assert done["promoted"] == [{"id": lore_id, "status": "copied", "scope": "user"}]
-    async with inside(root, sets=SETS, elicitation_callback=answering("accept", agreed=False)) as client:
+    async with connect_inside(
+        root, sets=SETS, elicitation_callback=answer_with("accept", agreed=False)
+    ) as client:
         assert (await ok(client, "promote_memory", memory_id=lore_id)) == {}
 
 
 async def test_an_agent_cannot_change_pending_entries(root: Path) -> None:
-    with opened(root, clock=Clock()) as engram:
+    with open_test_store(root, clock=Clock()) as engram:
         waits = engram.record(WAITS, category="fact", status="pending").lore.id
         before = lore_files(root)[0].read_bytes()
-    async with inside(root, sets=SETS) as client:
+    async with connect_inside(root, sets=SETS) as client:
         for tool, more in (
             ("update_memory", {"status": "active"}),
             ("tag_memory", {"tags": "x"}),
@@ -180,12 +184,12 @@ async def test_an_agent_cannot_change_pending_entries(root: Path) -> None:
 async def test_an_agent_reviews_readable_items_and_a_person_confirms_deletion(
     root: Path,
 ) -> None:
-    with opened(root, clock=Clock()) as engram:
+    with open_test_store(root, clock=Clock()) as engram:
         weak = engram.record(EVIL, category="fact", confidence=0.1).lore.id
         engram.record(TIDES, category="fact", confidence=0.2)
         engram.record(WAITS, category="fact", status="pending", confidence=0.1)
         assert engram.review().total > 2
-    async with inside(root, sets=SETS) as client:
+    async with connect_inside(root, sets=SETS) as client:
         result = await client.call_tool("review_memories", {"kinds": "weak"})
         listed = result.structured_content
         assert listed["total"] == 2
@@ -211,10 +215,10 @@ async def test_an_agent_reviews_readable_items_and_a_person_confirms_deletion(
 
 
 async def test_an_agent_cannot_decide_about_items_for_people(root: Path) -> None:
-    with opened(root, clock=Clock()) as engram:
+    with open_test_store(root, clock=Clock()) as engram:
         engram.record(WAITS, category="fact", status="pending")
         (item,) = engram.review(kinds="pending").items
-    async with inside(root, sets=SETS) as client:
+    async with connect_inside(root, sets=SETS) as client:
         for decision in ("accept", "reject"):
             said = await refused(client, "review_memories", item=item.id, decision=decision, confirm=True)
             assert "waits for a person" in said

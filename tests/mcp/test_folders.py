@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import plain
-from mcp_kit import ERAS, inside, ok, working_in
+from apikit import make_plain_store
+from mcp_kit import ERAS, connect_inside, ok, roots_in
 
 from engram.mcp import folders
 
@@ -21,8 +21,8 @@ async def test_the_store_is_found_from_the_folders_of_the_client(
     (root / "src").mkdir()
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
-    client_folders = working_in(tmp_path / "gone", elsewhere, root / "src")
-    async with inside(None, era, list_roots_callback=client_folders) as client:
+    client_folders = roots_in(tmp_path / "gone", elsewhere, root / "src")
+    async with connect_inside(None, era, list_roots_callback=client_folders) as client:
         assert "Newest" not in (await client.read_resource("lore://session")).contents[0].text
         assert (await ok(client, "recall_status"))["store"] == str(root)
 
@@ -30,8 +30,8 @@ async def test_the_store_is_found_from_the_folders_of_the_client(
 async def test_a_named_store_takes_precedence_over_the_folders_of_the_client(
     root: Path, tmp_path: Path
 ) -> None:
-    other = plain(tmp_path / "other")
-    async with inside(other, list_roots_callback=working_in(root)) as client:
+    other = make_plain_store(tmp_path / "other")
+    async with connect_inside(other, list_roots_callback=roots_in(root)) as client:
         assert (await ok(client, "recall_status"))["store"] == str(other)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from apikit import plain
+from apikit import make_plain_store
 from effort import sampled
 from mcp_kit import HELLO, Raw
 
@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Raw]:
-    with Raw("--store", str(plain(tmp_path / "store")), cwd=tmp_path) as found:
+    with Raw("--store", str(make_plain_store(tmp_path / "store")), cwd=tmp_path) as found:
         yield found
 
 

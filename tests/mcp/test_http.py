@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import httpx2
 import pytest
-from apikit import QUEUE, cli, opened, plain, variables
+from apikit import QUEUE, cli, make_plain_store, open_test_store, variables
 from effort import sampled
 from http_kit import post
 from mcp import Client
@@ -57,8 +57,8 @@ def serving(root: Path, *arguments: str) -> Iterator[Serving]:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
-    root = plain(tmp_path_factory.mktemp("http") / "store")
-    with opened(root) as engram:
+    root = make_plain_store(tmp_path_factory.mktemp("http") / "store")
+    with open_test_store(root) as engram:
         engram.record(QUEUE, category="fact")
     with serving(root) as found:
         yield found

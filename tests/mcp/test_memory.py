@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import anyio
 import pytest
-from apikit import QUEUE, dedicated, plain
+from apikit import QUEUE, dedicated, make_plain_store
 from mcp import MCPError
-from mcp_kit import inside, ok, refused
+from mcp_kit import connect_inside, ok, refused
 
 from engram.adapters.files.durable.lock import FileLock
 from tests.mcp.test_server import filled
@@ -28,20 +28,20 @@ async def test_a_store_made_while_the_server_runs_is_used_from_then_on(
     project = tmp_path / "project"
     project.mkdir()
     monkeypatch.chdir(project)
-    async with inside(None) as client:
+    async with connect_inside(None) as client:
         assert (await ok(client, "recall_status"))["scope"] == "user"
-        plain(project)
+        make_plain_store(project)
         assert (await ok(client, "recall_status"))["store"] == str(project)
 
 
 async def test_a_missing_store_is_reported_and_used_once_created(tmp_path: Path) -> None:
     root = tmp_path / "later"
-    async with inside(root) as client:
+    async with connect_inside(root) as client:
         said = await refused(client, "recall_query", query="x")
         assert said == f"There is no store at {root} or above it. Create one: engram init {root}"
         prompt = (await client.get_prompt("recall", {"task": "bake"})).messages[0].content.text
         assert "Go on without it" in prompt
-        plain(root)
+        make_plain_store(root)
         assert (await ok(client, "recall_query", query="x"))["strength"] == "none"
 
 
@@ -50,7 +50,7 @@ async def test_an_unwritable_home_folder_is_reported(tmp_path: Path, monkeypatch
     monkeypatch.chdir(tmp_path)
     for name in ("HOME", "XDG_DATA_HOME", "LOCALAPPDATA", "USERPROFILE"):
         monkeypatch.setenv(name, str(tmp_path / "file"))
-    async with inside(None) as client:
+    async with connect_inside(None) as client:
         assert "cannot" in await refused(client, "recall_record", content=QUEUE, category="fact")
         with pytest.raises(MCPError):
             await client.read_resource("lore://recent")
@@ -59,7 +59,7 @@ async def test_an_unwritable_home_folder_is_reported(tmp_path: Path, monkeypatch
 
 async def test_a_cancelled_call_stops_its_work_and_the_next_one_is_answered(root: Path) -> None:
     filled(root, 2000)
-    async with inside(root) as client:
+    async with connect_inside(root) as client:
         with anyio.CancelScope() as scope:
 
             async def cancel(*_: object) -> None:
@@ -89,7 +89,7 @@ def impatient(memory: Memory) -> Iterator[None]:
 
 
 async def test_a_hanging_store_is_reported_and_the_agent_continues(root: Path) -> None:
-    async with inside(root) as client:
+    async with connect_inside(root) as client:
         await ok(client, "recall_status")
         store = client.memory.engram.store
         ready, done = threading.Event(), threading.Event()
@@ -115,7 +115,7 @@ async def test_a_hanging_store_is_reported_and_the_agent_continues(root: Path) -
 
 async def test_a_long_write_of_another_process_blocks_no_call(tmp_path: Path) -> None:
     root = dedicated(tmp_path / "store")
-    async with inside(root) as client:
+    async with connect_inside(root) as client:
         await ok(client, "recall_status")
         with FileLock(str(client.memory.engram.store.files.lock().path)), impatient(client.memory):
             assert "still busy" in await refused(client, "recall_record", content=QUEUE, category="fact")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from apikit import opened
-from mcp_kit import inside, ok
+from apikit import open_test_store
+from mcp_kit import connect_inside, ok
 
 from engram.domain.agents.framing import SEVERAL
 from engram.domain.recall import budget
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 async def test_an_answer_keeps_to_the_budget(root: Path) -> None:
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         for number in range(8):
             engram.record(
                 f"Queue lesson {number}: " + f"consumers of queue {number} retry. " * 60, category="fact"
             )
-    async with inside(root) as client:
+    async with connect_inside(root) as client:
         result = await client.call_tool("recall_query", {"query": "queue consumers retry"})
     found, said = result.structured_content, result.content[0].text
     assert len(found["lore"]) + len(found["also"]) == 5, "none of them stands out"
@@ -40,10 +40,10 @@ async def test_three_quarters_of_an_answer_is_lore_and_each_entry_is_whole(root:
         f"Without that an order of queue {number} was billed twice, which nobody noticed before the end of the month."
         for number in range(8)
     ]
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         for note in notes:
             engram.record(note, category="DEPENDENCY_BEHAVIOR")
-    async with inside(root) as client:
+    async with connect_inside(root) as client:
         found = await ok(client, "recall_query", query="queue consumers retry")
     texts = [lore["text"] for lore in found["lore"]]
     assert (found["strength"], len(texts)) == ("weak", 5), "eight alike: none stands out"
@@ -56,7 +56,7 @@ async def test_three_quarters_of_an_answer_is_lore_and_each_entry_is_whole(root:
 async def test_a_weak_answer_shows_three_entries_and_others_that_score_nearly_as_much(root: Path) -> None:
     question = "who keeps backups for a month"
     near = "Keep the month of a bill apart from that of its order"
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         for region in ("one", "two", "three"):
             engram.record(f"Backups of region {region} run nightly and are kept for a month", category="FACT")
         for text in (near, "The backups folder of the laptop is ignored by git"):
@@ -65,6 +65,6 @@ async def test_a_weak_answer_shows_three_entries_and_others_that_score_nearly_as
         shares = [hit.score.total / answered.lore[0].score.total for hit in answered.lore]
         assert answered.strength == "weak"
         assert shares[3] > 0.6 > shares[4]
-    async with inside(root) as client:
+    async with connect_inside(root) as client:
         found = await ok(client, "recall_query", query=question)
     assert [lore["text"] for lore in found["lore"]][3:] == [near]

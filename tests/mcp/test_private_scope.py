@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 from apikit import dedicated, git, ok
 from effort import sampled
-from mcp_kit import inside
+from mcp_kit import connect_inside
 
 from engram.mcp.tools import COMPAT, SETS
 
@@ -42,7 +42,7 @@ async def test_no_tool_of_any_set_lets_what_is_private_into_the_project_or_its_r
     ok("record", "Builds of this project take nine minutes.", "-c", "fact", cwd=root)
     ok("sync", cwd=root)
     honoured = set[str]()
-    async with inside(root, sets=(*SETS, COMPAT)) as client:
+    async with connect_inside(root, sets=(*SETS, COMPAT)) as client:
         for tool in (await client.list_tools()).tools:
             properties = tool.input_schema.get("properties", {})
             asked = {

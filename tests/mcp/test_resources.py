@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import pytest
 from apikit import QUEUE
 from mcp import MCPError
-from mcp_kit import inside, ok
+from mcp_kit import connect_inside, ok
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
 async def test_resources_are_listed_and_a_missing_one_is_an_error(root: Path) -> None:
-    async with inside(root) as client:
+    async with connect_inside(root) as client:
         assert [str(one.uri) for one in (await client.list_resources()).resources] == [
             "lore://recent",
             "lore://session",

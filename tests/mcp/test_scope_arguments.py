@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from apikit import opened, plain
+from apikit import make_plain_store, open_test_store
 from effort import sampled
 from gitkit import git
-from mcp_kit import inside, ok, refused, text
+from mcp_kit import connect_inside, ok, refused, text
 
 from engram.domain.errors import EngramError
 from engram.mcp.tools import COMPAT
@@ -41,7 +41,7 @@ def arguments(row: Alias) -> dict[str, Any]:
 
 
 def contents(root: Path) -> list[str]:
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         return [one.lore.content for one in engram.list().lore]
 
 
@@ -56,8 +56,8 @@ def test_no_scoping_argument_is_silently_ignored() -> None:
 
 
 async def test_an_unknown_scope_is_refused_and_nothing_is_written(tmp_path: Path) -> None:
-    root = plain(tmp_path / "store")
-    async with inside(root, sets=(COMPAT,)) as client:
+    root = make_plain_store(tmp_path / "store")
+    async with connect_inside(root, sets=(COMPAT,)) as client:
         for row in ROWS:
             for name, kind in row.scoping.items():
                 said = await refused(client, row.name, **arguments(row), **{name: VALUES[kind]})
@@ -70,9 +70,9 @@ async def test_an_unknown_scope_is_refused_and_nothing_is_written(tmp_path: Path
 async def test_what_is_recorded_in_the_users_scope_is_in_no_other_store(
     row: Alias, tmp_path: Path, home: Path
 ) -> None:
-    root = plain(tmp_path / "store")
+    root = make_plain_store(tmp_path / "store")
     name = next((name for name, kind in row.scoping.items() if kind == SCOPE), "scope")
-    async with inside(root, sets=(COMPAT,)) as client:
+    async with connect_inside(root, sets=(COMPAT,)) as client:
         done = await client.call_tool(row.name, {**arguments(row), name: "user"})
         assert not done.is_error, text(done)
         assert done.structured_content["scope"] == "user"
@@ -85,8 +85,8 @@ async def test_what_is_recorded_in_the_users_scope_is_in_no_other_store(
 
 
 async def test_notes_go_to_the_store_that_their_scope_names(tmp_path: Path, home: Path) -> None:
-    root = plain(tmp_path / "store")
-    async with inside(root, sets=("core", COMPAT)) as client:
+    root = make_plain_store(tmp_path / "store")
+    async with connect_inside(root, sets=("core", COMPAT)) as client:
         await ok(client, "mem_save", content="I prefer tabs.", scope="personal")
         await ok(client, "store_memory", content="The port is 4711 for now.", scope="session")
         await ok(client, "store_memory", content="Port numbers are in ports.toml.", scope="project")
@@ -105,18 +105,18 @@ async def test_notes_go_to_the_store_that_their_scope_names(tmp_path: Path, home
 
 
 async def test_an_observation_for_the_user_waits_in_the_users_store(tmp_path: Path, home: Path) -> None:
-    root = plain(tmp_path / "store")
-    async with inside(root, sets=(COMPAT,)) as client:
+    root = make_plain_store(tmp_path / "store")
+    async with connect_inside(root, sets=(COMPAT,)) as client:
         await ok(client, "memory_observe", observation=SECRETIVE, scopeId="user")
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         assert engram.observe("Something else.", scope="project").waiting == 1
         assert engram.observe("Something else.", scope="user").waiting == 2
 
 
 @pytest.mark.parametrize("value", ["", "default", "project", None])
 async def test_default_scopes_mean_the_current_store(value: Any, tmp_path: Path) -> None:
-    root = plain(tmp_path / "shop")
-    async with inside(root, sets=(COMPAT,)) as client:
+    root = make_plain_store(tmp_path / "shop")
+    async with connect_inside(root, sets=(COMPAT,)) as client:
         data = await ok(client, "store_memory", content="Staging is reset on Sundays.", scope=value)
         assert "not_used" not in data
         await ok(client, "recall_memories", query="staging", scope=value)
@@ -124,8 +124,8 @@ async def test_default_scopes_mean_the_current_store(value: Any, tmp_path: Path)
 
 
 async def test_all_is_a_valid_scope_for_reading_but_not_for_writing(tmp_path: Path) -> None:
-    root = plain(tmp_path / "store")
-    async with inside(root, sets=(COMPAT,)) as client:
+    root = make_plain_store(tmp_path / "store")
+    async with connect_inside(root, sets=(COMPAT,)) as client:
         for name, kind in (("user_id", "*"), ("agent_id", "all")):
             assert "did nothing" in await refused(client, "add_memory", text=SECRETIVE, **{name: kind})
             await ok(client, "search_memories", query="salaries", **{name: kind})
@@ -136,8 +136,8 @@ async def test_only_the_name_of_this_project_is_accepted(tmp_path: Path) -> None
     repository = tmp_path / "Web Shop"
     repository.mkdir()
     git(repository, "init", "-q")
-    root = plain(repository / "notes")
-    async with inside(root, sets=(COMPAT,)) as client:
+    root = make_plain_store(repository / "notes")
+    async with connect_inside(root, sets=(COMPAT,)) as client:
         await ok(client, "mem_save", content="The cookie lacked SameSite.", project="web-shop")
         said = await refused(client, "mem_save", content=SECRETIVE, project="payroll")
     assert "this memory is not that of 'payroll'" in said
@@ -145,8 +145,8 @@ async def test_only_the_name_of_this_project_is_accepted(tmp_path: Path) -> None
 
 
 async def test_filters_are_ignored_and_reported_unless_they_name_an_owner(tmp_path: Path) -> None:
-    root = plain(tmp_path / "store")
-    async with inside(root, sets=(COMPAT,)) as client:
+    root = make_plain_store(tmp_path / "store")
+    async with connect_inside(root, sets=(COMPAT,)) as client:
         data = await ok(client, "search_memories", query="x", filters={"created_at": {"gte": "2026-01-01"}})
         assert data["not_used"] == ["filters"]
         for filters in ({"user_id": "a"}, {"OR": [{"AND": [{"run_id": {"in": ["a"]}}]}]}):
@@ -157,8 +157,8 @@ async def test_filters_are_ignored_and_reported_unless_they_name_an_owner(tmp_pa
 async def test_metadata_that_marks_an_entry_private_is_refused(
     metadata: dict[str, Any], tmp_path: Path
 ) -> None:
-    root = plain(tmp_path / "store")
-    async with inside(root, sets=(COMPAT,)) as client:
+    root = make_plain_store(tmp_path / "store")
+    async with connect_inside(root, sets=(COMPAT,)) as client:
         said = await refused(client, "store_memory", content=SECRETIVE, metadata=metadata)
         assert f"metadata.{next(iter(metadata))}" in said
         await ok(client, "store_memory", content="Open to all.", metadata={"private": False, "tags": "a"})
@@ -169,15 +169,15 @@ async def test_a_server_on_the_users_own_store_writes_nothing_for_a_project_ther
     tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    async with inside(None, scope="user", sets=(COMPAT,)) as client:
+    async with connect_inside(None, scope="user", sets=(COMPAT,)) as client:
         said = await refused(client, "store_memory", content=SECRETIVE, scope="project")
     assert "store_memory did nothing" in said
     assert contents(own_store(home)) == []
 
 
 async def test_tools_of_other_sets_refuse_a_scope_that_they_do_not_work_in(tmp_path: Path) -> None:
-    root = plain(tmp_path / "store")
-    async with inside(root, sets=("curate", "skills", "team", "explore", "graph")) as client:
+    root = make_plain_store(tmp_path / "store")
+    async with connect_inside(root, sets=("curate", "skills", "team", "explore", "graph")) as client:
         for tool, given in (
             ("reflect_and_consolidate", {"scope": "user"}),
             ("recall_skill", {"task": "deploy", "scope": "user"}),
@@ -196,8 +196,8 @@ async def test_tools_of_other_sets_refuse_a_scope_that_they_do_not_work_in(tmp_p
 def test_handoffs_and_observations_go_to_the_agents_default_scope_or_nowhere(
     tmp_path: Path, home: Path
 ) -> None:
-    root = plain(tmp_path / "store")
-    with opened(root) as engram:
+    root = make_plain_store(tmp_path / "store")
+    with open_test_store(root) as engram:
         engram.register_agent("cammy", default_scope="user")
         engram.handoff(SECRETIVE, agent="cammy")
         engram.observe(SECRETIVE, agent="cammy")
@@ -205,7 +205,7 @@ def test_handoffs_and_observations_go_to_the_agents_default_scope_or_nowhere(
     assert not [path for path in root.rglob("*.md") if SECRETIVE in path.read_text()]
     (profile,) = root.rglob("cammy.md")
     profile.write_text(profile.read_text().replace("default_scope: user", "default_scope: team-ml"))
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         for work in (engram.handoff, engram.observe):
             with pytest.raises(EngramError, match="team-ml"):
                 work(SECRETIVE, agent="cammy")
@@ -217,8 +217,8 @@ def test_each_session_of_one_server_has_a_session_store_of_its_own(tmp_path: Pat
     from engram.usecases.opening.scopes import open_scope_of
     from engram.usecases.recording.record import Draft, record
 
-    root = plain(tmp_path / "store")
-    with opened(root) as engram:
+    root = make_plain_store(tmp_path / "store")
+    with open_test_store(root) as engram:
         with engram.calling("one", "ada"):
             record(open_scope_of(engram.store, "session"), Draft(SECRETIVE, "FACT"))
             assert [hit.lore.content for hit in engram.query("salaries", scopes="session").lore] == [

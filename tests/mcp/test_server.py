@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import anyio
 import pytest
 from apikit import QUEUE, cli
-from mcp_kit import CACHE, CORE, inside, ok, refused
+from mcp_kit import CACHE, CORE, connect_inside, ok, refused
 
 from engram.domain.errors import UsageError
 from engram.domain.recall import budget
@@ -28,7 +28,7 @@ MOST_TOKENS, MOST_WITHOUT_OUTPUTS = 1800, 1050
 
 async def test_the_core_set_costs_an_agent_little_context(root: Path) -> None:
     """At four characters a token, as everywhere here; three tokenizers of language models count 2 to 10 % less."""
-    async with inside(root) as client:
+    async with connect_inside(root) as client:
         listed = (await client.list_tools()).tools
     tools = [tool.model_dump(by_alias=True, exclude_none=True, mode="json") for tool in listed]
     assert len(tools) == len(CORE) <= 6
@@ -68,7 +68,7 @@ async def test_a_client_that_does_not_list_its_roots_is_served(
     async def silent(_context: object) -> None:
         await anyio.sleep_forever()
 
-    async with inside(None, list_roots_callback=silent) as client:
+    async with connect_inside(None, list_roots_callback=silent) as client:
         assert (await ok(client, "recall_status"))["store"] == str(root)
 
 
@@ -79,7 +79,7 @@ async def test_refs_continue_across_calls_and_belong_to_the_agents_session(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "c1")
-    async with inside(root) as client:
+    async with connect_inside(root) as client:
         await ok(client, "recall_record", content=QUEUE, category="fact")
         made = await ok(client, "recall_record", content=CACHE, category="fact")
         (first,) = (await ok(client, "recall_query", query="queue consumers", k=1))["lore"]
@@ -95,7 +95,7 @@ async def test_refs_continue_across_calls_and_belong_to_the_agents_session(
 
 
 async def test_each_server_without_a_named_session_has_its_own(root: Path) -> None:
-    async with inside(root) as one, inside(root) as other:
+    async with connect_inside(root) as one, connect_inside(root) as other:
         await ok(one, "recall_record", content=QUEUE, category="fact")
         await ok(one, "recall_query", query="queue consumers")
         assert "not been shown any entry yet" in await refused(other, "recall_feedback", helpful=["L1"])
@@ -121,7 +121,7 @@ async def test_the_first_query_of_a_large_store_reports_progress(root: Path) -> 
     async def note(done: float, total: float | None, message: str | None) -> None:
         told.append((done, total, message))
 
-    async with inside(root) as client:
+    async with connect_inside(root) as client:
         found = await client.call_tool("recall_query", {"query": "queue 7 consumers"}, progress_callback=note)
     assert found.structured_content["lore"]
     assert told[0] == (0, 200, "indexing 0 of 200")

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import anyio
 import pytest
-from apikit import dedicated, git, lore_files, opened, plain, variables
+from apikit import dedicated, git, lore_files, make_plain_store, open_test_store, variables
 from effort import examples, sampled
-from mcp_kit import CACHE, CORE, ERAS, QUEUE, Raw, answering, apart, ok, working_in
+from mcp_kit import CACHE, CORE, ERAS, QUEUE, Raw, answer_with, connect_apart, ok, roots_in
 from mcp_types import PromptReference, ResourceTemplateReference
 
 HEAVY = r"tantivy|numpy|usearch|tokenizers|model\.safetensors|catalog\.db"
@@ -37,10 +37,10 @@ REQUEST = (
 @sampled("era", ERAS)
 async def test_the_official_client_drives_everything(root: Path, tmp_path: Path, era: str) -> None:
     options = {
-        "elicitation_callback": answering("accept", agreed=True),
-        "list_roots_callback": working_in(root),
+        "elicitation_callback": answer_with("accept", agreed=True),
+        "list_roots_callback": roots_in(root),
     }
-    async with apart(cwd=tmp_path, era=era, more={"ENGRAM_SESSION": ""}, **options) as client:
+    async with connect_apart(cwd=tmp_path, era=era, more={"ENGRAM_SESSION": ""}, **options) as client:
         assert client.server_info.name == "engram"
         assert "recall_query" in client.instructions
         called = set()
@@ -72,7 +72,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Raw]:
     folder = tmp_path_factory.mktemp("server")
     (folder / "sitecustomize.py").write_text(CHATTER)
     paths = os.pathsep.join([str(folder), variables()["PYTHONPATH"]])
-    root = plain(folder / "store")
+    root = make_plain_store(folder / "store")
     with Raw("--store", str(root), cwd=folder, PYTHONPATH=paths, ENGRAM_TRACEBACK="1") as found:
         yield found
         began = time.monotonic()
@@ -152,7 +152,7 @@ async def test_several_servers_share_one_store(tmp_path: Path) -> None:
     servers, each = examples(2, 4), 3
 
     async def agent(number: int) -> None:
-        async with apart(
+        async with connect_apart(
             "--store", str(root), cwd=tmp_path, more={"ENGRAM_SESSION": f"agent {number}"}
         ) as client:
             for turn in range(each):
@@ -166,6 +166,6 @@ async def test_several_servers_share_one_store(tmp_path: Path) -> None:
         for number in range(servers):
             group.start_soon(agent, number)
     assert len(lore_files(root)) == servers * each
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         assert engram.list().total == servers * each
     assert git(root, "status", "--porcelain") == ""

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from apikit import git
 from storekit import commit
-from sync_kit import Clones, connected, files, settled
+from sync_kit import Clones, files, make_clones, make_connected_store
 
 from engram.usecases.recording.edit import Edit
 from engram.usecases.sync.sync import Options, sync
@@ -19,7 +19,7 @@ def clones(tmp_path: Path) -> Clones:
 
 
 def test_clones_that_merge_the_same_heads_make_the_same_commit(tmp_path: Path) -> None:
-    clones, lore = settled(tmp_path)
+    clones, lore = make_clones(tmp_path)
     clones["a"].feedback(helpful=[lore])
     clones["b"].feedback(helpful=[lore])
     commit(clones["a"])
@@ -35,7 +35,7 @@ def test_clones_that_merge_the_same_heads_make_the_same_commit(tmp_path: Path) -
 
 def test_several_bases_are_merged_first(tmp_path: Path) -> None:
     """A criss-cross: both merge the other's work into their own, with commits that are not the same."""
-    clones, lore = settled(tmp_path)
+    clones, lore = make_clones(tmp_path)
     path = clones["a"].get(lore).path
     from engram.usecases.sync.incoming import merge_incoming
 
@@ -64,7 +64,7 @@ def test_stores_that_were_made_separately_can_be_joined(tmp_path: Path) -> None:
     clones = Clones(tmp_path, "a")
     clones.record("a")
     clones.sync("a")
-    other = connected(tmp_path / "b", clones.hub, clones.clock)
+    other = make_connected_store(tmp_path / "b", clones.hub, clones.clock)
     other.record("Learnt before there was a remote.", category="FACT")
     done = sync(other.store, Options())
     assert (done.pulled, done.pushed, done.conflicts) == (1, 1, 0)
@@ -73,7 +73,7 @@ def test_stores_that_were_made_separately_can_be_joined(tmp_path: Path) -> None:
 
 
 def test_other_files_both_changed_keep_both_versions(tmp_path: Path) -> None:
-    clones, _ = settled(tmp_path)
+    clones, _ = make_clones(tmp_path)
     (clones.root("a") / "README.md").write_text("one\n")
     git(clones.root("a"), "add", "README.md")
     git(clones.root("a"), "commit", "-q", "-m", "readme")
@@ -89,7 +89,7 @@ def test_other_files_both_changed_keep_both_versions(tmp_path: Path) -> None:
 
 
 def test_settings_that_both_changed_are_merged_by_lines(tmp_path: Path) -> None:
-    clones, _ = settled(tmp_path)
+    clones, _ = make_clones(tmp_path)
     file = clones.root("a") / ".engram.toml"
     file.write_text(file.read_text() + "\n[recall]\nlimit = 7\n")
     other = clones.root("b") / ".engram.toml"

@@ -13,7 +13,7 @@ import pytest
 from apikit import git
 from effort import sampled
 from storekit import commit
-from sync_kit import SOON, TEXT, Clones, Left, copied, files, opened
+from sync_kit import SOON, TEXT, Clones, Left, copy_clones, files, open_test_store
 
 from engram.usecases.recording.edit import Edit
 from engram.usecases.sync.local_changes import commit_local_changes
@@ -67,7 +67,7 @@ def make(folder: Path) -> tuple[Left, list[str], str, dict[str, bytes]]:
     commit_local_changes(clones["b"].store)
     commit(clones["b"])
     git(clones.root("b"), "push", "-q", "origin", "HEAD:topic")
-    wanted = synced_alone(copied(folder / "x", folder / "copy"), clones)
+    wanted = synced_alone(copy_clones(folder / "x", folder / "copy"), clones)
     shutil.rmtree(folder / "copy")
     git(folder, "clone", "-q", str(clones.hub), str(folder / "host"))
     return clones.leave(), lore, path, wanted
@@ -75,7 +75,7 @@ def make(folder: Path) -> tuple[Left, list[str], str, dict[str, bytes]]:
 
 def synced_alone(folder: Path, clones: Clones) -> dict[str, bytes]:
     """The lore after b has synced."""
-    with opened(folder / "b", clones.clock, "b") as store:
+    with open_test_store(folder / "b", clones.clock, "b") as store:
         assert sync(store.store, SOON).errors == ()
     return lore_files(folder / "b")
 

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from apikit import SetClock, cli, git, lore_files, ok, opened
+from apikit import SetClock, cli, git, lore_files, ok, open_test_store
 
 from engram.adapters.files.merge.merge_file import merge_files
 from engram.adapters.git.run.layout import find_repository
@@ -235,7 +235,7 @@ def test_the_library_opens_a_store_that_was_merged_by_git(pair: tuple[Path, Path
     edit(first, "Measure", "Weigh")
     edit(second, "decide", "act")
     pulled(second)
-    with opened(second) as store:
+    with open_test_store(second) as store:
         (hit,) = store.query("queue consumer").lore
         assert "Weigh it.\n\nThen act." in hit.lore.content
     assert os.listdir(second / "lore")

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from merge_kit import triples
 from storekit import commit
-from sync_kit import files, opened
+from sync_kit import files, open_test_store
 
 from engram.usecases.store.store import Clock
 from engram.usecases.sync.incoming import merge_incoming
@@ -62,7 +62,7 @@ def by_pull(root: Path) -> dict[str, bytes]:
 
 def by_sync(root: Path) -> dict[str, bytes]:
     theirs = git(root, "rev-parse", "side")
-    with opened(root, Clock()) as store:
+    with open_test_store(root, Clock()) as store:
         commit_local_changes(store.store)
         merge_incoming(store.store, theirs)
         commit(store)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from sync_kit import Clones, files, settled
+from sync_kit import Clones, files, make_clones
 
 from engram.usecases.recording.edit import Edit
 
@@ -16,7 +16,7 @@ def clones(tmp_path: Path) -> Clones:
 
 
 def test_an_entry_that_was_moved_and_changed_elsewhere_is_one_entry(tmp_path: Path) -> None:
-    clones, lore = settled(tmp_path)
+    clones, lore = make_clones(tmp_path)
     path = clones["a"].get(lore).path
     (clones.root("a") / path).rename(clones.root("a") / "lore/moved.md")
     clones["b"].feedback(helpful=[lore])
@@ -29,7 +29,7 @@ def test_an_entry_that_was_moved_and_changed_elsewhere_is_one_entry(tmp_path: Pa
 
 
 def test_an_entry_that_both_moved_is_at_one_place(tmp_path: Path) -> None:
-    clones, lore = settled(tmp_path)
+    clones, lore = make_clones(tmp_path)
     path = clones["a"].get(lore).path
     for name in "ab":
         clones[name].feedback(helpful=[lore])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import prepared
 import pytest
-from apikit import QUEUE, cli, dedicated, git, lore_files, ok, plain
+from apikit import QUEUE, cli, dedicated, git, lore_files, make_plain_store, ok
 
 
 @pytest.fixture
@@ -92,7 +92,7 @@ def test_without_parents_the_markers_show_the_versions(disputed: Path, style: st
 
 
 def test_outside_git_the_versions_are_read_from_the_markers(tmp_path: Path) -> None:
-    root = plain(tmp_path)
+    root = make_plain_store(tmp_path)
     (root / "lore").mkdir()
     tags = "<<<<<<< a\ntags: [one]\n=======\ntags: [two]\n>>>>>>> b"
     text = f"---\nid: 01M806ZZWH03EWHXWBG1FA47RA\ncategory: FACT\n{tags}\n---\n\nText\n"
@@ -103,7 +103,7 @@ def test_outside_git_the_versions_are_read_from_the_markers(tmp_path: Path) -> N
 
 
 def test_markers_that_do_not_fit_together_are_left_to_a_person(tmp_path: Path) -> None:
-    root = plain(tmp_path)
+    root = make_plain_store(tmp_path)
     (root / "lore").mkdir()
     text = "---\nid: 01M806ZZWH03EWHXWBG1FA47RA\n---\n<<<<<<< a\nText\n"
     (root / "lore/a.md").write_text(text)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import prepared
 import pytest
-from apikit import QUEUE, TIDES, cli, git, lore_files, ok, plain, repository
+from apikit import QUEUE, TIDES, cli, git, lore_files, make_plain_store, ok, repository
 
 from engram.domain.errors import StoreError, UsageError
 from engram.usecases.opening.init import init
@@ -143,10 +143,10 @@ def test_asking_starts_no_git(code: Path) -> None:
 
 
 def test_the_nearest_store_wins(code: Path, tmp_path: Path) -> None:
-    plain(tmp_path)
+    make_plain_store(tmp_path)
     record(code / "src")
     assert len(lore_files(hidden(code))) == 1, "the repository is nearer than what is around it"
-    plain(code / "docs", '[store]\nplacement = "in-tree"\n')
+    make_plain_store(code / "docs", '[store]\nplacement = "in-tree"\n')
     record(code / "docs", TIDES)
     assert len(lore_files(code / "docs")) == 1
     assert (listed(code), listed(tmp_path)) == (1, 0)
@@ -163,7 +163,7 @@ def test_a_store_among_the_files_stays_what_it_is(tmp_path: Path) -> None:
 
 def test_a_pulled_file_alone_never_makes_engram_commit(tmp_path: Path) -> None:
     root = repository(tmp_path / "code")
-    plain(root, PULLED)
+    make_plain_store(root, PULLED)
     git(root, "add", ".")
     git(root, "commit", "-q", "-m", "pulled")
     before = git(root, "for-each-ref")
@@ -177,7 +177,7 @@ def test_a_bare_repository_that_was_pulled_is_not_asked(tmp_path: Path) -> None:
     git(root, "init", "-q", "--bare", "evil")
     (root / "evil/engram/worktree").mkdir(parents=True)
     (root / "evil/engram/branch").mkdir()
-    plain(root / "evil/engram/worktree", PULLED)
+    make_plain_store(root / "evil/engram/worktree", PULLED)
     for folder in (root / "evil", root / "evil/engram"):
         assert cli("list", "--scope", "project", cwd=folder).code == 3
     status = ok("status", "--json", cwd=root / "evil/engram/worktree").json
@@ -233,7 +233,7 @@ def test_a_deleted_branch_is_told_and_nothing_is_lost(code: Path) -> None:
 def test_no_commit_goes_to_another_branch(code: Path) -> None:
     git(code, "branch", "feature")
     git(hidden(code), "checkout", "-q", "feature")
-    plain(hidden(code))
+    make_plain_store(hidden(code))
     before = git(code, "rev-parse", "feature")
     done = cli("record", QUEUE, "-c", "fact", cwd=code)
     assert f"switch {BRANCH}" in done.err

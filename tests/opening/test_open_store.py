@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from apikit import QUEUE, TIDES, cli, lore_files, ok, plain
+from apikit import QUEUE, TIDES, cli, lore_files, make_plain_store, ok
 
 import engram
 from engram.domain.errors import NotFoundError
@@ -13,8 +13,8 @@ from tests.opening.test_init import heads, record
 
 
 def test_the_nearest_store_upwards_is_meant(tmp_path: Path) -> None:
-    plain(tmp_path / "outer")
-    plain(tmp_path / "outer/inner")
+    make_plain_store(tmp_path / "outer")
+    make_plain_store(tmp_path / "outer/inner")
     deep, beside = tmp_path / "outer/inner/x/y", tmp_path / "outer/other"
     for folder in (deep, beside):
         folder.mkdir(parents=True)
@@ -27,7 +27,7 @@ def test_the_nearest_store_upwards_is_meant(tmp_path: Path) -> None:
 
 def test_an_option_wins_over_the_variable_and_that_over_the_folder(tmp_path: Path) -> None:
     for name in ("here", "variable", "option"):
-        plain(tmp_path / name)
+        make_plain_store(tmp_path / name)
         record(tmp_path / name, f"lore of {name}")
     here = tmp_path / "here"
     variable = {"ENGRAM_STORE": str(tmp_path / "variable")}
@@ -39,7 +39,7 @@ def test_an_option_wins_over_the_variable_and_that_over_the_folder(tmp_path: Pat
 
 def test_the_users_own_store_can_be_named_from_anywhere(tmp_path: Path) -> None:
     record(tmp_path, "lore of the user")
-    plain(tmp_path / "project")
+    make_plain_store(tmp_path / "project")
     record(tmp_path / "project", "lore of the project")
     assert "of the project" in ok("list", cwd=tmp_path / "project").out
     assert "of the project" in ok("list", "--scope", "project", cwd=tmp_path / "project").out
@@ -60,7 +60,7 @@ def test_the_users_own_store_can_be_named_from_anywhere(tmp_path: Path) -> None:
     ],
 )
 def test_a_store_that_is_not_there_is_told(tmp_path: Path, arguments: list[str], code: int) -> None:
-    plain(tmp_path / "project")
+    make_plain_store(tmp_path / "project")
     done = cli(*arguments, "--json", cwd=tmp_path)
     assert done.code == code
     assert done.json["error"]["hint"] or code == 2

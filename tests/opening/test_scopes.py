@@ -8,7 +8,7 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from apikit import QUEUE, cli, git, lore_files, ok, plain
+from apikit import QUEUE, cli, git, lore_files, make_plain_store, ok
 from scopes_kit import CUDA, MINE, TRIAL, found, record, team
 
 import engram
@@ -21,7 +21,7 @@ from engram.usecases.store.store import Caller
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     """A project store, where one stands."""
-    return plain(tmp_path / "project")
+    return make_plain_store(tmp_path / "project")
 
 
 # --- one question to all of them
@@ -101,7 +101,9 @@ def test_a_variable_says_where_one_stands_and_names_nothing(project: Path, tmp_p
 
 
 def test_a_category_that_only_one_store_has_leaves_the_others_out(tmp_path: Path) -> None:
-    project = plain(tmp_path / "p", '[store]\nfolder = "lore"\ncategories = { RUNBOOK = "procedural" }\n')
+    project = make_plain_store(
+        tmp_path / "p", '[store]\nfolder = "lore"\ncategories = { RUNBOOK = "procedural" }\n'
+    )
     ok("record", QUEUE, "-c", "runbook", cwd=project)
     record(MINE, project, "--scope", "user")
     assert found(project, "queue", "--category", "runbook") == [("L1", "project", QUEUE)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from apikit import QUEUE, SetClock, ok, opened, plain
+from apikit import QUEUE, SetClock, make_plain_store, ok, open_test_store
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -29,7 +29,7 @@ def test_lore_past_its_retention_is_not_recalled_and_nothing_is_deleted(
     tmp_path: Path, strategy: str
 ) -> None:
     clock = SetClock()
-    store = opened(tmp_path / "p", clock=clock)
+    store = open_test_store(tmp_path / "p", clock=clock)
     texts = {name: f"{QUEUE} Case {name}." for name in ("old", "pinned", "helpful", "new")}
     ids = {
         name: store.record(texts[name], category="FACT", pinned=name == "pinned").lore.id
@@ -54,7 +54,7 @@ def test_lore_past_its_retention_is_not_recalled_and_nothing_is_deleted(
 
 def test_lore_is_recalled_for_ever_without_a_setting(tmp_path: Path) -> None:
     clock = SetClock()
-    store = opened(tmp_path / "p", clock=clock)
+    store = open_test_store(tmp_path / "p", clock=clock)
     store.record(QUEUE, category="WORKFLOW")  # no fact, whose confidence fades
     clock.advance(days=20_000)
     assert len(store.query("queue consumer").lore) == 1
@@ -62,7 +62,7 @@ def test_lore_is_recalled_for_ever_without_a_setting(tmp_path: Path) -> None:
 
 
 def test_each_scope_has_its_own_days(tmp_path: Path, home: Path) -> None:
-    project = plain(tmp_path / "p")
+    project = make_plain_store(tmp_path / "p")
     ok("config", "scopes.user.retention_days", "1", "--user", cwd=project)
     old = (
         "---\nid: 01KJPY44E039MMV97SZGY6V9E{}\ncategory: WORKFLOW\ncreated_at: 2020-03-02T09:30:00Z\n---\n\n"

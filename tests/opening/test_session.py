@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from apikit import COLOUR, QUEUE, TIDES, SetClock, cli, ok, opened, plain, process
+from apikit import COLOUR, QUEUE, TIDES, SetClock, cli, make_plain_store, ok, open_test_store, run_process
 from forked_kit import forked
 
 from engram.adapters.agents.session import agent_name, session_name
@@ -24,7 +24,7 @@ VARIABLES = (
 
 
 def test_refs_count_up_in_the_order_of_surfacing_and_stay(tmp_path: Path) -> None:
-    with opened(tmp_path) as store:
+    with open_test_store(tmp_path) as store:
         ids = {
             name: store.record(text, category="FACT").lore.id
             for name, text in (("q", QUEUE), ("c", COLOUR), ("t", TIDES))
@@ -34,23 +34,23 @@ def test_refs_count_up_in_the_order_of_surfacing_and_stay(tmp_path: Path) -> Non
         assert store.query("tide tables").session_refs == {"L1": ids["t"]}
         assert store.query("palette of the settings page").session_refs == {"L3": ids["c"]}
         assert store.session_refs() == {"L1": ids["t"], "L2": ids["q"], "L3": ids["c"]}
-    with opened(tmp_path) as store:
+    with open_test_store(tmp_path) as store:
         assert store.session_refs() == {"L1": ids["t"], "L2": ids["q"], "L3": ids["c"]}
         assert store.get("L2").ref == "L2"
-    with opened(tmp_path, session="other") as store:
+    with open_test_store(tmp_path, session="other") as store:
         assert store.session_refs() == {}
         assert store.query("queue consumer patterns").session_refs == {"L1": ids["q"]}
 
 
 def test_looking_without_keeping_gives_no_refs(tmp_path: Path) -> None:
-    with opened(tmp_path) as store:
+    with open_test_store(tmp_path) as store:
         store.record(QUEUE, category="FACT")
         assert store.query("queue consumer", keep=False).lore[0].ref == ""
         assert store.session_refs() == {}
 
 
 def test_a_forgotten_entry_leaves_its_number_unused(tmp_path: Path) -> None:
-    with opened(tmp_path) as store:
+    with open_test_store(tmp_path) as store:
         first = store.record(QUEUE, category="FACT").lore.id
         store.query("queue consumer")
         store.forget("L1")
@@ -61,7 +61,7 @@ def test_a_forgotten_entry_leaves_its_number_unused(tmp_path: Path) -> None:
 
 def test_a_session_that_slept_for_a_day_begins_anew(tmp_path: Path) -> None:
     clock = SetClock()
-    with opened(tmp_path, clock=clock) as store:
+    with open_test_store(tmp_path, clock=clock) as store:
         lore_id = store.record(QUEUE, category="FACT").lore.id
         store.record(TIDES, category="FACT")
         store.query("tide tables")
@@ -72,7 +72,7 @@ def test_a_session_that_slept_for_a_day_begins_anew(tmp_path: Path) -> None:
 
 
 def test_refs_are_the_same_in_separate_processes_of_one_session(tmp_path: Path) -> None:
-    plain(tmp_path)
+    make_plain_store(tmp_path)
     mine = {"CLAUDE_CODE_SESSION_ID": "first"}
     other = {**mine, "ENGRAM_SESSION": "second"}  # which comes before an agent's own
     for text in (QUEUE, TIDES):
@@ -90,10 +90,10 @@ def test_refs_are_the_same_in_separate_processes_of_one_session(tmp_path: Path) 
 
 @pytest.mark.slow
 def test_commands_of_one_terminal_or_group_of_processes_share_a_session(tmp_path: Path) -> None:
-    plain(tmp_path)
-    process("record", QUEUE, "-c", "fact", cwd=tmp_path)
-    process("query", "queue consumer", cwd=tmp_path)
-    assert process("show", "L1", cwd=tmp_path).code == 0
+    make_plain_store(tmp_path)
+    run_process("record", QUEUE, "-c", "fact", cwd=tmp_path)
+    run_process("query", "queue consumer", cwd=tmp_path)
+    assert run_process("show", "L1", cwd=tmp_path).code == 0
 
 
 def test_the_sessions_own_variable_wins_and_its_name_is_bounded() -> None:
@@ -122,7 +122,7 @@ def test_the_agent_is_known_by_its_variables(environment: dict[str, str], agent:
 
 
 def test_who_records_is_the_calling_agent_else_a_human(tmp_path: Path) -> None:
-    plain(tmp_path)
+    make_plain_store(tmp_path)
     assert ok("record", "one", "-c", "fact", "--json", cwd=tmp_path).json["lore"]["agent"] == "human"
     agent = ok("record", "two", "-c", "fact", "--json", cwd=tmp_path, CLAUDECODE="1").json["lore"]["agent"]
     assert agent == "claude-code"
@@ -131,7 +131,7 @@ def test_who_records_is_the_calling_agent_else_a_human(tmp_path: Path) -> None:
 
 
 def test_a_session_lists_its_refs_and_titles(tmp_path: Path) -> None:
-    plain(tmp_path)
+    make_plain_store(tmp_path)
     ok("record", TIDES, "-c", "fact", cwd=tmp_path)
     assert ok("session", cwd=tmp_path).out == "session s1 · 0 entries shown\n"
     ok("query", "tide tables", cwd=tmp_path)
@@ -143,7 +143,7 @@ def test_a_session_lists_its_refs_and_titles(tmp_path: Path) -> None:
 
 
 def test_a_ref_finds_its_entry_where_it_was_moved_and_not_what_took_its_place(tmp_path: Path) -> None:
-    with opened(tmp_path / "store") as engram:
+    with open_test_store(tmp_path / "store") as engram:
         engram.record(QUEUE, category="fact")
         other = engram.record(COLOUR, category="fact")
         (found,) = engram.query("queue consumer patterns", k=1).lore

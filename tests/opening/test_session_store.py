@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from apikit import QUEUE, TIDES, SetClock, dedicated, git, lore_files, ok, plain
+from apikit import QUEUE, TIDES, SetClock, dedicated, git, lore_files, make_plain_store, ok
 from hypothesis import given
 from hypothesis import strategies as st
 from scopes_kit import TRIAL
@@ -50,7 +50,7 @@ def test_two_sessions_never_share_a_store_whatever_their_names(names: list[str])
 
 
 def test_sessions_are_kept_for_as_long_as_configured(tmp_path: Path) -> None:
-    project, clock = plain(tmp_path / "p"), SetClock()
+    project, clock = make_plain_store(tmp_path / "p"), SetClock()
     ok("config", "scopes.session.retention_days", "30", "--user", cwd=project)
     with engram.open(project, scope="session", session="one", clock=clock) as store:
         store.record(TRIAL, category="FACT")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from apikit import cli, dedicated, git, ok, plain, repository
+from apikit import cli, dedicated, git, make_plain_store, ok, repository
 
 from engram.domain.errors import StoreError
 from engram.usecases.opening.init import init
@@ -17,7 +17,7 @@ DEDICATED = '[store]\nplacement = "dedicated"\nfolder = "lore"\n'
 
 
 def test_a_folder_outside_git_works_without_history(tmp_path: Path) -> None:
-    plain(tmp_path)
+    make_plain_store(tmp_path)
     record(tmp_path)
     ok("query", "queue consumer", cwd=tmp_path)
     ok("feedback", "--helpful", "L1", cwd=tmp_path)
@@ -32,7 +32,7 @@ def test_a_folder_outside_git_works_without_history(tmp_path: Path) -> None:
 
 def test_a_pulled_file_cannot_make_engram_commit_to_a_code_repository(tmp_path: Path) -> None:
     repository(tmp_path)
-    plain(tmp_path, DEDICATED)
+    make_plain_store(tmp_path, DEDICATED)
     git(tmp_path, "add", ".")
     git(tmp_path, "commit", "-q", "-m", "a bad idea")
     before = git(tmp_path, "rev-parse", "HEAD")
@@ -45,7 +45,7 @@ def test_a_pulled_file_cannot_make_engram_commit_to_a_code_repository(tmp_path: 
 
 def test_nor_in_a_folder_below_the_top_of_one(tmp_path: Path) -> None:
     repository(tmp_path)
-    plain(tmp_path / "notes", DEDICATED)
+    make_plain_store(tmp_path / "notes", DEDICATED)
     before = git(tmp_path, "rev-parse", "HEAD")
     record(tmp_path / "notes")
     assert git(tmp_path, "rev-parse", "HEAD") == before
@@ -55,7 +55,7 @@ def test_private_state_is_never_tracked(tmp_path: Path) -> None:
     dedicated(tmp_path / "own")
     repository(tmp_path / "code")
     ok("init", "--placement", "in-tree", cwd=tmp_path / "code")
-    plain(tmp_path / "bare")
+    make_plain_store(tmp_path / "bare")
     for root in (tmp_path / "own", tmp_path / "code", tmp_path / "bare"):
         record(root)
         ok("query", "queue consumer", cwd=root)

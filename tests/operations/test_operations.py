@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from apikit import opened, plain
+from apikit import make_plain_store, open_test_store
 
 from engram.app import Engram
 from engram.operations.edit import EDIT
@@ -119,9 +119,9 @@ def test_a_field_added_to_a_description_is_in_every_front_end() -> None:
 
 @pytest.mark.slow
 def test_the_value_of_an_added_field_reaches_the_entry(tmp_path: Path) -> None:
-    root = plain(tmp_path / "store")
+    root = make_plain_store(tmp_path / "store")
     recorded, by_agent = run(WITH_IMPORTANCE, str(root))
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         assert engram.get(recorded["lore"]["id"]).lore.importance == 0.8
         assert engram.get(by_agent).lore.importance == 0.9
 

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 from apikit import cli, git
-from sync_kit import Clones, bare, files, settled
+from sync_kit import Clones, bare, files, make_clones
 
 from engram.domain.errors import REMOTE_FAILED
 
 
 @pytest.fixture
 def clones(tmp_path: Path) -> Clones:
-    return settled(tmp_path)[0]
+    return make_clones(tmp_path)[0]
 
 
 def test_clone_leaves_nothing_behind_when_it_fails(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from apikit import QUEUE, TIDES, cli, git, lore_files, ok, plain
+from apikit import QUEUE, TIDES, cli, git, lore_files, make_plain_store, ok
 from hypothesis import given
 from hypothesis import strategies as st
 from scopes_kit import CUDA, found, record, team
@@ -23,7 +23,7 @@ from engram.usecases.recording.edit import Edit
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     """A project store, where one stands."""
-    return plain(tmp_path / "project")
+    return make_plain_store(tmp_path / "project")
 
 
 # --- teams: adding, listing, removing, read-only
@@ -110,10 +110,10 @@ def test_the_clone_of_a_team_as_current_folder_selects_its_scope(project: Path) 
 
 
 def test_the_settings_of_a_pulled_store_add_no_scope(tmp_path: Path) -> None:
-    other = plain(tmp_path / "other")
+    other = make_plain_store(tmp_path / "other")
     record(CUDA, other)
     text = f'[store]\nfolder = "lore"\n\n[scopes.evil]\npath = "{other}"\nurl = "ext::sh"\n\n[scopes.user]\nweight = 9.0\n'
-    project = plain(tmp_path / "project", text)
+    project = make_plain_store(tmp_path / "project", text)
     record(QUEUE, project)
     assert [row["name"] for row in ok("scope", "--json", cwd=project).json["scopes"]] == [
         "session",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import prepared
 import pytest
-from apikit import QUEUE, SECRET, TIDES, cli, dedicated, git, lore_files, ok, plain, repository
+from apikit import QUEUE, SECRET, TIDES, cli, dedicated, git, lore_files, make_plain_store, ok, repository
 from effort import is_thorough
 
 import engram
@@ -155,7 +155,9 @@ def check_old_place(case: Case, source: object) -> None:
 
 def test_the_history_of_the_lore_folder_is_extracted_from_that_of_the_code(tmp_path: Path) -> None:
     root = repository(tmp_path / "code")
-    plain(root / "docs", '[store]\nplacement = "in-tree"\nfolder = "notes/lore"\n\n[recall]\nlimit = 7\n')
+    make_plain_store(
+        root / "docs", '[store]\nplacement = "in-tree"\nfolder = "notes/lore"\n\n[recall]\nlimit = 7\n'
+    )
     lore = record(root / "docs", QUEUE)
     git(root, "add", ".")
     git(root, "commit", "-q", "-m", "first lore", "--author=Ada <ada@example.org>")
@@ -323,7 +325,7 @@ def test_a_target_that_is_in_use_stops_the_move(tmp_path: Path) -> None:
     (case.code / "lore").mkdir()
     (case.code / "lore/mine.md").write_text("mine", "utf-8")
     assert "mine.md is in the way" in refused("move", "--to", "in-tree", cwd=case.code)
-    plain(case.code / "sub")
+    make_plain_store(case.code / "sub")
     assert "is a store already" in refused("move", "--to", "in-tree", "sub", cwd=case.code)
     assert "placement branch already" in refused("move", "--to", "branch", cwd=case.code, code=2)
     shutil.rmtree(case.code / "lore")
@@ -339,7 +341,7 @@ def test_a_remote_that_has_the_branch_stops_the_move(tmp_path: Path) -> None:
 
 
 def test_stores_without_git_and_the_personal_store_cannot_be_moved(tmp_path: Path) -> None:
-    plain(tmp_path / "plain")
+    make_plain_store(tmp_path / "plain")
     assert "engram import" in refused("move", "--to", "dedicated", "../x", cwd=tmp_path / "plain")
     record(tmp_path, QUEUE)
     assert "cannot be moved" in refused("move", "--to", "dedicated", "x", cwd=tmp_path, code=2)

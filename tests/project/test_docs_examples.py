@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 import yaml
-from apikit import QUEUE, TIDES, cli, opened
+from apikit import QUEUE, TIDES, cli, open_test_store
 
 from tests.review.test_check import code as code
 from tests.review.test_check import put
@@ -53,7 +53,7 @@ def test_the_agent_loop_recalls_votes_and_learns(tmp_path: Path) -> None:
             "Make the handler idempotent [L1].\nLEARNED: The billing queue redelivers after thirty seconds."
         )
 
-    with opened(tmp_path) as store:
+    with open_test_store(tmp_path) as store:
         store.record(QUEUE, category="fact")
         store.record(TIDES, category="fact")
         answers = list(loop.agent_loop(store, model, [QUESTION, QUESTION]))
@@ -74,7 +74,7 @@ def test_the_model_of_the_agent_loop_can_be_a_command() -> None:
 def test_the_retriever_returns_documents_and_works_in_a_graph(tmp_path: Path) -> None:
     pytest.importorskip("langchain_core", reason="langchain-core is not installed; the example is for it")
     retrievers = example("langchain_retriever")
-    with opened(tmp_path) as store:
+    with open_test_store(tmp_path) as store:
         store.record(QUEUE, category="fact")
         store.record(TIDES, category="fact")
         retriever = retrievers.EngramRetriever(store=store, k=1)

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import SetClock, cli, dedicated, git, opened, plain
+from apikit import SetClock, cli, dedicated, git, make_plain_store, open_test_store
 from apikit import ok as succeed
 from storekit import commit
 
@@ -21,7 +21,7 @@ PORT = "The gateway listens on port 8080."
 def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
     """A store of 18 commits, in which the answer came at one and was changed at another; those commits by name."""
     root, clock, marks = dedicated(tmp_path_factory.mktemp("bisect") / "store"), SetClock(), dict[str, str]()
-    with opened(root, clock=clock) as store:
+    with open_test_store(root, clock=clock) as store:
 
         def done(name: str = "") -> None:
             clock.advance(minutes=1)
@@ -86,5 +86,5 @@ def test_bisecting_changes_nothing_and_gives_no_refs(made: tuple[Path, dict[str,
 
 
 def test_a_store_outside_git_has_no_history_to_search(tmp_path: Path) -> None:
-    refusal = cli("bisect", QUESTION, cwd=plain(tmp_path / "store"))
+    refusal = cli("bisect", QUESTION, cwd=make_plain_store(tmp_path / "store"))
     assert (refusal.code, "no history" in refusal.err) == (1, True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from apikit import SetClock, ok, opened
-from mcp_kit import inside
+from apikit import SetClock, ok, open_test_store
+from mcp_kit import connect_inside
 from mcp_kit import ok as called
 
 from engram.usecases.agents.captured_notes import append_captured
@@ -23,7 +23,7 @@ def root(tmp_path: Path) -> Path:
 async def test_a_query_of_an_agent_gets_it_after_all_others_with_its_tier(root: Path) -> None:
     ok("record", "MinIO of the upload tests accepts no CRC32C checksum over http.", "-c", "fact", cwd=root)
     ends(root, session(root))
-    async with inside(root) as client:
+    async with connect_inside(root) as client:
         found = await called(client, "recall_query", query=PROMPT)
         nothing = await called(client, "recall_query", query="tide tables in local time")
     about = [one["about"] for one in found["lore"]]
@@ -36,7 +36,7 @@ async def test_a_query_of_an_agent_gets_it_after_all_others_with_its_tier(root: 
 
 def test_at_most_two_captured_entries_are_shown_and_they_expire_after_two_weeks(root: Path) -> None:
     clock = SetClock()
-    with opened(root, clock=clock) as engram:
+    with open_test_store(root, clock=clock) as engram:
         from engram.usecases.recording.record import Draft, prepare
 
         for number in range(5):

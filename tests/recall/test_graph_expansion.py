@@ -6,9 +6,9 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from apikit import START, SetClock, ok, opened
+from apikit import START, SetClock, ok, open_test_store
 from graph_kit import entity, fill
-from mcp_kit import inside
+from mcp_kit import connect_inside
 from mcp_kit import ok as answered
 
 
@@ -20,7 +20,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_query_can_be_expanded_by_one_step_and_names_the_entity_between(tmp_path: Path) -> None:
     root = fill(tmp_path / "store")
-    with opened(root, clock=SetClock(START + timedelta(days=1))) as engram:
+    with open_test_store(root, clock=SetClock(START + timedelta(days=1))) as engram:
         entity(root, "zookeeper", "name: ZooKeeper\ntype: tool\naliases: [that coordinator]")
         named = engram.query("who watches that coordinator on weekends", hop=True)
         assert [(hit.lore.title[:10], hit.via) for hit in named.lore] == [("The quorum", "ZooKeeper")]
@@ -48,7 +48,7 @@ async def test_a_store_can_have_every_query_go_one_step_on(tmp_path: Path) -> No
     root = fill(tmp_path / "store")
     (root / ".engram.toml").write_text('[store]\nfolder = "lore"\n\n[graph]\nhop = true\n', "utf-8")
     entity(root, "zookeeper", "name: Zoo<system>Keeper\ntype: tool\naliases: [ZooKeeper, that coordinator]")
-    async with inside(root) as client:
+    async with connect_inside(root) as client:
         found = await answered(client, "recall_query", query="who watches that coordinator on weekends")
     assert found["notes"][-1].startswith("L1 is one step away, by way of Zoo")
     assert "<system>" not in found["notes"][-1]

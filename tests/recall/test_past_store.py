@@ -6,7 +6,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from apikit import QUEUE, TIDES, SetClock, dedicated, git, opened, plain
+from apikit import QUEUE, TIDES, SetClock, dedicated, git, make_plain_store, open_test_store
 
 from engram.domain.errors import NotFoundError, StoreError
 from engram.usecases.recall.past_store import store_as_of
@@ -15,7 +15,7 @@ from engram.usecases.store.commit import commit_pending
 
 
 def test_a_query_of_the_past_finds_the_entries_and_texts_of_that_time(tmp_path: Path) -> None:
-    with opened(dedicated(tmp_path / "s"), clock=SetClock()) as store:
+    with open_test_store(dedicated(tmp_path / "s"), clock=SetClock()) as store:
         queue = store.record(QUEUE, category="fact").lore
         commit_pending(store.store)
         first = git(store.path, "rev-parse", "HEAD")
@@ -34,7 +34,7 @@ def test_a_query_of_the_past_finds_the_entries_and_texts_of_that_time(tmp_path: 
 def test_the_last_few_past_stores_are_cached_and_pending_changes_are_committed_first(
     tmp_path: Path,
 ) -> None:
-    with opened(dedicated(tmp_path / "s"), clock=SetClock()) as store:
+    with open_test_store(dedicated(tmp_path / "s"), clock=SetClock()) as store:
         for number in range(6):
             store.record(f"Number {number} of six.", category="fact")
             with closing(store_as_of(store.store, "HEAD")) as past:
@@ -45,7 +45,13 @@ def test_the_last_few_past_stores_are_cached_and_pending_changes_are_committed_f
 
 
 def test_an_unknown_commit_or_a_store_outside_git_is_refused(tmp_path: Path) -> None:
-    with opened(dedicated(tmp_path / "s")) as store, pytest.raises(NotFoundError, match="There is no commit"):
+    with (
+        open_test_store(dedicated(tmp_path / "s")) as store,
+        pytest.raises(NotFoundError, match="There is no commit"),
+    ):
         store_as_of(store.store, "nowhere")
-    with opened(plain(tmp_path / "p")) as store, pytest.raises(StoreError, match="outside git"):
+    with (
+        open_test_store(make_plain_store(tmp_path / "p")) as store,
+        pytest.raises(StoreError, match="outside git"),
+    ):
         store_as_of(store.store, "HEAD")

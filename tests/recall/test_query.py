@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import COLOUR, QUEUE, SECRET, START, TIDES, SetClock, imported, lore_files, opened
+from apikit import COLOUR, QUEUE, SECRET, START, TIDES, SetClock, import_path, lore_files, open_test_store
 from mixed_lore import MIXED, found, mixed_store
 
 from engram.domain.errors import UsageError, ValidationError
@@ -63,7 +63,7 @@ def test_a_scan_needs_no_index(mixed: Engram) -> None:
 
 @pytest.mark.parametrize("strategy", ["hybrid", "words", "scan"])
 def test_an_empty_store_gives_an_empty_answer(tmp_path: Path, strategy: str) -> None:
-    with opened(tmp_path) as store:
+    with open_test_store(tmp_path) as store:
         answer = store.query("anything at all", strategy=strategy)
     assert (answer.lore, answer.strength, answer.session_refs) == ((), "none", {})
 
@@ -86,7 +86,7 @@ def test_strength_tells_a_good_answer_from_a_poor_one(mixed: Engram) -> None:
 def test_a_weak_answer_with_many_matches_is_told_from_one_with_none(
     tmp_path: Path, question: str, *, rivals: bool
 ) -> None:
-    with opened(tmp_path / "store") as engram:
+    with open_test_store(tmp_path / "store") as engram:
         for lesson in ("restarts at night", "drops old messages", "needs two disks", "logs to the journal"):
             engram.record(f"The broker {lesson}.", category="FACT")
         answer = engram.query(question)
@@ -97,10 +97,10 @@ def test_parts_of_a_long_note_are_no_rivals_of_each_other(tmp_path: Path) -> Non
     note = tmp_path / "kiln.md"
     parts = [f"## Firing {number}\n\n{text * 30}" for number, text in enumerate(FIRING)]
     note.write_text("# Firing the salt kiln\n\n" + "\n\n".join(parts) + "\n", "utf-8")
-    with opened(tmp_path / "store") as engram:
+    with open_test_store(tmp_path / "store") as engram:
         for lesson in (QUEUE, TIDES, "Salt glaze corrodes the shelves.", "The pottery opens at nine."):
             engram.record(lesson, category="FACT")
-        assert imported(engram, note).imported > 2
+        assert import_path(engram, note).imported > 2
         answer = engram.query("firing the salt kiln")
         assert answer.lore[0].lore.title.startswith("Firing the salt kiln")
         assert answer.strength == "strong"
@@ -134,7 +134,7 @@ def test_at_most_k_entries_are_returned(mixed: Engram) -> None:
 def test_a_question_that_makes_no_sense_is_refused(
     tmp_path: Path, arguments: dict[str, object], error: type[Exception]
 ) -> None:
-    with opened(tmp_path) as store:
+    with open_test_store(tmp_path) as store:
         store.record(QUEUE, category="FACT")
         with pytest.raises(error):
             store.query(**arguments)  # type: ignore[arg-type]
@@ -149,7 +149,7 @@ def test_query_syntax_characters_have_no_effect_and_raise_nothing(mixed: Engram,
 
 
 def test_only_active_lore_is_recalled(tmp_path: Path) -> None:
-    with opened(tmp_path) as store:
+    with open_test_store(tmp_path) as store:
         for status in ("pending", "archived", "superseded", "active"):
             store.record(f"{status} lore about brokers", category="FACT", status=status)
         for strategy in ("hybrid", "words", "scan"):
@@ -158,7 +158,7 @@ def test_only_active_lore_is_recalled(tmp_path: Path) -> None:
 
 def test_expired_lore_is_not_recalled_from_the_second_it_expires(tmp_path: Path) -> None:
     clock = SetClock()
-    with opened(tmp_path, clock=clock) as store:
+    with open_test_store(tmp_path, clock=clock) as store:
         ends = START + timedelta(days=1)
         record(store.store, Draft("The broker is down today", "FACT", expires_at=ends))
         for strategy in ("hybrid", "words", "scan"):
@@ -170,7 +170,7 @@ def test_expired_lore_is_not_recalled_from_the_second_it_expires(tmp_path: Path)
 
 def test_a_pinned_entry_does_not_fade(tmp_path: Path) -> None:
     clock = SetClock()
-    with opened(tmp_path, clock=clock) as store:
+    with open_test_store(tmp_path, clock=clock) as store:
         store.record("The broker runs on node one", category="OBSERVATION")
         pinned = store.record("The broker runs on node two", category="OBSERVATION", pinned=True)
         clock.advance(days=60)
@@ -180,7 +180,7 @@ def test_a_pinned_entry_does_not_fade(tmp_path: Path) -> None:
 
 
 def test_confidence_decides_between_equals(tmp_path: Path) -> None:
-    with opened(tmp_path) as store:
+    with open_test_store(tmp_path) as store:
         for number, confidence in enumerate((0.6, 0.9, 0.7), 1):
             store.record(f"Broker {number} delivers twice.", category="FACT", confidence=confidence)
         hits = store.query("brokers deliver twice").lore
@@ -188,7 +188,7 @@ def test_confidence_decides_between_equals(tmp_path: Path) -> None:
 
 
 def test_entries_about_the_given_files_come_first(tmp_path: Path) -> None:
-    with opened(tmp_path) as store:
+    with open_test_store(tmp_path) as store:
         store.record("Timeouts are retried twice by the client.", category="FACT", files=["src/web/http.py"])
         store.record(
             "Timeouts are retried twice by the consumer.", category="FACT", files=["src/queue/consumer.py"]
@@ -222,7 +222,7 @@ def test_the_same_question_gives_the_same_answer(mixed: Engram) -> None:
 
 
 def test_entries_recorded_edited_or_deleted_by_hand_show_at_once(tmp_path: Path) -> None:
-    with opened(tmp_path) as store:
+    with open_test_store(tmp_path) as store:
         store.record(QUEUE, category="FACT")
         assert found(store, "tides") == []
         by_hand = tmp_path / "lore" / "notes" / "tides.md"
@@ -238,7 +238,7 @@ def test_entries_recorded_edited_or_deleted_by_hand_show_at_once(tmp_path: Path)
 
 
 def test_the_retrieval_log_records_queries_and_answers(tmp_path: Path) -> None:
-    with opened(tmp_path) as store:
+    with open_test_store(tmp_path) as store:
         lore_id = store.record(QUEUE, category="FACT").lore.id
         answer = store.query(CONSUMERS)
         store.query("zxqv wvut")
@@ -257,19 +257,19 @@ def test_the_retrieval_log_records_queries_and_answers(tmp_path: Path) -> None:
 
 
 def test_the_user_can_turn_the_retrieval_log_off_and_a_store_cannot(tmp_path: Path, home: Path) -> None:
-    with opened(tmp_path, settings="[recall]\nlog = false\n") as store:
+    with open_test_store(tmp_path, settings="[recall]\nlog = false\n") as store:
         store.query("anything")
         assert len(store.store.state.retrievals()) == 1
     user = home / ".config" / "engram"
     user.mkdir(parents=True)
     (user / "config.toml").write_text("[recall]\nlog = false\n", "utf-8")
-    with opened(tmp_path) as store:
+    with open_test_store(tmp_path) as store:
         store.query("anything else")
         assert len(store.store.state.retrievals()) == 1
 
 
 def test_settings_set_the_limit_and_the_minimum_confidence(tmp_path: Path) -> None:
-    with opened(tmp_path, settings="[recall]\nlimit = 2\nmin_confidence = 0.65\n") as store:
+    with open_test_store(tmp_path, settings="[recall]\nlimit = 2\nmin_confidence = 0.65\n") as store:
         for hundredths in (60, 65, 70, 80):
             store.record(f"Broker {hundredths}", category="FACT", confidence=hundredths / 100)
         assert len(store.query("broker").lore) == 2
@@ -277,7 +277,7 @@ def test_settings_set_the_limit_and_the_minimum_confidence(tmp_path: Path) -> No
 
 
 def test_without_a_model_words_answer_and_say_so(tmp_path: Path) -> None:
-    with opened(tmp_path, settings='[embedding]\nprovider = "none"\n') as store:
+    with open_test_store(tmp_path, settings='[embedding]\nprovider = "none"\n') as store:
         store.record(QUEUE, category="FACT")
         answer = store.query("queue consumer")
         assert (answer.strategy, len(answer.lore)) == ("words", 1)
@@ -285,7 +285,7 @@ def test_without_a_model_words_answer_and_say_so(tmp_path: Path) -> None:
 
 
 def test_a_file_with_a_secret_is_not_recalled_by_any_strategy(tmp_path: Path) -> None:
-    with opened(tmp_path) as store:
+    with open_test_store(tmp_path) as store:
         store.record("The broker has a token.", category="FACT")
         (tmp_path / "lore" / "hand.md").write_text(f"The broker token is {SECRET}\n", "utf-8")
         for strategy in ("hybrid", "words", "scan"):
@@ -293,14 +293,14 @@ def test_a_file_with_a_secret_is_not_recalled_by_any_strategy(tmp_path: Path) ->
 
 
 def test_two_files_with_one_id_are_one_entry_of_an_answer(tmp_path: Path) -> None:
-    with opened(tmp_path) as store:
+    with open_test_store(tmp_path) as store:
         path = tmp_path / store.record(QUEUE, category="FACT").path
         (tmp_path / "lore" / "copy.md").write_bytes(path.read_bytes())
         assert found(store, "queue consumer") == [QUEUE]
 
 
 def test_an_empty_answer_says_how_many_entries_have_too_little_confidence(tmp_path: Path) -> None:
-    with opened(tmp_path) as store:
+    with open_test_store(tmp_path) as store:
         store.record("The broker runs on node one.", category="FACT", confidence=0.3)
         found = store.query("on which node does the broker run")
         assert (found.strength, found.lore) == ("none", ())

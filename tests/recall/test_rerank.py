@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import opened
+from apikit import open_test_store
 
 from engram.domain.recall import ranking
 from engram.usecases.recall import rerank
@@ -44,11 +44,11 @@ def near(store: Engram, text: str) -> dict[str, float]:
 
 
 def test_a_turn_is_nearer_to_a_question_when_it_names_the_turn_that_it_answers(tmp_path: Path) -> None:
-    with opened(tmp_path / "linked") as store:
+    with open_test_store(tmp_path / "linked") as store:
         ids = talk(store, linked=True)
         linked = near(store, ASKED)[ids[2]]
         ranks = [hit.lore.id for hit in store.query(ASKED, min_confidence=0, keep=False).lore]
-    with opened(tmp_path / "alone") as store:
+    with open_test_store(tmp_path / "alone") as store:
         ids = talk(store, linked=False)
         alone = near(store, ASKED).get(ids[2], 0.0)
     assert linked > alone + 0.1
@@ -56,14 +56,14 @@ def test_a_turn_is_nearer_to_a_question_when_it_names_the_turn_that_it_answers(t
 
 
 def test_the_text_of_an_entry_counts_more_than_that_of_a_neighbour(tmp_path: Path) -> None:
-    with opened(tmp_path) as store:
+    with open_test_store(tmp_path) as store:
         ids = talk(store, linked=True)
         found = near(store, "we moved the invoices to the ledger service")
     assert found[ids[0]] > found[ids[1]] > found[ids[3]]
 
 
 def test_one_step_away_counts_nine_tenths_and_two_steps_eight_tenths(tmp_path: Path) -> None:
-    with opened(tmp_path) as store:
+    with open_test_store(tmp_path) as store:
         ids = talk(store, linked=True)
         store.refresh()
         generation = store.store.index.generation
@@ -83,7 +83,7 @@ def test_one_step_away_counts_nine_tenths_and_two_steps_eight_tenths(tmp_path: P
 def test_an_entry_that_replaces_or_contradicts_another_is_no_evidence_for_it(
     tmp_path: Path, kind: str
 ) -> None:
-    with opened(tmp_path) as store:
+    with open_test_store(tmp_path) as store:
         first = store.record(TALK[0], category="FACT").lore
         other = store.record(TALK[2], category="FACT", relations=[(kind, first.id)]).lore
         store.refresh()
@@ -94,7 +94,7 @@ def test_an_entry_that_replaces_or_contradicts_another_is_no_evidence_for_it(
 
 
 def test_a_relation_removed_by_hand_no_longer_helps(tmp_path: Path) -> None:
-    with opened(tmp_path) as store:
+    with open_test_store(tmp_path) as store:
         ids = talk(store, linked=True)
         before = near(store, ASKED)[ids[2]]
         path = next(tmp_path.rglob(f"*{ids[2]}.md"))
@@ -105,7 +105,7 @@ def test_a_relation_removed_by_hand_no_longer_helps(tmp_path: Path) -> None:
 
 
 def test_an_archived_turn_is_no_evidence_for_its_neighbours(tmp_path: Path) -> None:
-    with opened(tmp_path) as store:
+    with open_test_store(tmp_path) as store:
         ids = talk(store, linked=True)
         before = near(store, ASKED)[ids[2]]
         path = next(tmp_path.rglob(f"*{ids[0]}.md"))
@@ -115,7 +115,7 @@ def test_an_archived_turn_is_no_evidence_for_its_neighbours(tmp_path: Path) -> N
 
 
 def test_missing_is_the_distance_to_the_query_word_that_an_entry_lacks(tmp_path: Path) -> None:
-    with opened(tmp_path) as store:
+    with open_test_store(tmp_path) as store:
         talk(store, linked=False)
         [whole, *_] = store.query("invoices moved to the ledger", min_confidence=0, keep=False).lore
         [lacking, *_] = store.query("invoices moved to the giraffe", min_confidence=0, keep=False).lore
@@ -129,7 +129,7 @@ def missing(store: Engram, text: str) -> float:
 
 
 def test_stop_words_of_a_query_are_never_missing_and_have_no_share(tmp_path: Path) -> None:
-    with opened(tmp_path) as store:
+    with open_test_store(tmp_path) as store:
         talk(store, linked=False)
         asked = "invoices moved to the giraffe"
         alone = missing(store, asked)
@@ -139,10 +139,10 @@ def test_stop_words_of_a_query_are_never_missing_and_have_no_share(tmp_path: Pat
 
 def test_a_short_entry_lacks_less_than_a_long_one_and_is_nearer(tmp_path: Path) -> None:
     said, asked = "The invoices moved to the new ledger service.", "invoices moved to the giraffe"
-    with opened(tmp_path / "short") as store:
+    with open_test_store(tmp_path / "short") as store:
         store.record(said, category="FACT")
         [short] = store.query(asked, min_confidence=0, keep=False).lore
-    with opened(tmp_path / "long") as store:
+    with open_test_store(tmp_path / "long") as store:
         store.record(said + " " + " ".join([said] * 8), category="FACT")
         [long] = store.query(asked, min_confidence=0, keep=False).lore
     assert (short.score.missing or 0) + 0.05 < (long.score.missing or 0)
@@ -150,14 +150,14 @@ def test_a_short_entry_lacks_less_than_a_long_one_and_is_nearer(tmp_path: Path) 
 
 
 def test_words_that_the_model_knows_as_a_whole_are_not_misspelt(tmp_path: Path) -> None:
-    with opened(tmp_path) as store:
+    with open_test_store(tmp_path) as store:
         store.record("The invoices moved to the new ledger service.", category="FACT")
         store.record("The lawyer of the team reads every contract.", category="FACT")
         assert missing(store, "invoices layer") > missing(store, "invoices lawyerr") + 0.05
 
 
 def test_an_entry_with_many_relations_has_the_same_few_neighbours_everywhere(tmp_path: Path) -> None:
-    with opened(tmp_path) as store:
+    with open_test_store(tmp_path) as store:
         others = [
             store.record(f"Step {number} of the release.", category="FACT").lore.id for number in range(12)
         ]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from apikit import SECRET, SetClock, opened
+from apikit import SECRET, SetClock, open_test_store
 from gitkit import isolate
 from hypothesis import given
 from hypothesis import strategies as st
@@ -101,7 +101,10 @@ def test_words_and_cosines_together_order_rows_as_the_formula_does(
 
 def test_an_entry_that_another_process_changes_during_a_search_is_found(tmp_path: Path) -> None:
     """Its old text is gone by then, and its new one was not there when the search began."""
-    with opened(tmp_path / "store", session="one") as one, opened(tmp_path / "store", session="two") as two:
+    with (
+        open_test_store(tmp_path / "store", session="one") as one,
+        open_test_store(tmp_path / "store", session="two") as two,
+    ):
         lore_id = one.record("retry the broker", category="FACT").lore.id
         one.query("retry the broker")
         changes = iter(["retry the broker, as of today"])
@@ -144,7 +147,7 @@ def words_found(engram: Engram, criteria: Criteria, limit: int = 20, text: str =
 
 def test_the_index_and_a_scan_leave_out_the_same_entries(tmp_path: Path) -> None:
     clock = SetClock()
-    with opened(tmp_path / "store", clock=clock) as engram:
+    with open_test_store(tmp_path / "store", clock=clock) as engram:
 
         def add(**more: Any) -> str:
             return engram.record(f"{TEXT}, case {len(made)}", category="FACT", **more).lore.id
@@ -200,7 +203,7 @@ def test_the_index_and_a_scan_leave_out_the_same_entries(tmp_path: Path) -> None
 def test_a_scan_scores_by_matching_words_and_returns_four_times_the_limit(
     tmp_path: Path,
 ) -> None:
-    with opened(tmp_path / "store") as engram:
+    with open_test_store(tmp_path / "store") as engram:
         drop(
             tmp_path / "store", {f"{number}": f"The broker number {number} restarts." for number in range(30)}
         )
@@ -218,7 +221,7 @@ def test_a_scan_scores_by_matching_words_and_returns_four_times_the_limit(
 
 
 def test_a_candidate_is_read_as_its_file_is_now(tmp_path: Path) -> None:
-    with opened(tmp_path / "store") as engram:
+    with open_test_store(tmp_path / "store") as engram:
         names = ("kept", "changed", "gone", "swapped", "held")
         drop(tmp_path / "store", {name: f"The broker is {name}." for name in names})
         criteria = Criteria(Filter(status=ACTIVE))
@@ -244,7 +247,7 @@ def test_a_candidate_is_read_as_its_file_is_now(tmp_path: Path) -> None:
 def test_a_small_pool_of_rows_gives_the_same_answer_as_a_large_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with opened(tmp_path / "store") as engram:
+    with open_test_store(tmp_path / "store") as engram:
         texts = {f"{number}": f"{TEXT}{' again' * (number % 7)} in case {number}" for number in range(40)}
         drop(tmp_path / "store", texts)
         every = [hit.id for hit in words_found(engram, Criteria(Filter(status=ACTIVE)), 40)]
@@ -262,7 +265,7 @@ def test_a_small_pool_of_rows_gives_the_same_answer_as_a_large_one(
 def test_the_pool_includes_rows_that_a_matching_file_may_raise_to_the_top(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with opened(tmp_path / "store") as engram:
+    with open_test_store(tmp_path / "store") as engram:
         drop(tmp_path / "store", {f"{number}": f"{TEXT} {'now ' * (3 + number // 3)}" for number in range(6)})
         about = engram.record(f"{TEXT} {'again ' * 3}", category="FACT", files=["src/a.py"]).lore.id
         criteria = Criteria(Filter(status=ACTIVE), ("src/a.py",))
@@ -275,7 +278,7 @@ def test_the_pool_includes_rows_that_a_matching_file_may_raise_to_the_top(
 
 
 def test_the_pool_is_larger_if_entries_are_linked_since_neighbours_may_raise_them(tmp_path: Path) -> None:
-    with opened(tmp_path) as engram:
+    with open_test_store(tmp_path) as engram:
         drop(
             tmp_path,
             {f"{number}": f"How long did moving the invoices take, case {number}?" for number in range(12)},
@@ -293,7 +296,7 @@ def test_the_pool_is_larger_if_entries_are_linked_since_neighbours_may_raise_the
 def test_neighbours_are_candidates_too_and_evidence_depends_on_the_models_trust(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with opened(tmp_path) as engram:
+    with open_test_store(tmp_path) as engram:
         ids = talk(engram, linked=True)
         engram.refresh()
         generation = engram.store.index.look()
@@ -364,7 +367,7 @@ def test_the_first_queries_of_a_process_find_the_same_without_numpy(tmp_path: Pa
     }
     expected = []
     for root, texts in ((tmp_path / "empty", {}), (tmp_path / "store", notes)):
-        with opened(root) as engram:
+        with open_test_store(root) as engram:
             drop(root, texts)
             engram.refresh()
             for question, way in questions:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import QUEUE, SECRET, TIDES, cli, lore_files, opened
-from http_kit import asked, serving
-from mcp_kit import inside, ok
+from apikit import QUEUE, SECRET, TIDES, cli, lore_files, open_test_store
+from http_kit import open_client, send_request
+from mcp_kit import connect_inside, ok
 
 from engram.domain.errors import SecretFoundError, ValidationError
 from engram.usecases.recording.edit import Edit
@@ -27,7 +27,7 @@ JUNK = "thanks!"
 def known(root: Path, settings: str) -> None:
     """A store with these settings, and an entry of a person."""
     (root / ".engram.toml").write_text(settings)
-    with opened(root, agent="human", clock=Clock()) as person:
+    with open_test_store(root, agent="human", clock=Clock()) as person:
         person.put(ID, QUEUE, category="fact", tags=["queue"])
 
 
@@ -37,7 +37,7 @@ def status(store: Engram) -> str:
 
 def test_new_claims_of_an_agent_wait_if_the_settings_say_so(root: Path) -> None:
     known(root, HELD)
-    with opened(root, agent="bot", clock=Clock()) as bot:
+    with open_test_store(root, agent="bot", clock=Clock()) as bot:
         assert bot.patch(ID, {"tags": ["a"], "files": ["x.py"], "pinned": True}).pending == ""
         assert (status(bot), bot.query(QUEUE).lore[0].lore.id) == ("active", ID)
         told = bot.patch(ID, {"content": TIDES})
@@ -46,7 +46,7 @@ def test_new_claims_of_an_agent_wait_if_the_settings_say_so(root: Path) -> None:
         assert bot.patch(ID, {"status": "active"}).lore.status == "pending", "an agent lets nothing in"
         assert bot.put(ID, QUEUE, category="fact", status="active").pending == told.pending
         assert bot.edit(ID, Edit(status="archived")).pending == ""
-    with opened(root, agent="human", clock=Clock()) as person:
+    with open_test_store(root, agent="human", clock=Clock()) as person:
         assert person.patch(ID, {"status": "active"}).pending == ""
         assert person.put(ID, TIDES, category="fact").pending == ""
         assert person.put(ID, QUEUE, category="fact", agent="bot").pending == told.pending
@@ -56,19 +56,19 @@ def test_new_claims_of_an_agent_wait_if_the_settings_say_so(root: Path) -> None:
 @pytest.mark.parametrize("change", [{"category": "skill"}, {"context": "Here"}, {"content": TIDES}])
 def test_a_change_of_any_field_that_readers_rely_on_waits(root: Path, change: dict[str, str]) -> None:
     known(root, HELD)
-    with opened(root, agent="bot", clock=Clock()) as bot:
+    with open_test_store(root, agent="bot", clock=Clock()) as bot:
         assert bot.patch(ID, change, key="k").pending == bot.patch(ID, change, key="k").pending != ""
 
 
 def test_a_text_that_becomes_junk_waits_or_is_refused(root: Path) -> None:
     known(root, SETTINGS)
-    with opened(root, agent="human", clock=Clock()) as person:
+    with open_test_store(root, agent="human", clock=Clock()) as person:
         assert person.patch(ID, {"content": JUNK}).pending == "it is a greeting or a word of agreement"
         assert person.patch(ID, {"status": "active"}).lore.status == "active", "a person has seen it"
         assert person.patch(ID, {"tags": ["b"]}).lore.status == "active"
     known(root, SETTINGS + 'junk = "refuse"\n')
     before = lore_files(root)[0].read_bytes()
-    with opened(root, agent="human", clock=Clock()) as person:
+    with open_test_store(root, agent="human", clock=Clock()) as person:
         for refused in (person.put, lambda name, text, **_: person.patch(name, {"content": text})):
             with pytest.raises(ValidationError, match="Not recorded"):
                 refused(ID, JUNK, category="fact")
@@ -79,7 +79,7 @@ def test_a_text_that_becomes_junk_waits_or_is_refused(root: Path) -> None:
 def test_no_way_of_editing_admits_a_secret(root: Path, field: str) -> None:
     known(root, SETTINGS)
     before = lore_files(root)[0].read_bytes()
-    with opened(root) as store:
+    with open_test_store(root) as store:
         for key in ("", "k"):
             with pytest.raises(SecretFoundError):
                 store.patch(ID, {field: f"key {SECRET}"}, key=key)
@@ -90,7 +90,7 @@ def test_no_way_of_editing_admits_a_secret(root: Path, field: str) -> None:
 
 def test_a_repeated_summary_passes_the_admission_policy_too(root: Path) -> None:
     known(root, SETTINGS)
-    with opened(root, agent="bot", clock=Clock()) as bot:
+    with open_test_store(root, agent="bot", clock=Clock()) as bot:
         for secret in ({"participants": [SECRET]}, {"files": [SECRET]}):
             with pytest.raises(SecretFoundError):
                 bot.summarize("Looked at queues.", **secret)  # type: ignore[arg-type]
@@ -98,7 +98,7 @@ def test_a_repeated_summary_passes_the_admission_policy_too(root: Path) -> None:
         with pytest.raises(SecretFoundError):
             bot.summarize("Looked at queues.", participants=[SECRET])
     (root / ".engram.toml").write_text(HELD)
-    with opened(root, agent="bot", clock=Clock()) as bot:
+    with open_test_store(root, agent="bot", clock=Clock()) as bot:
         told = bot.summarize("Looked at tides.")
         assert (told.new, told.lore.status, told.pending) == (
             False, "pending", "entries by agents wait for review here",
@@ -107,19 +107,21 @@ def test_a_repeated_summary_passes_the_admission_policy_too(root: Path) -> None:
 
 async def test_http_mcp_and_the_command_line_say_why_it_waits(root: Path) -> None:
     known(root, HELD)
-    async with serving(root) as client:
-        told = (await asked(client, "PATCH", f"/lore/{ID}", {"content": TIDES})).json()
+    async with open_client(root) as client:
+        told = (await send_request(client, "PATCH", f"/lore/{ID}", {"content": TIDES})).json()
         assert (told["lore"]["status"], told["pending"]) == (
             "pending",
             "entries by agents wait for review here",
         )
         body = {"content": QUEUE, "category": "FACT", "status": "active"}
-        assert (await asked(client, "PUT", f"/lore/{ID}", body)).json()["pending"] == told["pending"]
-        await asked(client, "PATCH", f"/lore/{ID}", {"content": f"key {SECRET}"}, 422)
-        await asked(client, "PUT", f"/lore/{ID}", {"content": f"key {SECRET}", "category": "FACT"}, 422)
-    with opened(root, agent="human", clock=Clock()) as person:
+        assert (await send_request(client, "PUT", f"/lore/{ID}", body)).json()["pending"] == told["pending"]
+        await send_request(client, "PATCH", f"/lore/{ID}", {"content": f"key {SECRET}"}, 422)
+        await send_request(
+            client, "PUT", f"/lore/{ID}", {"content": f"key {SECRET}", "category": "FACT"}, 422
+        )
+    with open_test_store(root, agent="human", clock=Clock()) as person:
         person.patch(ID, {"status": "active"})
-    async with inside(root, sets=("curate",)) as mcp:
+    async with connect_inside(root, sets=("curate",)) as mcp:
         told = await ok(mcp, "update_memory", memory_id=ID, content=TIDES)
         assert (told["status"], told["pending"]) == ("pending", "entries by agents wait for review here")
     assert cli("edit", ID, "--status", "active", "--content", JUNK, cwd=root).out.splitlines()[1] == (
@@ -146,7 +148,7 @@ def from_elsewhere(root: Path, *, source: str = ELSEWHERE, fields: str = "", tex
 def test_a_contradiction_of_a_trusted_entry_is_recorded_and_reported(
     root: Path, confidence: float, is_trusted: bool
 ) -> None:
-    with opened(root, agent="bot") as store:
+    with open_test_store(root, agent="bot") as store:
         first = store.record(NEEDED, category="fact", confidence=confidence).lore
         done = store.record(NOT_NEEDED, category="fact")
         assert (done.status, done.lore.status, done.why) == ("recorded", "active", "")
@@ -158,7 +160,7 @@ def test_a_contradiction_of_a_trusted_entry_is_recorded_and_reported(
 def test_an_entry_that_another_clone_recorded_is_confirmed_and_not_recorded_again(root: Path) -> None:
     file = from_elsewhere(root)
     before = file.read_bytes()
-    with opened(root, agent="bot") as store:
+    with open_test_store(root, agent="bot") as store:
         store.refresh()
         done = store.record(NEEDED, category="decision")
         assert (done.status, done.lore.id, done.path, done.why) == ("known", ID, "lore/elsewhere.md", "")
@@ -174,7 +176,7 @@ def test_an_entry_that_another_clone_recorded_is_confirmed_and_not_recorded_agai
 def test_a_text_that_says_something_else_is_a_new_entry(root: Path, text: str) -> None:
     file = from_elsewhere(root, text=text)
     before = file.read_bytes()
-    with opened(root, agent="bot") as store:
+    with open_test_store(root, agent="bot") as store:
         store.refresh()
         assert store.record(NEEDED, category="fact").status == "recorded"
     assert file.read_bytes() == before
@@ -182,7 +184,7 @@ def test_a_text_that_says_something_else_is_a_new_entry(root: Path, text: str) -
 
 def test_a_pending_entry_becomes_active_if_a_person_records_it_but_not_if_an_agent_does(root: Path) -> None:
     (root / ".engram.toml").write_text(HELD)
-    with opened(root, agent="bot") as bot:
+    with open_test_store(root, agent="bot") as bot:
         first = bot.record(NEEDED, category="fact")
         assert (first.lore.status, first.why) == ("pending", "entries by agents wait for review here")
         again = bot.record(NEEDED, category="fact")
@@ -193,22 +195,22 @@ def test_a_pending_entry_becomes_active_if_a_person_records_it_but_not_if_an_age
             "pending",
         )
         assert bot.record(TIDES, category="fact", status="archived").why == ""
-    with opened(root, agent="human", clock=Clock()) as person:
+    with open_test_store(root, agent="human", clock=Clock()) as person:
         done = person.record(NEEDED, category="fact")
         assert (done.status, done.lore.id, done.lore.status) == ("known", first.lore.id, "active")
 
 
 def test_junk_waits_only_if_it_was_to_be_active_and_the_settings_check_for_it(root: Path) -> None:
-    with opened(root, agent="bot") as store:
+    with open_test_store(root, agent="bot") as store:
         done = store.record(JUNK, category="fact")
         assert (done.lore.status, done.why) == ("pending", "it is a greeting or a word of agreement")
         done = store.record("thank you all!", category="fact", status="archived")
         assert (done.lore.status, done.why) == ("archived", "")
     (root / ".engram.toml").write_text(SETTINGS + 'junk = "active"\n')
-    with opened(root, agent="bot") as store:
+    with open_test_store(root, agent="bot") as store:
         assert store.record("hello world", category="fact").lore.status == "active"
     (root / ".engram.toml").write_text(SETTINGS + 'junk = "refuse"\n')
-    with opened(root, agent="bot") as store:
+    with open_test_store(root, agent="bot") as store:
         with pytest.raises(ValidationError, match="Not recorded: it is a greeting") as refused:
             store.record("good night", category="fact")
         assert refused.value.field == "content"
@@ -218,6 +220,6 @@ def test_junk_waits_only_if_it_was_to_be_active_and_the_settings_check_for_it(ro
 
 def test_an_edit_keeps_a_status_other_than_active_whatever_it_changes(root: Path) -> None:
     known(root, SETTINGS)
-    with opened(root, agent="human", clock=Clock()) as person:
+    with open_test_store(root, agent="human", clock=Clock()) as person:
         assert person.patch(ID, {"content": JUNK, "status": "archived"}).pending == ""
         assert status(person) == "archived"

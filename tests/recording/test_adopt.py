@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import TIDES, opened
+from apikit import TIDES, open_test_store
 
 from engram.domain.errors import NotFoundError
 from engram.usecases.recording.adopt import adopt
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Engram:
-    return opened(tmp_path)
+    return open_test_store(tmp_path)
 
 
 @pytest.mark.parametrize(

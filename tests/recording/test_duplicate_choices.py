@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import QUEUE, TIDES, lore_files, opened
+from apikit import QUEUE, TIDES, lore_files, open_test_store
 
 from engram.domain.errors import NotFoundError, UsageError
 from engram.usecases.store.store import Clock
@@ -23,7 +23,7 @@ NEAR = (
 def test_a_superseded_entry_recorded_again_stays_superseded_and_its_replacement_is_named(
     tmp_path: Path,
 ) -> None:
-    with opened(tmp_path, clock=Clock()) as store:
+    with open_test_store(tmp_path, clock=Clock()) as store:
         old = store.record(QUEUE, category="fact").lore
         new = store.record(TIDES, category="fact", supersedes=old.id).lore
         assert store.get(old.id).lore.status == "superseded"
@@ -42,7 +42,7 @@ def test_a_superseded_entry_recorded_again_stays_superseded_and_its_replacement_
 
 
 def test_a_duplicate_in_other_words_is_confirmed_and_the_new_entry_is_folded_into_it(tmp_path: Path) -> None:
-    with opened(tmp_path, clock=Clock()) as store:
+    with open_test_store(tmp_path, clock=Clock()) as store:
         first = store.record(TEXT, category="fact").lore
         second = store.record(NEAR, category="fact", tags=["upload"]).lore
         done = store.record(NEAR, same_as=first.id, agent="other")
@@ -58,7 +58,7 @@ def test_a_duplicate_in_other_words_is_confirmed_and_the_new_entry_is_folded_int
 
 
 def test_same_as_a_contradiction_is_refused_with_the_reason_and_nothing_is_written(tmp_path: Path) -> None:
-    with opened(tmp_path, clock=Clock()) as store:
+    with open_test_store(tmp_path, clock=Clock()) as store:
         first = store.record("The proxy waits 30 seconds for an answer.", category="fact").lore
         with pytest.raises(UsageError, match="one says 60, the other 30"):
             store.record("The proxy waits 60 seconds for an answer.", same_as=first.id)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import COLOUR, QUEUE, SECRET, TIDES, SetClock, lore_files, opened
+from apikit import COLOUR, QUEUE, SECRET, TIDES, SetClock, lore_files, open_test_store
 
 import engram
 from engram.domain.errors import ConflictError, EngramError, SecretFoundError, UsageError, ValidationError
@@ -26,12 +26,12 @@ def test_edit_is_a_name_of_the_package_and_still_at_its_earlier_path() -> None:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Engram:
-    return opened(tmp_path)
+    return open_test_store(tmp_path)
 
 
 def test_each_field_can_be_edited_and_the_rest_stays(tmp_path: Path) -> None:
     clock = SetClock()
-    with opened(tmp_path, clock=clock) as store:
+    with open_test_store(tmp_path, clock=clock) as store:
         first = store.record(QUEUE, category="FACT", tags=["a", "b"], files=["x.py"], context="once").lore
         store.feedback(helpful=first.id)
         clock.advance(hours=1)

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from apikit import TIDES, lore_files, ok, plain
+from apikit import TIDES, lore_files, make_plain_store, ok
 from effort import sampled
 
 from tests.cli.pty_kit import terminal
@@ -15,7 +15,7 @@ from tests.cli.pty_kit import terminal
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    plain(tmp_path)
+    make_plain_store(tmp_path)
     ok("record", TIDES, "-c", "fact", cwd=tmp_path)
     return tmp_path
 

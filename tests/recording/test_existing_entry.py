@@ -9,11 +9,22 @@ from itertools import permutations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from apikit import QUEUE, TIDES, SetClock, cli, dedicated, git, lore_files, ok, opened, plain
+from apikit import (
+    QUEUE,
+    TIDES,
+    SetClock,
+    cli,
+    dedicated,
+    git,
+    lore_files,
+    make_plain_store,
+    ok,
+    open_test_store,
+)
 from effort import sampled
 from hookkit import answer
-from http_kit import ROOT, serving
-from mcp_kit import inside
+from http_kit import ROOT, open_client
+from mcp_kit import connect_inside
 from mcp_kit import ok as mcp_ok
 
 from engram.usecases.agents import session_capture
@@ -36,18 +47,18 @@ async def by_cli(root: Path) -> None:
 
 
 async def by_mcp(root: Path) -> None:
-    async with inside(root) as client:
+    async with connect_inside(root) as client:
         await mcp_ok(client, "recall_record", content=SPACED)
 
 
 async def by_http(root: Path) -> None:
-    async with serving(root) as client:
+    async with open_client(root) as client:
         sent = {"lore": [{"content": SPACED}, {"content": TEXT}]}
         assert (await client.post(f"{ROOT}/lore", json=sent)).json()["rejected"] == 0
 
 
 async def by_python(root: Path) -> None:
-    with opened(root, agent="bot", clock=Clock()) as store:
+    with open_test_store(root, agent="bot", clock=Clock()) as store:
         store.record(SPACED)
         store.record_all([Draft(TEXT, "FACT")])
 
@@ -62,7 +73,7 @@ async def by_import(root: Path) -> None:
 
 async def by_hook(root: Path) -> None:
     assert answer("claude-code", "subagent-stop", root) is None
-    with opened(root, clock=Clock()) as store:
+    with open_test_store(root, clock=Clock()) as store:
         session_capture.process_reports(store.store)
 
 
@@ -72,7 +83,7 @@ ORDERS = random.Random(20).sample([*permutations(WAYS)], 24)
 
 def only(root: Path) -> tuple[Lore, list[tuple[str, str, str]]]:
     """Return the only entry and its judgements: kind, source, agent."""
-    with opened(root, clock=Clock()) as store:
+    with open_test_store(root, clock=Clock()) as store:
         store.refresh()
         (shown,) = store.list(limit=None).lore
         assert captured.list_captured(store.store) == []
@@ -101,7 +112,7 @@ async def test_the_same_text_by_every_way_in_is_one_entry_and_each_author_counts
     assert {kind for kind, _, _ in lines} <= {"confirmed"}
     assert len(lines) == len(set(lines))  # once per author and day
     assert ("confirmed", lore.source_id, lore.agent) not in lines
-    with opened(root, clock=Clock()) as store:
+    with open_test_store(root, clock=Clock()) as store:
         assert [hit.lore.id for hit in store.query("why does the proxy drop the body of an upload").lore] == [
             lore.id
         ]
@@ -137,7 +148,7 @@ async def test_two_clones_that_record_and_sync_in_any_order_keep_one_entry_that_
 
 def test_an_author_counts_once_a_day_and_keeps_the_entry_from_fading(tmp_path: Path) -> None:
     clock = SetClock()
-    with opened(tmp_path, clock=clock) as store:
+    with open_test_store(tmp_path, clock=clock) as store:
         first = store.record(QUEUE, category="fact").lore
         assert store.record(QUEUE).confirmed is False
         clock.advance(days=1)
@@ -149,7 +160,7 @@ def test_an_author_counts_once_a_day_and_keeps_the_entry_from_fading(tmp_path: P
 
 
 def test_new_items_of_lists_are_added_and_the_text_stays(tmp_path: Path) -> None:
-    with opened(tmp_path, clock=Clock()) as store:
+    with open_test_store(tmp_path, clock=Clock()) as store:
         first = store.record(QUEUE, category="fact", tags=["broker"]).lore
         done = store.record(
             QUEUE, category="decision", tags=["queue"], files=["src/queue.py"], when=["tool: psql"]
@@ -165,7 +176,7 @@ def test_new_items_of_lists_are_added_and_the_text_stays(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("status", ["archived", "superseded"])
 def test_an_entry_out_of_use_is_active_again_when_it_is_recorded(status: str, tmp_path: Path) -> None:
-    with opened(tmp_path, clock=Clock()) as store:
+    with open_test_store(tmp_path, clock=Clock()) as store:
         first = store.record(QUEUE, category="fact").lore
         store.patch(first.id, {"status": status})
         done = store.record(QUEUE)
@@ -179,7 +190,7 @@ def test_an_entry_out_of_use_is_active_again_when_it_is_recorded(status: str, tm
 
 def test_an_expired_entry_gets_the_expiry_of_the_new_one(tmp_path: Path) -> None:
     clock = SetClock()
-    with opened(tmp_path, clock=clock) as store:
+    with open_test_store(tmp_path, clock=clock) as store:
         first = store.record(QUEUE, category="fact", expires_at=clock.now() + timedelta(days=1)).lore
         clock.advance(days=2)
         done = store.record(QUEUE)
@@ -187,7 +198,7 @@ def test_an_expired_entry_gets_the_expiry_of_the_new_one(tmp_path: Path) -> None
 
 
 def test_the_command_shows_a_similar_entry_in_full_with_the_choices(tmp_path: Path) -> None:
-    root = plain(tmp_path)
+    root = make_plain_store(tmp_path)
     first = json.loads(ok("record", QUEUE, "-c", "fact", "--json", cwd=root).out)["lore"]["id"]
     near = QUEUE.replace("every handler", "each handler")
     said = ok("record", near, "-c", "fact", cwd=root).out
@@ -203,8 +214,8 @@ def test_the_command_shows_a_similar_entry_in_full_with_the_choices(tmp_path: Pa
 
 
 def test_a_hook_that_repeats_what_its_session_was_shown_confirms_nothing(tmp_path: Path) -> None:
-    root = plain(tmp_path)
-    with opened(root, session="s1", agent="human", clock=Clock()) as store:
+    root = make_plain_store(tmp_path)
+    with open_test_store(root, session="s1", agent="human", clock=Clock()) as store:
         lore = store.record(TEXT, category="fact").lore
         store.refresh()
         report = session_capture.Report(session="s1", agent="claude-code", event="subagent-stop", said=TEXT)
@@ -220,7 +231,7 @@ def test_a_hook_that_repeats_what_its_session_was_shown_confirms_nothing(tmp_pat
 
 
 def test_an_answer_shows_each_thing_once_and_says_how_many_more_there_are(tmp_path: Path) -> None:
-    with opened(tmp_path, clock=Clock()) as store:
+    with open_test_store(tmp_path, clock=Clock()) as store:
         for text in (QUEUE, QUEUE, QUEUE.replace("brokers deliver", "the brokers deliver"), TIDES):
             record(store.store, Draft(text, "FACT"), again=True)
         found = store.query("queue consumer patterns idempotent handler")
@@ -233,11 +244,11 @@ async def test_an_agent_learns_where_an_entry_went_and_how_to_create_a_project_s
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    async with inside(None) as client:
+    async with connect_inside(None) as client:
         done = await mcp_ok(client, "recall_record", content=QUEUE)
     assert done["scope"] == "user"
     assert "`engram init`" in done["note"]
-    async with inside(plain(tmp_path / "store")) as client:
+    async with connect_inside(make_plain_store(tmp_path / "store")) as client:
         done = await mcp_ok(client, "recall_record", content=QUEUE)
     assert done["scope"] == "project"
     assert "note" not in done

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import COLOUR, QUEUE, START, SetClock, lore_files, opened
+from apikit import COLOUR, QUEUE, START, SetClock, lore_files, open_test_store
 
 from engram.domain.errors import UsageError
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Engram:
-    return opened(tmp_path)
+    return open_test_store(tmp_path)
 
 
 def test_helpful_adds_eight_hundredths_and_a_dated_validation_and_keeps_the_text(tmp_path: Path) -> None:
     clock = SetClock()
-    with opened(tmp_path, clock=clock) as store:
+    with open_test_store(tmp_path, clock=clock) as store:
         lore_id = store.record(QUEUE, category="FACT").lore.id
         clock.advance(hours=1)
         (judged,) = store.feedback(helpful=lore_id)
@@ -63,7 +63,7 @@ def test_confidence_stays_between_zero_and_one(store: Engram) -> None:
 
 
 def test_the_same_judgement_counts_once_a_session_unless_again(tmp_path: Path) -> None:
-    with opened(tmp_path) as store:
+    with open_test_store(tmp_path) as store:
         lore_id = store.record(QUEUE, category="FACT").lore.id
         assert not store.feedback(helpful=lore_id)[0].repeated
         repeated = store.feedback(helpful=lore_id)[0]
@@ -72,9 +72,9 @@ def test_the_same_judgement_counts_once_a_session_unless_again(tmp_path: Path) -
         assert store.feedback(incorrect=lore_id)[0].repeated
         assert store.feedback(helpful=lore_id, again=True)[0].current == 0.71
         assert store.get(lore_id).lore.validation_count == 2
-    with opened(tmp_path) as store:
+    with open_test_store(tmp_path) as store:
         assert store.feedback(helpful=lore_id)[0].repeated, "a session outlives a process"
-    with opened(tmp_path, session="another") as store:
+    with open_test_store(tmp_path, session="another") as store:
         assert store.feedback(helpful=lore_id)[0].current == 0.79
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import COLOUR, QUEUE, TIDES, lore_files, opened
+from apikit import COLOUR, QUEUE, TIDES, lore_files, open_test_store
 
 from engram.domain.errors import NotFoundError
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Engram:
-    return opened(tmp_path)
+    return open_test_store(tmp_path)
 
 
 def test_a_forgotten_entry_is_removed_everywhere(store: Engram, tmp_path: Path) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from apikit import ok, opened, plain
-from http_kit import asked, serving
-from mcp_kit import inside
+from apikit import make_plain_store, ok, open_test_store
+from http_kit import open_client, send_request
+from mcp_kit import connect_inside
 from mcp_kit import ok as called
 
 from engram.domain.entry.lore import title_of
@@ -32,21 +32,21 @@ def test_a_category_is_guessed_from_the_wording_of_a_text(text: str, category: s
 
 async def test_every_way_of_recording_guesses_a_missing_category(tmp_path: Path) -> None:
     text, category = SAYINGS[2]
-    stores = {way: plain(tmp_path / way) for way in ("cli", "python", "mcp", "http")}
+    stores = {way: make_plain_store(tmp_path / way) for way in ("cli", "python", "mcp", "http")}
     ok("record", text, cwd=stores["cli"])
-    with opened(stores["python"]) as engram:
+    with open_test_store(stores["python"]) as engram:
         engram.record(text)
-    async with inside(stores["mcp"]) as client:
+    async with connect_inside(stores["mcp"]) as client:
         await called(client, "recall_record", content=text)
-    async with serving(stores["http"]) as client:
-        await asked(client, "POST", "/lore", {"content": text}, 201)
+    async with open_client(stores["http"]) as client:
+        await send_request(client, "POST", "/lore", {"content": text}, 201)
     for way, root in stores.items():
-        with opened(root) as engram:
+        with open_test_store(root) as engram:
             assert [one.lore.category for one in engram.list().lore] == [category], way
 
 
 def test_a_configured_category_comes_before_a_guess_and_a_given_one_before_both(tmp_path: Path) -> None:
     text, _ = SAYINGS[2]
-    with opened(tmp_path, settings='[record]\ncategory = "workflow"\n') as engram:
+    with open_test_store(tmp_path, settings='[record]\ncategory = "workflow"\n') as engram:
         assert engram.record(text).lore.category == "WORKFLOW"
         assert engram.record(f"{text} Always.", category="fact").lore.category == "FACT"

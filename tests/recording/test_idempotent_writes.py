@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from apikit import COLOUR, QUEUE, START, TIDES, SetClock, dedicated, lore_files, opened
+from apikit import COLOUR, QUEUE, START, TIDES, SetClock, dedicated, lore_files, open_test_store
 
 from engram.adapters.state import key_table
 from engram.domain.errors import ConflictError, StoreError, ValidationError
@@ -22,7 +22,7 @@ def test_of_many_concurrent_calls_with_one_key_only_one_records(tmp_path: Path) 
     root = dedicated(tmp_path / "store")
 
     def record(number: int) -> str:
-        with opened(root, clock=SetClock(START.replace(minute=number))) as store:
+        with open_test_store(root, clock=SetClock(START.replace(minute=number))) as store:
             together.wait(20)
             return store.record(QUEUE, category="fact", key="k").lore.id
 
@@ -33,7 +33,7 @@ def test_of_many_concurrent_calls_with_one_key_only_one_records(tmp_path: Path) 
 
 
 def test_each_writing_call_with_a_key_is_done_once(root: Path) -> None:
-    with opened(root) as store:
+    with open_test_store(root) as store:
         calls = [
             lambda: store.record(QUEUE, category="fact", key="1"),
             lambda: store.put(ID, TIDES, category="fact", key="2"),
@@ -43,7 +43,7 @@ def test_each_writing_call_with_a_key_is_done_once(root: Path) -> None:
         answers = [call() for call in calls]
         files = {path: path.read_bytes() for path in lore_files(root)}
         assert [call() for call in calls] == answers
-    with opened(root) as store:
+    with open_test_store(root) as store:
         assert store.record(QUEUE, category="fact", key="1") == answers[0]
         assert {path: path.read_bytes() for path in lore_files(root)} == files
         for key in ("1", "2", "3", "4"):
@@ -63,12 +63,12 @@ def test_a_call_interrupted_after_writing_is_found_when_it_is_repeated(
     def killed(*_: object) -> None:
         raise Killed
 
-    with opened(root) as store, monkeypatch.context() as patched:
+    with open_test_store(root) as store, monkeypatch.context() as patched:
         patched.setattr(key_table.KeyTable, "finish", killed)
         with pytest.raises(Killed):
             store.record(QUEUE, category="fact", key="k")
     (file,) = lore_files(root)
-    with opened(root, clock=SetClock(START.replace(hour=9))) as store:
+    with open_test_store(root, clock=SetClock(START.replace(hour=9))) as store:
         again = store.record(QUEUE, category="fact", key="k")
         assert again.lore.id in file.name
         assert store.record(QUEUE, category="fact", key="k") == again
@@ -79,7 +79,7 @@ def test_a_failed_call_may_be_repeated_with_its_key(root: Path, monkeypatch: pyt
     def full(*_: object) -> None:
         raise StoreError("The disk is full.")
 
-    with opened(root) as store:
+    with open_test_store(root) as store:
         with pytest.raises(ValidationError):
             store.record("", category="fact", key="k")
         with monkeypatch.context() as patched:
@@ -94,7 +94,7 @@ def test_keys_are_kept_for_a_day_and_their_number_is_limited(
 ) -> None:
     monkeypatch.setattr(key_table, "MOST_KEYS", 50)
     clock = SetClock()
-    with opened(root, clock=clock) as store:
+    with open_test_store(root, clock=clock) as store:
         table = idempotent_writes.key_table(store.store)
         for number in range(128):
             table.begin(f"k{number}", "asked", ID, clock.now().timestamp())

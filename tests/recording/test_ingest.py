@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from apikit import COLOUR, QUEUE, SECRET, TIDES, opened, plain
+from apikit import COLOUR, QUEUE, SECRET, TIDES, make_plain_store, open_test_store
 
 from engram.domain.errors import ConflictError, SecretFoundError
 from engram.usecases.recording.ingest import ACCEPTED, MERGED, REJECTED, ingest
@@ -14,7 +14,7 @@ ID, OTHER = "01KEZ6S41TSV4RRFFQ69G5FAVA", "01KEZ6S41TSV4RRFFQ69G5FAVB"
 
 
 def test_each_draft_has_an_outcome_in_its_place_and_a_refused_one_stops_no_other(tmp_path: Path) -> None:
-    with opened(plain(tmp_path)) as store:
+    with open_test_store(make_plain_store(tmp_path)) as store:
         drafts = [
             Draft(QUEUE, "fact"),
             Draft(f"It is {SECRET}", "fact"),
@@ -31,7 +31,7 @@ def test_each_draft_has_an_outcome_in_its_place_and_a_refused_one_stops_no_other
 def test_an_id_sent_again_is_merged_if_the_text_is_equal_and_refused_otherwise(
     tmp_path: Path,
 ) -> None:
-    with opened(plain(tmp_path)) as store:
+    with open_test_store(make_plain_store(tmp_path)) as store:
         first, again = ingest(
             store.store, [Draft(QUEUE, "fact", id=ID), Draft(f"{QUEUE}\n", "fact", id=ID.lower())]
         )
@@ -47,7 +47,7 @@ def test_an_id_sent_again_is_merged_if_the_text_is_equal_and_refused_otherwise(
 
 
 def test_a_deleted_entry_sent_again_with_its_id_is_refused(tmp_path: Path) -> None:
-    with opened(plain(tmp_path)) as store:
+    with open_test_store(make_plain_store(tmp_path)) as store:
         ingest(store.store, [Draft(QUEUE, "fact", id=ID)])
         store.forget(ID)
         gone, other = ingest(store.store, [Draft(QUEUE, "fact", id=ID), Draft(COLOUR, "fact", id=OTHER)])

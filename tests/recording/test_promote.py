@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from apikit import QUEUE, SECRET, TIDES, SetClock, cli, git, lore_files, ok, plain
+from apikit import QUEUE, SECRET, TIDES, SetClock, cli, git, lore_files, make_plain_store, ok
 from sync_kit import bare
 
 import engram
@@ -26,7 +26,7 @@ class Desk:
 
     def __init__(self, folder: Path) -> None:
         self.clock = SetClock()
-        self.root = plain(folder / "project")
+        self.root = make_plain_store(folder / "project")
         engram.add_scope("team-ml", str(bare(folder / "ml.git")))
         self.team = Path(places.team_store("team-ml"))
 

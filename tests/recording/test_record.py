@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import COLOUR, QUEUE, SECRET, START, SetClock, everything_on_disk, lore_files, opened
+from apikit import COLOUR, QUEUE, SECRET, START, SetClock, everything_on_disk, lore_files, open_test_store
 
 from engram.domain.entry.lore import STATUSES
 from engram.domain.errors import SecretFoundError, ValidationError
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def test_a_new_entry_has_the_documented_defaults_and_path(tmp_path: Path) -> None:
-    with opened(tmp_path) as store:
+    with open_test_store(tmp_path) as store:
         done = store.record(QUEUE, category="PATTERN_OUTCOME")
     lore = done.lore
     assert (lore.confidence, lore.validation_count, lore.last_validated) == (0.70, 0, None)
@@ -43,7 +43,7 @@ def test_a_new_entry_has_the_documented_defaults_and_path(tmp_path: Path) -> Non
     ],
 )
 def test_invalid_content_is_refused_and_nothing_is_written(tmp_path: Path, content: str, says: str) -> None:
-    with opened(tmp_path) as store, pytest.raises(ValidationError, match=says) as caught:
+    with open_test_store(tmp_path) as store, pytest.raises(ValidationError, match=says) as caught:
         store.record(content, category="FACT")
     assert caught.value.field == "content"
     assert caught.value.hint
@@ -52,26 +52,26 @@ def test_invalid_content_is_refused_and_nothing_is_written(tmp_path: Path, conte
 
 @pytest.mark.parametrize("content", ["x", "x" * 4000, "ä" * 4000, "🜁" * 4000])
 def test_one_to_4000_characters_of_any_script_are_kept_as_they_are(tmp_path: Path, content: str) -> None:
-    with opened(tmp_path) as store:
+    with open_test_store(tmp_path) as store:
         lore_id = store.record(content, category="FACT").lore.id
         assert store.get(lore_id).lore.content == content
 
 
 def test_blank_lines_around_and_windows_line_ends_are_not_content(tmp_path: Path) -> None:
-    with opened(tmp_path) as store:
+    with open_test_store(tmp_path) as store:
         assert store.record("\r\n  code\r\nmore\r\n\r\n", category="FACT").lore.content == "  code\nmore"
         assert len(store.record("\n" + "x" * 4000 + "\n\n", category="FACT").lore.content) == 4000
 
 
 @pytest.mark.parametrize("confidence", [-0.01, 1.01, float("nan"), float("inf")])
 def test_a_confidence_outside_zero_to_one_is_refused(tmp_path: Path, confidence: float) -> None:
-    with opened(tmp_path) as store, pytest.raises(ValidationError, match="confidence"):
+    with open_test_store(tmp_path) as store, pytest.raises(ValidationError, match="confidence"):
         store.record(QUEUE, category="FACT", confidence=confidence)
 
 
 @pytest.mark.parametrize("confidence", [0.0, 0.5, 0.005, 1.0])
 def test_a_confidence_from_zero_to_one_is_kept_to_two_decimals(tmp_path: Path, confidence: float) -> None:
-    with opened(tmp_path) as store:
+    with open_test_store(tmp_path) as store:
         lore_id = store.record(QUEUE, category="FACT", confidence=confidence).lore.id
         assert store.get(lore_id).lore.confidence == pytest.approx(confidence, abs=0.0051)
 
@@ -95,14 +95,14 @@ def test_a_confidence_from_zero_to_one_is_kept_to_two_decimals(tmp_path: Path, c
     ],
 )
 def test_every_field_has_its_rule(tmp_path: Path, field: str, value: object) -> None:
-    with opened(tmp_path) as store, pytest.raises(ValidationError) as caught:
+    with open_test_store(tmp_path) as store, pytest.raises(ValidationError) as caught:
         store.record(QUEUE, category="FACT", **{field: value})  # type: ignore[arg-type]
     assert caught.value.field == field
     assert lore_files(tmp_path) == []
 
 
 def test_all_fields_come_back_from_the_file(tmp_path: Path) -> None:
-    with opened(tmp_path) as store:
+    with open_test_store(tmp_path) as store:
         other = store.record(COLOUR, category="FACT").lore.id
         wrote = store.record(
             "# A title\n\nand [[a link]] – with ünïcode 🜁",
@@ -118,7 +118,7 @@ def test_all_fields_come_back_from_the_file(tmp_path: Path) -> None:
             importance=0.25,
             pinned=True,
         ).lore
-    with opened(tmp_path) as store:
+    with open_test_store(tmp_path) as store:
         read = store.get(wrote.id).lore
     assert read == wrote
     assert (read.tags, read.title) == (("a", "b"), "A title")
@@ -126,13 +126,13 @@ def test_all_fields_come_back_from_the_file(tmp_path: Path) -> None:
 
 
 def test_every_status_can_be_recorded(tmp_path: Path) -> None:
-    with opened(tmp_path) as store:
+    with open_test_store(tmp_path) as store:
         found = [store.record(status, category="FACT", status=status).lore.status for status in STATUSES]
     assert tuple(found) == ("active", "pending", "archived", "superseded")
 
 
 def test_a_similar_entry_is_reported_and_both_are_kept(tmp_path: Path) -> None:
-    with opened(tmp_path) as store:
+    with open_test_store(tmp_path) as store:
         first = store.record(QUEUE, category="PATTERN_OUTCOME").lore.id
         store.record(COLOUR, category="FACT")
         done = store.record(QUEUE.replace("every handler", "each handler"), category="PATTERN_OUTCOME")
@@ -146,18 +146,18 @@ def test_settings_supply_the_fields_that_the_caller_omits(tmp_path: Path, home: 
     user = home / ".config" / "engram"
     user.mkdir(parents=True)
     (user / "config.toml").write_text('[record]\nagent = "ada"\n', "utf-8")
-    with opened(tmp_path, agent="", settings=settings) as store:
+    with open_test_store(tmp_path, agent="", settings=settings) as store:
         lore = store.record(QUEUE).lore
         assert (lore.category, lore.confidence, lore.agent) == ("PREFERENCE", 0.55, "ada")
         given = store.record(COLOUR, category="fact", confidence=0.9, agent="bot").lore
         assert (given.category, given.confidence, given.agent) == ("FACT", 0.9, "bot")
-    with opened(tmp_path, agent="claude-code") as store:
+    with open_test_store(tmp_path, agent="claude-code") as store:
         assert store.record("third").lore.agent == "claude-code", "who calls counts more than the setting"
 
 
 def test_ids_grow_with_time_so_that_lists_are_in_order(tmp_path: Path) -> None:
     clock = SetClock()
-    with opened(tmp_path, clock=clock) as store:
+    with open_test_store(tmp_path, clock=clock) as store:
         ids = []
         for number in range(5):
             clock.advance(seconds=1)
@@ -168,13 +168,13 @@ def test_ids_grow_with_time_so_that_lists_are_in_order(tmp_path: Path) -> None:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Engram:
-    return opened(tmp_path)
+    return open_test_store(tmp_path)
 
 
 @pytest.mark.parametrize("field", ["content", "context", "tags", "files", "entities", "agent"])
 def test_a_secret_in_any_field_is_refused_and_reaches_no_disk(tmp_path: Path, field: str) -> None:
     values: dict[str, object] = {"content": QUEUE, field: f"my {SECRET}"}
-    with opened(tmp_path) as store:
+    with open_test_store(tmp_path) as store:
         with pytest.raises(SecretFoundError) as caught:
             store.record(category="FACT", **values)  # type: ignore[arg-type]
         assert SECRET not in str(caught.value.as_dict())
@@ -186,7 +186,7 @@ def test_a_secret_in_any_field_is_refused_and_reaches_no_disk(tmp_path: Path, fi
 @pytest.mark.parametrize("field", ["content", "context", "tags", "files", "entities", "agent"])
 def test_redacting_masks_the_secret_and_keeps_the_rest(tmp_path: Path, field: str) -> None:
     values: dict[str, object] = {"content": QUEUE, field: f"my {SECRET}"}
-    with opened(tmp_path) as store:
+    with open_test_store(tmp_path) as store:
         done = store.record(category="FACT", redact=True, **values)  # type: ignore[arg-type]
         assert done.redacted == 1
         assert "my " in str(getattr(store.get(done.lore.id).lore, field))
@@ -194,7 +194,7 @@ def test_redacting_masks_the_secret_and_keeps_the_rest(tmp_path: Path, field: st
 
 
 def test_a_false_alarm_can_be_allowed(tmp_path: Path) -> None:
-    with opened(tmp_path, settings=f'[secrets]\nallow = ["{SECRET}"]\n') as store:
+    with open_test_store(tmp_path, settings=f'[secrets]\nallow = ["{SECRET}"]\n') as store:
         done = store.record(f"An example looks like {SECRET}", category="FACT")
         assert (done.redacted, store.query("example looks like").lore[0].lore.id) == (0, done.lore.id)
 
@@ -213,7 +213,7 @@ def test_a_process_that_goes_on_recording_and_asking_has_no_more_files_open(tmp_
 
     gc.disable()
     try:
-        with opened(tmp_path, clock=Clock()) as engram:
+        with open_test_store(tmp_path, clock=Clock()) as engram:
             before = max(work(engram, number) for number in range(6))
             assert max(work(engram, number) for number in range(6, 20)) <= before
     finally:

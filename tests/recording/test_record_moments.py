@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from apikit import ok, opened
+from apikit import ok, open_test_store
 
 from engram.domain.errors import ValidationError
 from engram.usecases.recording.edit import Edit
@@ -15,7 +15,7 @@ WHEN = ("command: git push", "file: *.tf")
 
 
 def test_every_way_of_writing_an_entry_takes_moments(tmp_path: Path) -> None:
-    with opened(tmp_path) as engram:
+    with open_test_store(tmp_path) as engram:
         assert engram.record("One rule.", category="fact", when="Command:  git push").lore.when == WHEN[:1]
         put = engram.put(ID, "Another rule of ours.", category="fact", when=WHEN).shown
         assert put.lore.when == WHEN
@@ -30,7 +30,7 @@ def test_every_way_of_writing_an_entry_takes_moments(tmp_path: Path) -> None:
 
 
 def test_a_moment_of_a_later_kind_stays_through_an_edit_of_the_others(tmp_path: Path) -> None:
-    with opened(tmp_path) as engram:
+    with open_test_store(tmp_path) as engram:
         made = engram.record("One rule.", category="fact", when=WHEN)
         path = tmp_path / made.path
         path.write_text(path.read_text().replace("[command: git push,", "[weekday: Friday,"))
@@ -43,12 +43,12 @@ def test_a_moment_of_a_later_kind_stays_through_an_edit_of_the_others(tmp_path: 
 
 @pytest.mark.parametrize("kind", ["json", "jsonl", "markdown"])
 def test_an_export_and_an_import_keep_moments(kind: str, tmp_path: Path) -> None:
-    with opened(tmp_path / "a") as engram:
+    with open_test_store(tmp_path / "a") as engram:
         lore_id = engram.record("One rule of ours.", category="fact", when=WHEN).lore.id
     target = tmp_path / ("out" if kind == "markdown" else f"out.{kind}")
     ok("export", "--format", kind, "-o", str(target), cwd=tmp_path / "a")
-    with opened(tmp_path / "b"):
+    with open_test_store(tmp_path / "b"):
         pass
     ok("import", str(target), cwd=tmp_path / "b")
-    with opened(tmp_path / "b") as engram:
+    with open_test_store(tmp_path / "b") as engram:
         assert engram.get(lore_id).lore.when == WHEN

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from apikit import QUEUE, START, TIDES, SetClock, dedicated, git, lore_files, opened
+from apikit import QUEUE, START, TIDES, SetClock, dedicated, git, lore_files, open_test_store
 
 from engram.domain.errors import StaleError, ValidationError
 
@@ -15,7 +15,7 @@ ID, OTHER = "01KEZ6S41TSV4RRFFQ69G5FAVA", "01KEZ6S41TSV4RRFFQ69G5FAVB"
 
 
 def test_a_put_entry_is_the_same_as_a_recorded_one(root: Path) -> None:
-    with opened(root) as store:
+    with open_test_store(root) as store:
         recorded = store.record(QUEUE, category="fact", tags=["a"], context="Here").lore
         put = store.put(ID, TIDES, category="fact", tags=["a"], context="Here").shown.lore
         assert put._replace(id="", content="", created_at=START, updated_at=START) == recorded._replace(
@@ -27,7 +27,7 @@ def test_a_put_entry_is_the_same_as_a_recorded_one(root: Path) -> None:
 
 def test_a_put_is_never_folded_into_another_entry_and_still_waits_for_review(root: Path) -> None:
     settings = '[store]\nfolder = "lore"\n\n[review]\nagents = "pending"\n'
-    with opened(root, settings=settings) as store:
+    with open_test_store(root, settings=settings) as store:
         first = store.put(ID, QUEUE, category="fact")
         second = store.put(OTHER, QUEUE, category="fact")
         assert (first.shown.lore.status, second.shown.lore.id, second.created) == ("pending", OTHER, True)
@@ -35,12 +35,12 @@ def test_a_put_is_never_folded_into_another_entry_and_still_waits_for_review(roo
         again = store.put(ID, QUEUE, category="fact")
         assert (again.shown.lore.status, again.shown.digest) == ("pending", first.shown.digest)
         assert store.put(ID, QUEUE, category="fact", status="active").shown.lore.status == "pending"
-    with opened(root, agent="human") as person:
+    with open_test_store(root, agent="human") as person:
         assert person.put(ID, QUEUE, category="fact", status="active").shown.lore.status == "active"
 
 
 def test_a_refused_put_or_patch_changes_nothing(root: Path) -> None:
-    with opened(root) as store:
+    with open_test_store(root) as store:
         shown = store.put(ID, QUEUE, category="fact", tags=["a"]).shown
         for changes in (
             {"tags": "b", "content": ""},
@@ -67,7 +67,7 @@ def test_of_many_concurrent_puts_of_a_new_id_only_one_creates_it(tmp_path: Path)
     root = dedicated(tmp_path / "store")
 
     def put(number: int) -> bool:
-        with opened(root, clock=SetClock(START.replace(minute=number))) as store:
+        with open_test_store(root, clock=SetClock(START.replace(minute=number))) as store:
             together.wait(20)
             return store.put(ID, f"Number {number} was here.", category="fact").created
 
@@ -78,7 +78,7 @@ def test_of_many_concurrent_puts_of_a_new_id_only_one_creates_it(tmp_path: Path)
 
 
 def test_an_id_that_was_deleted_can_be_put_again(root: Path) -> None:
-    with opened(root) as store:
+    with open_test_store(root) as store:
         store.put(ID, QUEUE, category="fact")
         cursor = store.delta().cursor
         (gone,) = store.forget(ID, digest=store.get(ID).digest)
@@ -96,12 +96,15 @@ def test_an_id_that_was_deleted_can_be_put_again(root: Path) -> None:
 def test_two_clones_that_put_one_id_end_with_one_entry(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q", "--bare", "-b", "main", "remote.git")
     ours, theirs = dedicated(tmp_path / "ours"), tmp_path / "theirs"
-    with opened(ours) as store:
+    with open_test_store(ours) as store:
         store.record(TIDES, category="fact")
         store.add_remote("origin", str(tmp_path / "remote.git"))
         store.sync()
     git(tmp_path, "clone", "-q", "remote.git", "theirs")
-    with opened(ours) as one, opened(theirs, clock=SetClock(START.replace(hour=9))) as other:
+    with (
+        open_test_store(ours) as one,
+        open_test_store(theirs, clock=SetClock(START.replace(hour=9))) as other,
+    ):
         cursors = [one.delta().cursor, other.delta().cursor]
         one.put(ID, "Alpha says this.", category="fact")
         other.put(ID, "Beta says that.", category="fact")

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import SetClock, opened, plain
+from apikit import SetClock, make_plain_store, open_test_store
 
 if TYPE_CHECKING:
     from engram.app import Engram
@@ -14,4 +14,4 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def store(tmp_path: Path, clock: SetClock) -> Engram:
-    return opened(plain(tmp_path), clock=clock)
+    return open_test_store(make_plain_store(tmp_path), clock=clock)

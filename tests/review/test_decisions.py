@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import QUEUE, SECRET, TIDES, ok, opened, plain
+from apikit import QUEUE, SECRET, TIDES, make_plain_store, ok, open_test_store
 
 from engram.domain.errors import SecretFoundError, UsageError, ValidationError
 from engram.domain.review.review import ACCEPT, MERGE, REJECT, SNOOZE, SUPERSEDE, merge_item
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Engram:
-    return opened(plain(tmp_path))
+    return open_test_store(make_plain_store(tmp_path))
 
 
 def pair(store: Engram) -> Item:
@@ -110,7 +110,7 @@ def test_the_queue_is_filtered_by_properties_of_entries(store: Engram) -> None:
 
 
 def test_the_command_line_takes_an_edited_text_and_an_agent(tmp_path: Path) -> None:
-    plain(tmp_path)
+    make_plain_store(tmp_path)
     ok("record", QUEUE, "-c", "fact", "--status", "pending", "--agent", "codex", cwd=tmp_path)
     ok("record", TIDES, "-c", "fact", "--status", "pending", "--agent", "other", cwd=tmp_path)
     assert "Nothing that matches waits for you." in ok("review", "--agent", "nobody", cwd=tmp_path).out

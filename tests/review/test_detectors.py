@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import QUEUE, TIDES, SetClock, imported
+from apikit import QUEUE, TIDES, SetClock, import_path
 
 from engram.domain.errors import UsageError
 from engram.domain.review.review import ACCEPT, MERGE, REJECT
@@ -50,7 +50,7 @@ def test_an_old_entry_of_another_tool_is_not_stale_right_after_its_import(
     rows.write_text(
         '{"id": "1", "memory": "Prefers dark mode.", "created_at": "2019-07-01T10:00:00Z"}\n', "utf-8"
     )
-    assert imported(store, rows).imported == 1
+    assert import_path(store, rows).imported == 1
     assert queue(store) == []
     assert not store.consolidate().steps
     clock.advance(days=181)

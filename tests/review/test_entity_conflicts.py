@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import SetClock, ok, opened, plain
+from apikit import SetClock, make_plain_store, ok, open_test_store
 from effort import sampled
-from mcp_kit import inside, refused
+from mcp_kit import connect_inside, refused
 from mcp_kit import ok as answered
 from sync_kit import Clones
 from textual.widgets import TextArea
-from tui_kit import NARROW, using
+from tui_kit import NARROW, run_app
 
 from engram.domain.entry.lore import Conflict
 from engram.domain.errors import ConflictError, UsageError, ValidationError
@@ -54,7 +54,7 @@ def write(clones: Clones, name: str, slug: str, text: str) -> None:
 @pytest.fixture
 def store(tmp_path: Path) -> Engram:
     """Make a store with an entity that has two versions of its name."""
-    store = opened(plain(tmp_path), clock=SetClock())
+    store = open_test_store(make_plain_store(tmp_path), clock=SetClock())
     store.link_entity("Queue", type="tool", aliases=["mq"], text="It is drained at six.")
     path = tmp_path / "lore" / "entities" / "queue.md"
     path.write_bytes(path.read_bytes().replace(b"---\n\n", CONFLICTS.encode() + b"\n", 1))
@@ -160,7 +160,7 @@ def test_the_command_line_decides_about_an_entity(store: Engram) -> None:
 @pytest.mark.anyio
 async def test_no_agent_decides_about_an_entity(store: Engram) -> None:
     item = item_of(store).id
-    async with inside(Path(store.store.places.root), sets=("curate",)) as client:
+    async with connect_inside(Path(store.store.places.root), sets=("curate",)) as client:
         assert await answered(client, "review_memories") == {}
         assert "waits for a person" in await refused(client, "review_memories", item=item, decision="take")
 
@@ -170,7 +170,7 @@ async def test_no_agent_decides_about_an_entity(store: Engram) -> None:
 async def test_the_app_shows_both_versions_and_takes_a_decision_back(
     store: Engram, key: str, name: str
 ) -> None:
-    async with using(store, NARROW) as user:
+    async with run_app(store, NARROW) as user:
         await user.press("2")
         await user.sees_text("● entity")
         await user.press("enter")
@@ -188,7 +188,7 @@ async def test_the_app_has_files_of_entities_mended(store: Engram, monkeypatch: 
     root = Path(store.store.places.root, "lore", "entities")
     (root / "disk.md").write_text("---\nname: Disk\ntype: fruit\n---\n", "utf-8")
     store.decide(item_of(store), SNOOZE)
-    async with using(store, NARROW) as user:
+    async with run_app(store, NARROW) as user:
         await user.press("2")
         await user.sees_text("problem")
         await user.press("enter")

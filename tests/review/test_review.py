@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import QUEUE, TIDES, SetClock, dedicated, git, opened
+from apikit import QUEUE, TIDES, SetClock, dedicated, git, open_test_store
 from sync_kit import Clones
 
 from engram.domain.errors import AmbiguousError, ConflictError, NotFoundError, UsageError
@@ -128,7 +128,7 @@ def test_a_merge_conflict_is_listed_and_either_version_can_be_kept(tmp_path: Pat
 
 def test_a_decision_is_one_commit_and_undo_restores_every_byte(tmp_path: Path) -> None:
     clock = SetClock()
-    store = opened(dedicated(tmp_path / "store"), clock=clock)
+    store = open_test_store(dedicated(tmp_path / "store"), clock=clock)
     for number in range(3):
         store.record(f"{QUEUE} {number}", category="FACT", status="pending")
     commit_pending(store.store)
@@ -209,7 +209,7 @@ def test_an_unknown_kind_is_a_usage_error(store: Engram) -> None:
 
 def test_confirming_a_stale_entry_is_a_judgement_that_undo_takes_back(tmp_path: Path) -> None:
     clock = SetClock()
-    store = opened(dedicated(tmp_path / "store"), clock=clock)
+    store = open_test_store(dedicated(tmp_path / "store"), clock=clock)
     lore = store.record(QUEUE, category="FACT").lore
     commit_pending(store.store)
     head = git(tmp_path / "store", "rev-parse", "HEAD")
@@ -228,7 +228,7 @@ def test_confirming_a_stale_entry_is_a_judgement_that_undo_takes_back(tmp_path: 
 
 def test_confirming_an_expired_entry_drops_its_expiry_and_one_undo_takes_both_back(tmp_path: Path) -> None:
     clock = SetClock()
-    store = opened(dedicated(tmp_path / "store"), clock=clock)
+    store = open_test_store(dedicated(tmp_path / "store"), clock=clock)
     until = clock.now().replace(microsecond=0)
     lore = store.record(QUEUE, category="FACT", expires_at=until).lore
     clock.advance(days=2)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import START, SetClock, git, ok, opened
+from apikit import START, SetClock, git, ok, open_test_store
 
 from engram.domain.review.review import ACCEPT, EDIT
 from engram.usecases.opening.init import init
@@ -94,7 +94,7 @@ def repository(tmp_path: Path) -> Path:
 @pytest.fixture
 def store(repository: Path, clock: SetClock) -> Engram:
     init(str(repository), placement="in-tree")
-    return opened(repository, clock=clock)
+    return open_test_store(repository, clock=clock)
 
 
 def stale(store: Engram) -> list[Item]:
@@ -276,21 +276,21 @@ def test_lore_on_a_branch_or_in_a_dedicated_store_is_compared_with_the_working_r
     init(str(repository), placement="branch")
     init(str(tmp_path / "notes"), placement="dedicated")
     for place in (repository, tmp_path / "notes"):
-        with opened(place, clock=SetClock(day(10))) as engram:
+        with open_test_store(place, clock=SetClock(day(10))) as engram:
             engram.record("The worker takes the oldest entry.", category="FACT", files="src/worker.py")
             commit_pending(engram.store)
     add(repository, [(11, {"src/worker.py": "x\n"}, "Less")])
     monkeypatch.chdir(repository)
     for place in (repository, tmp_path / "notes"):
-        with opened(place, clock=SetClock(day(20))) as engram:
+        with open_test_store(place, clock=SetClock(day(20))) as engram:
             assert only(engram).why == "Since 2026-03-14 src/worker.py changed."
     monkeypatch.chdir(tmp_path)
-    with opened(repository, clock=SetClock(day(20))) as engram:
+    with open_test_store(repository, clock=SetClock(day(20))) as engram:
         assert len(stale(engram)) == 1
-    with opened(tmp_path / "notes", clock=SetClock(day(20))) as engram:
+    with open_test_store(tmp_path / "notes", clock=SetClock(day(20))) as engram:
         assert stale(engram) == []
     ok("config", "stale.repository", str(repository), "--user", cwd=tmp_path / "notes")
-    with opened(tmp_path / "notes", clock=SetClock(day(20))) as engram:
+    with open_test_store(tmp_path / "notes", clock=SetClock(day(20))) as engram:
         assert len(stale(engram)) == 1
 
 

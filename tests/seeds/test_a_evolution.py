@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from apikit import QUEUE, TIDES, SetClock, cli, deviates, opened, plain
+from apikit import QUEUE, TIDES, SetClock, cli, deviates, make_plain_store, open_test_store
 from connectkit import make_project, run
 from effort import sampled
 from endpoint_kit import served
-from mcp_kit import answering, inside, ok, refused
+from mcp_kit import answer_with, connect_inside, ok, refused
 
 from engram.adapters.embed.cached_embedder import EncodedEmbedder
 from engram.adapters.embed.endpoint import Endpoint, EndpointEncoder, check_endpoint
@@ -38,8 +38,8 @@ SKILL = "# Newest entries\n\nWhich entries are the newest.\n\n```surql\nSELECT t
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Make a store for tools that read: two entries and an entity."""
-    root = plain(tmp_path_factory.mktemp("seed-a") / "store")
-    with opened(root, agent="ada") as engram:
+    root = make_plain_store(tmp_path_factory.mktemp("seed-a") / "store")
+    with open_test_store(root, agent="ada") as engram:
         engram.record(QUEUE, category="pattern", tags=["queue"], entities=["Kafka"])
         engram.record(TIDES, category="fact", tags=["print"])
         engram.record(SKILL, category="skill", tags=["skill"])
@@ -51,7 +51,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def mine(tmp_path: Path) -> Path:
     """Make an empty store, for tools that write."""
-    return plain(tmp_path / "store")
+    return make_plain_store(tmp_path / "store")
 
 
 def table(data: dict[str, Any], number: int = 0) -> list[dict[str, Any]]:
@@ -87,14 +87,14 @@ def test_the_plugin_folder_has_a_manifest_a_server_and_hooks(
 
 
 async def test_memory_status_names_the_store(root: Path) -> None:
-    async with inside(root, sets=SETS) as client:
+    async with connect_inside(root, sets=SETS) as client:
         status = await ok(client, "get_memory_status")
     assert status["store"] == str(root)
     assert status["lore_count"] == 3
 
 
 async def test_remember_stores_and_recall_finds_it(mine: Path) -> None:
-    async with inside(mine, sets=SETS) as client:
+    async with connect_inside(mine, sets=SETS) as client:
         done = await ok(client, "store_memory", content=QUEUE, memory_type="semantic", scope="project", tags=["queue"],
                         importance=0.8)  # fmt: skip
         found = await ok(
@@ -111,7 +111,7 @@ async def test_remember_stores_and_recall_finds_it(mine: Path) -> None:
 
 
 async def test_explore_shows_more_at_each_depth(root: Path) -> None:
-    async with inside(root, sets=SETS) as client:
+    async with connect_inside(root, sets=SETS) as client:
         scopes, kinds, fields, samples = [
             await ok(client, "engram_explore", depth=depth) for depth in range(4)
         ]
@@ -125,7 +125,7 @@ async def test_explore_shows_more_at_each_depth(root: Path) -> None:
 
 
 async def test_execute_rejects_drop_table_and_allows_select(root: Path) -> None:
-    async with inside(root, sets=SETS) as client:
+    async with connect_inside(root, sets=SETS) as client:
         said = await refused(client, "engram_execute", surql="DROP TABLE memory", scope="project")
         assert "Only SELECT statements" in said or "not allowed" in said
         found = await ok(client, "engram_execute", surql="SELECT title FROM memory ORDER BY title", scope="project",
@@ -136,7 +136,7 @@ async def test_execute_rejects_drop_table_and_allows_select(root: Path) -> None:
 
 async def test_a_dry_run_of_evolution_gives_the_analysis_and_changes_nothing(root: Path) -> None:
     before = settings_of(root)
-    async with inside(root, sets=SETS) as client:
+    async with connect_inside(root, sets=SETS) as client:
         await ok(client, "recall_memories", query="idempotent queue handlers")
         await ok(
             client,
@@ -162,44 +162,46 @@ async def test_a_dry_run_of_evolution_gives_the_analysis_and_changes_nothing(roo
 
 async def test_every_tool_of_the_plan_exists_by_its_name(root: Path) -> None:
     """Differs: tools are allowed without asking only on request (`--allow-tools`), and then only those that read."""
-    async with inside(root, sets=SETS) as client:
+    async with connect_inside(root, sets=SETS) as client:
         assert set(TOOLS) <= {tool.name for tool in (await client.list_tools()).tools}
     assert deviates("A", "all tools allowed")
 
 
 async def test_a_private_memory_never_goes_to_the_projects_store(mine: Path) -> None:
-    async with inside(mine, sets=SETS) as client:
+    async with connect_inside(mine, sets=SETS) as client:
         done = await ok(client, "store_memory", content="I prefer tabs.", scope="user")
         session = await ok(client, "store_memory", content="The port is 4711 for now.", scope="session")
     assert (done["scope"], session["scope"]) == ("user", "session")
-    with opened(mine) as engram:
+    with open_test_store(mine) as engram:
         assert not engram.list().lore
 
 
 async def test_the_other_tools_correct_tag_copy_relate_and_delete(mine: Path, home: Path) -> None:
     """Differs: forgetting, and copying to a scope beyond the project, ask a person first."""
-    async with inside(mine, sets=SETS, elicitation_callback=answering("accept", agreed=True)) as client:
+    async with connect_inside(
+        mine, sets=SETS, elicitation_callback=answer_with("accept", agreed=True)
+    ) as client:
         lore_id = (await ok(client, "store_memory", content=QUEUE, memory_type="semantic"))["id"]
         changed = await ok(client, "update_memory", memory_id=lore_id, content=TIDES, importance=0.9)
         assert changed["id"] == lore_id
         assert (await ok(client, "tag_memory", memory_id=lore_id, tags=["print"]))["tags"] == ["print"]
         copied = await ok(client, "promote_memory", memory_id=lore_id, target_scope="user")
         assert copied["promoted"][0]["scope"] == "user"
-        with opened(mine) as engram:
+        with open_test_store(mine) as engram:
             engram.link_entity("Kafka", type="tool", to="Billing", kind="used_by")
         graph = await ok(
             client, "search_knowledge_graph", query="Kafka", entity_type="concept", depth=1, limit=5
         )
         assert "billing" in str(graph["tables"]).lower()
         assert (await ok(client, "forget_memory", memory_id=lore_id, reason="stale"))["deleted"]
-    with opened(mine) as engram:
+    with open_test_store(mine) as engram:
         assert not engram.list().lore
 
 
 async def test_a_judgement_of_an_answer_belongs_to_its_last_query(mine: Path) -> None:
-    with opened(mine) as engram:
+    with open_test_store(mine) as engram:
         lore_id = engram.record(QUEUE, category="pattern").lore.id
-    async with inside(mine, sets=SETS) as client:
+    async with connect_inside(mine, sets=SETS) as client:
         await ok(client, "recall_memories", query="idempotent handlers")
         useful = await ok(client, "mark_retrieval_useful", query="idempotent handlers", was_useful=True)
         useless = await ok(client, "mark_retrieval_useful", query="idempotent handlers", was_useful=False)
@@ -212,7 +214,7 @@ async def test_a_judgement_of_an_answer_belongs_to_its_last_query(mine: Path) ->
 
 async def test_a_skill_is_found_by_its_task_and_run(mine: Path) -> None:
     """Differs: a query is run from a fence alone, and is SQLite's SQL, not SurrealQL; a text without a fence is a recipe."""
-    async with inside(mine, sets=SETS) as client:
+    async with connect_inside(mine, sets=SETS) as client:
         await ok(client, "store_memory", content=QUEUE, memory_type="semantic")
         await ok(client, "store_memory", content=SKILL, memory_type="procedural", tags=["#surql-skill"])
         asked = {"task_description": "which entries are the newest", "scope": "project"}
@@ -231,17 +233,17 @@ async def test_consolidation_plans_first_then_archives_stale_entries(mine: Path)
     """Differs: nothing is tidied without a person's consent, and archived entries stay in git."""
     clock = SetClock(Clock().now())
     clock.advance(days=-400)
-    with opened(mine, clock=clock) as engram:
+    with open_test_store(mine, clock=clock) as engram:
         stale = engram.record(TIDES, category="fact").lore.id
-    asking = answering("accept", agreed=True)
-    async with inside(mine, sets=SETS, elicitation_callback=asking) as client:
+    asking = answer_with("accept", agreed=True)
+    async with connect_inside(mine, sets=SETS, elicitation_callback=asking) as client:
         plan = await ok(client, "reflect_and_consolidate", scope="project", dry_run=True)
         assert plan["counts"] == {"archive": 1}
-        with opened(mine) as engram:
+        with open_test_store(mine) as engram:
             assert engram.get(stale).lore.status == "active"
         done = await ok(client, "reflect_and_consolidate", scope="project", dry_run=False)
     assert done["applied"]
-    with opened(mine) as engram:
+    with open_test_store(mine) as engram:
         assert engram.get(stale).lore.status == "archived"
     assert deviates("A", "consolidation archives")
 
@@ -251,9 +253,9 @@ async def test_consolidation_plans_first_then_archives_stale_entries(mine: Path)
 
 @sampled("depth", range(4), 2)
 async def test_the_scope_all_is_every_scope_at_each_depth(mine: Path, depth: int) -> None:
-    with opened(mine) as engram:
+    with open_test_store(mine) as engram:
         engram.record(QUEUE, category="pattern")
-    async with inside(mine, sets=SETS) as client:
+    async with connect_inside(mine, sets=SETS) as client:
         await ok(client, "store_memory", content="I prefer tabs.", scope="user")
         found = await ok(client, "engram_explore", depth=depth, scope="all")
     names = [one["name"] for one in found["tables"]]
@@ -271,7 +273,7 @@ async def test_the_scope_all_is_every_scope_at_each_depth(mine: Path, depth: int
 @pytest.mark.parametrize("name", ["memory", "entity", "relates_to", "retrieval_log"])
 async def test_the_tables_of_the_plan_are_found_by_their_names(root: Path, name: str) -> None:
     """Differs: `evolution_state` is no table; what was applied is in `.engram.toml`, and shown by `evolve_memory_system`."""
-    async with inside(root, sets=SETS) as client:
+    async with connect_inside(root, sets=SETS) as client:
         await ok(client, "recall_memories", query="idempotent queue handlers")
         fields = await ok(client, "engram_explore", depth=2, table=name)
         await ok(client, "engram_explore", depth=3, table=name, sample_size=2)
@@ -292,13 +294,13 @@ async def test_the_tables_of_the_plan_are_found_by_their_names(root: Path, name:
     ],
 )  # fmt: skip
 async def test_statements_that_the_plan_blocks_are_refused(root: Path, statement: str) -> None:
-    async with inside(root, sets=SETS) as client:
+    async with connect_inside(root, sets=SETS) as client:
         await refused(client, "engram_execute", surql=statement)
         assert len(table(await ok(client, "engram_execute", sql="SELECT id FROM lore"))) == 3
 
 
 async def test_sql_keywords_in_a_string_are_no_statement(root: Path) -> None:
-    async with inside(root, sets=SETS) as client:
+    async with connect_inside(root, sets=SETS) as client:
         found = await ok(client, "engram_execute", surql="SELECT 'DROP TABLE x' AS said -- DELETE")
     assert table(found) == [{"said": "DROP TABLE x"}]
     assert deviates("A", "blocked words")
@@ -306,7 +308,7 @@ async def test_sql_keywords_in_a_string_are_no_statement(root: Path) -> None:
 
 async def test_writing_by_sql_is_refused_even_with_allow_writes(root: Path) -> None:
     """Differs: there is no `allow_writes`. Files are the truth and SQL reads an index of them; tools write lore."""
-    async with inside(root, sets=SETS) as client:
+    async with connect_inside(root, sets=SETS) as client:
         said = await refused(client, "engram_execute", surql="SELECT 1", allow_writes=True)
     assert said.startswith("SQL is read-only")
     assert deviates("A", "`allow_writes`")
@@ -316,7 +318,7 @@ async def test_writing_by_sql_is_refused_even_with_allow_writes(root: Path) -> N
 
 
 async def test_peek_partition_and_aggregate_work_on_a_memory_too_large_to_read(root: Path) -> None:
-    async with inside(root, sets=SETS) as client:
+    async with connect_inside(root, sets=SETS) as client:
         peek = await ok(client, "memory_peek", scope="project")
         assert [one["name"] for one in peek["tables"]] == ["types", "statuses", "tags", "dates", "samples"]
         groups = table(await ok(client, "memory_partition", key="category"))
@@ -355,7 +357,7 @@ def test_the_defaults_are_those_of_the_plan() -> None:
 
 
 async def test_dry_run_false_applies_proposals_and_is_refused_with_apply(mine: Path) -> None:
-    async with inside(mine, sets=SETS) as client:
+    async with connect_inside(mine, sets=SETS) as client:
         done = await ok(client, "evolve_memory_system", dry_run=False)
         assert not done.get("file")
         assert "proposals need" in done["verdict"]
@@ -384,7 +386,7 @@ def test_a_session_starts_with_entries_and_not_with_an_instruction_to_recall(roo
 
 
 async def test_every_retrieval_is_logged_with_its_query_strategy_results_and_session(root: Path) -> None:
-    async with inside(root, sets=SETS) as client:
+    async with connect_inside(root, sets=SETS) as client:
         await ok(client, "recall_memories", query="tide tables in local time")
         found = await ok(
             client, "engram_execute",
@@ -399,7 +401,7 @@ async def test_every_retrieval_is_logged_with_its_query_strategy_results_and_ses
 
 def test_without_vectors_only_words_are_searched_and_the_log_says_so(mine: Path) -> None:
     settings = '[store]\nfolder = "lore"\n\n[embedding]\nprovider = "none"\n'
-    with opened(mine, settings=settings) as engram:
+    with open_test_store(mine, settings=settings) as engram:
         engram.record(QUEUE, category="pattern")
         assert engram.query("idempotent queue handlers").strategy == "words"
         assert engram.live()[-1].strategy == "words"

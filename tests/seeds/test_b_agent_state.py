@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 import pytest
-from apikit import cli, deviates, everything_on_disk, git, opened, process
+from apikit import cli, deviates, everything_on_disk, git, open_test_store, run_process
 from apikit import ok as succeed
-from http_kit import served
-from mcp_kit import apart, inside, ok, refused, text
+from http_kit import run_server
+from mcp_kit import connect_apart, connect_inside, ok, refused, text
 from remote_kit import listening
 
 from engram.adapters.agents import hosts
@@ -69,14 +69,14 @@ SECRETS = {
 
 
 def test_the_five_example_sentences_are_extracted_with_their_categories(root: Path) -> None:
-    with opened(root) as store:
+    with open_test_store(root) as store:
         found = store.extract("\n\n".join(SENTENCES), name="notes")
         assert {one.candidate.content: one.candidate.category for one in found} == SENTENCES
         assert {shown.lore.status for shown in store.list(status="pending").lore} == {"pending"}
 
 
 def test_the_five_literal_examples_get_their_categories_when_recorded(root: Path) -> None:
-    with opened(root) as store:
+    with open_test_store(root) as store:
         assert {content: store.record(content).lore.category for content in EXAMPLES} == EXAMPLES
         assert deviates("B", "five categories")
         chatter = "Sure, I will look into that now. Let me open the file. What do you think of it?"
@@ -91,7 +91,7 @@ def test_recording_works_without_any_configuration(home: Path) -> None:
     done = succeed("remember", "Alex prefers Fastify over Express.")
     assert done.out.startswith("Recorded ")
     assert "Fastify" in succeed("recall", "Fastify or Express").out
-    with served(home / ".local/share/engram/store") as server:
+    with run_server(home / ".local/share/engram/store") as server:
         assert server.ask("GET", "/lore").json()["total"] == 1
     for term in ("Node.js", "`~/.engram/memory.db`", "port 3838", "dashboard", "`id`: UUIDv4"):
         assert deviates("B", term)
@@ -105,7 +105,7 @@ def test_a_vague_text_is_recorded_as_pending(home: Path) -> None:
 
 
 async def test_an_agent_uses_the_four_tools_by_their_names(root: Path) -> None:
-    async with apart("--tools", "core,compat:engram-js", cwd=root) as client:
+    async with connect_apart("--tools", "core,compat:engram-js", cwd=root) as client:
         tools = {tool.name for tool in (await client.list_tools()).tools}
         assert {"engram_remember", "engram_recall", "engram_forget", "engram_status"} <= tools
         call = {
@@ -126,15 +126,17 @@ async def test_an_agent_uses_the_four_tools_by_their_names(root: Path) -> None:
 @pytest.mark.slow
 def test_memories_persist_across_sessions_and_processes(root: Path) -> None:
     assert (
-        process("remember", "The staging database is reset on Mondays.", cwd=root, ENGRAM_SESSION="one").code
+        run_process(
+            "remember", "The staging database is reset on Mondays.", cwd=root, ENGRAM_SESSION="one"
+        ).code
         == 0
     )
-    found = process("recall", "when is staging reset", cwd=root, ENGRAM_SESSION="two")
+    found = run_process("recall", "when is staging reset", cwd=root, ENGRAM_SESSION="two")
     assert "reset on Mondays" in found.out
 
 
 def test_recall_is_by_meaning_and_at_most_five_entries_of_about_500_tokens(root: Path) -> None:
-    with opened(root) as store:
+    with open_test_store(root) as store:
         store.record("Message brokers deliver twice, so handlers of queues must be idempotent.")
         for number in range(9):
             store.record(f"The tide table of harbour {number} is printed in local time.")
@@ -147,14 +149,14 @@ def test_recall_is_by_meaning_and_at_most_five_entries_of_about_500_tokens(root:
 @pytest.mark.parametrize("kind", SECRETS)
 def test_a_secret_is_refused_and_nothing_of_it_is_written(root: Path, kind: str) -> None:
     secret = SECRETS[kind]
-    with opened(root) as store, pytest.raises(SecretFoundError) as refusal:
+    with open_test_store(root) as store, pytest.raises(SecretFoundError) as refusal:
         store.record(f"For staging use this: {secret}")
     assert _LONG[:12] not in str(refusal.value)
     assert secret.encode() not in everything_on_disk(root)
 
 
 def test_a_secret_can_be_masked_instead(root: Path) -> None:
-    with opened(root) as store:
+    with open_test_store(root) as store:
         done = store.record(f"The build uses {SECRETS['a GitHub token']} for now.", redact=True)
         assert done.redacted == 1
         assert _LONG not in done.lore.content
@@ -201,7 +203,7 @@ def test_connecting_makes_backups_merges_and_keeps_other_servers(home: Path, tmp
 
 def test_recall_degrades_from_meaning_to_words_to_a_scan(root: Path) -> None:
     content = "Queue consumers must be idempotent."
-    with opened(root) as store:
+    with open_test_store(root) as store:
         store.record(content)
         for strategy in ("hybrid", "words", "scan"):
             found = store.query("idempotent queue consumers", strategy=strategy)
@@ -212,7 +214,7 @@ def test_recall_degrades_from_meaning_to_words_to_a_scan(root: Path) -> None:
 
 
 def test_known_text_is_not_stored_again(root: Path) -> None:
-    with opened(root) as store:
+    with open_test_store(root) as store:
         first = store.record("Deploys go out via GitHub Actions.")
         again = store.record("Deploys go out via GitHub Actions.")
         other = store.record("Retries are made 3 times by the deploy job.")
@@ -224,7 +226,7 @@ def test_known_text_is_not_stored_again(root: Path) -> None:
 
 
 async def test_a_server_survives_wrong_calls(root: Path) -> None:
-    async with inside(root, sets=NAMES) as client:
+    async with connect_inside(root, sets=NAMES) as client:
         for arguments in (
             {},
             {"content": ""},
@@ -240,7 +242,7 @@ async def test_a_server_survives_wrong_calls(root: Path) -> None:
 
 
 def test_reading_changes_no_entry(root: Path) -> None:
-    with opened(root) as store:
+    with open_test_store(root) as store:
         path = root / store.record("Queue consumers must be idempotent.").path
         before = path.read_bytes()
         for _ in range(3):

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from apikit import PROJECT, cli, dedicated, deviates, ok, opened, variables
+from apikit import PROJECT, cli, dedicated, deviates, ok, open_test_store, variables
 from effort import sampled
 from hookkit import (
     ABOUT_FILE,
@@ -26,13 +26,13 @@ from hookkit import (
     TEST_ERROR,
     answer,
     call,
-    edited,
-    failed,
-    kept,
+    call_after_edit,
+    call_after_failure,
+    call_after_success,
+    captured_entries,
     make_store,
-    passed,
+    process_queue,
     text_of,
-    worked_off,
 )
 
 from engram.domain.entry.categories import Categories
@@ -93,8 +93,8 @@ def test_before_a_tool_constraints_are_shown_with_their_reason_and_nothing_is_bl
 
 
 def test_a_failed_command_is_captured_and_recalled_for_its_error_in_a_later_session(root: Path) -> None:
-    failed(root)
-    (lore,) = kept(root)
+    call_after_failure(root)
+    (lore,) = captured_entries(root)
     assert lore.content == (
         "Seen: `pytest tests/test_upload.py` failing with: botocore.exceptions.ClientError: InvalidRequest: CRC32C checksum is"
         " not accepted"
@@ -110,14 +110,14 @@ def test_a_failed_command_is_captured_and_recalled_for_its_error_in_a_later_sess
 
 
 def test_after_a_tool_its_outcome_and_changed_files_are_captured(root: Path) -> None:
-    failed(root)
-    assert edited(root, "src/storage.py") is None
-    assert passed(root) is None
-    (lore,) = kept(root)
+    call_after_failure(root)
+    assert call_after_edit(root, "src/storage.py") is None
+    assert call_after_success(root) is None
+    (lore,) = captured_entries(root)
     assert lore.category == Categories().parse("tool_observation") == "OBSERVATION"
     assert lore.content.endswith("It passed after changes to `src/storage.py`.")
     assert lore.files == ("src/storage.py",)
-    again = text_of(failed(root, session_id="two"))
+    again = text_of(call_after_failure(root, session_id="two"))
     assert "It passed after changes to `src/storage.py`." in again
     assert deviates("C", "every tool outcome is kept")
 
@@ -128,7 +128,7 @@ def test_a_file_that_a_tool_changed_is_in_the_next_answer(root: Path) -> None:
     (root / "lore/new.md").write_text(
         "---\ncategory: FACT\n---\n\nThe wharf crane is rented from Halvorsen.\n", "utf-8"
     )
-    edited(root, "lore/new.md")
+    call_after_edit(root, "lore/new.md")
     said = text_of(
         answer(CLAUDE, "prompt", root, session_id="two", prompt="from whom is the wharf crane rented?")
     )
@@ -149,8 +149,11 @@ def test_findings_of_a_subagent_are_captured(root: Path) -> None:
         root,
         last_assistant_message="I read twelve files. Nothing else was found there.",
     )
-    worked_off(root)
-    assert {lore.category for lore in kept(root)} == {"ARCHITECTURAL_DECISION", "EDGE_CASE_DISCOVERY"}
+    process_queue(root)
+    assert {lore.category for lore in captured_entries(root)} == {
+        "ARCHITECTURAL_DECISION",
+        "EDGE_CASE_DISCOVERY",
+    }
     assert deviates("C", "subagents' outcomes")
 
 
@@ -158,8 +161,8 @@ def test_the_result_of_a_task_is_captured(root: Path) -> None:
     """Differs: it waits for a person; one with a lesson in it is that lesson, at once recalled."""
     told = "The exporter was split into a reader and a writer, and both have tests of their own now. Nothing is left open."
     answer(CLAUDE, "task-completed", root, task_subject="Split the exporter", task_description=told)
-    worked_off(root)
-    with opened(root) as engram:
+    process_queue(root)
+    with open_test_store(root) as engram:
         (result,) = [one.lore for one in engram.list(status="pending").lore]
     assert result.category == "TASK_RESULT"
     assert result.content.startswith("Task done: Split the exporter")
@@ -169,9 +172,10 @@ def test_lessons_are_captured_before_a_compaction(root: Path) -> None:
     """Differs: the summary is written when the session ends, for the transcript outlives its compactions; lessons are now."""
     transcript(root, f"{CAUSE}\n\nI go on with the tests.")
     answer(CLAUDE, "pre-compact", root)
-    worked_off(root)
+    process_queue(root)
     assert [
-        CAUSE.removeprefix("Root cause: ") in lore.content or CAUSE in lore.content for lore in kept(root)
+        CAUSE.removeprefix("Root cause: ") in lore.content or CAUSE in lore.content
+        for lore in captured_entries(root)
     ] == [True]
     assert LESSON in text_of(answer(CLAUDE, "session-start", root, source="compact"))
     assert deviates("C", "`PreCompact` keeps a summary")
@@ -184,8 +188,8 @@ def test_a_session_with_changes_leaves_a_durable_summary(root: Path) -> None:
         "The upload test passes again; the client now sends the header that the proxy wants, as it should.",
     )
     answer(CLAUDE, "session-end", root)
-    worked_off(root)  # any later process
-    with opened(root) as engram:
+    process_queue(root)  # any later process
+    with open_test_store(root) as engram:
         (summary,) = [one.lore for one in engram.list(status="pending").lore]
     assert summary.category == "SESSION_SUMMARY"
     assert "mend the upload test" in summary.content
@@ -195,8 +199,8 @@ def test_a_session_with_changes_leaves_a_durable_summary(root: Path) -> None:
         json.dumps({"type": "user", "message": {"role": "user", "content": transcript_only}}) + "\n", "utf-8"
     )
     answer(CLAUDE, "session-end", root, session_id="chat")
-    worked_off(root, "chat")
-    with opened(root) as engram:
+    process_queue(root, "chat")
+    with open_test_store(root) as engram:
         assert len(engram.list(status="pending").lore) == 1
     assert deviates("C", "each session leaves a summary")
 
@@ -232,7 +236,7 @@ def lifecycle(root: Path, ask: Any) -> None:
     )
     for event, changed in LIFECYCLE:
         ask(event, **json.loads(json.dumps(changed).replace("@ROOT@", str(root))))
-    worked_off(root)
+    process_queue(root)
     said = {}
     for name, question in {
         "told before": PROMPT,
@@ -253,12 +257,12 @@ def test_a_whole_lifecycle_leaves_entries_for_the_next_prompt(root: Path) -> Non
 
 @pytest.mark.slow
 def test_the_lifecycle_works_with_real_hook_processes(root: Path) -> None:
-    from hookkit import recorded
+    from hookkit import recorded_payload
 
     def ask(event: str, **changed: Any) -> Any:
         done = subprocess.run(
             [sys.executable, "-P", "-m", "engram", "hook", event, "--agent", CLAUDE], capture_output=True, check=False,
-            input=json.dumps(recorded(CLAUDE, event, root, **changed)).encode(), timeout=120, cwd=root,
+            input=json.dumps(recorded_payload(CLAUDE, event, root, **changed)).encode(), timeout=120, cwd=root,
             env=variables(ENGRAM_HOOK_SECONDS="60", ENGRAM_BACKGROUND="inline"),
         )  # fmt: skip
         assert (done.returncode, done.stderr) == (0, b"")
@@ -286,7 +290,7 @@ def test_concurrent_hooks_lose_nothing(root: Path) -> None:
         process.stdout.read()
         process.stdout.close()
         assert process.wait(120) == 0
-    assert {lore.content[-6:-5] for lore in kept(root)} == set("012345")
+    assert {lore.content[-6:-5] for lore in captured_entries(root)} == set("012345")
 
 
 # --- the API
@@ -300,13 +304,13 @@ def test_concurrent_hooks_lose_nothing(root: Path) -> None:
     ],
 )  # fmt: skip
 def test_every_kind_of_the_plan_is_a_category(tmp_path: Path, kind: str, category: str) -> None:
-    with opened(tmp_path / "store") as engram:
+    with open_test_store(tmp_path / "store") as engram:
         assert engram.record("The proxy drops bodies over 1 MiB.", category=kind).lore.category == category
 
 
 def test_the_api_has_put_get_list_search_patch_and_delete(tmp_path: Path) -> None:
     """Differs: there is no daemon to send requests to; Python, CLI, MCP and HTTP have the same calls. Ids are ULIDs."""
-    with opened(tmp_path / "store") as engram:
+    with open_test_store(tmp_path / "store") as engram:
         put = engram.record(
             "The proxy drops bodies over 1 MiB.", category="failure", tags=["proxy"], files=["proxy.toml"]
         )
@@ -330,7 +334,7 @@ def test_the_api_has_put_get_list_search_patch_and_delete(tmp_path: Path) -> Non
 
 def test_errors_are_explicit(tmp_path: Path) -> None:
     """Invalid payload, not found, sync conflict, storage unavailable: each a type of its own with a hint."""
-    with opened(tmp_path / "store") as engram:
+    with open_test_store(tmp_path / "store") as engram:
         with pytest.raises(ValidationError):
             engram.record("", category="failure")
         with pytest.raises(NotFoundError):
@@ -344,7 +348,7 @@ def test_errors_are_explicit(tmp_path: Path) -> None:
 
 def test_a_restart_and_a_rebuilt_index_give_the_same_memory(root: Path) -> None:
     def seen() -> Any:
-        with opened(root, clock=Clock()) as engram:
+        with open_test_store(root, clock=Clock()) as engram:
             listed = [(one.lore.id, one.lore.content) for one in engram.list().lore]
             return listed, [hit.lore.id for hit in engram.query(PROMPT).lore]
 
@@ -357,11 +361,11 @@ def test_a_restart_and_a_rebuilt_index_give_the_same_memory(root: Path) -> None:
 
 def test_acknowledged_entries_are_in_files_and_forgotten_ones_stay_deleted(tmp_path: Path) -> None:
     root = dedicated(tmp_path / "store")
-    with opened(root, clock=Clock()) as engram:
+    with open_test_store(root, clock=Clock()) as engram:
         lore = engram.record("The proxy drops bodies over 1 MiB.", category="failure")
         assert "drops bodies" in (root / lore.path).read_text("utf-8")
         engram.forget(lore.lore.id)
-    with opened(root, clock=Clock()) as engram:
+    with open_test_store(root, clock=Clock()) as engram:
         assert not engram.list().lore
         assert not engram.query("which bodies does the proxy drop").lore
     assert not (root / lore.path).exists()
@@ -382,7 +386,7 @@ def test_newer_entries_and_weightier_kinds_rank_higher() -> None:
 
 
 def test_an_entry_about_the_file_at_hand_comes_first(tmp_path: Path) -> None:
-    with opened(tmp_path / "store") as engram:
+    with open_test_store(tmp_path / "store") as engram:
         engram.record("Timeouts of the upload client are in seconds.", category="fact", files=["src/a.py"])
         mine = engram.record(
             "Timeouts of the upload worker are in seconds.", category="fact", files=["src/b.py"]
@@ -412,7 +416,7 @@ def test_writes_and_reads_stay_quick_with_ten_thousand_entries(tmp_path: Path) -
     )  # fmt: skip
     assert made.returncode == 0, made.stderr
     spent: dict[str, list[float]] = {"read": [], "write": []}
-    with opened(root, clock=Clock()) as engram:
+    with open_test_store(root, clock=Clock()) as engram:
         engram.query("warm up the index")
         for number in range(100):
             began = time.process_time()
@@ -431,7 +435,7 @@ def test_writes_and_reads_stay_quick_with_ten_thousand_entries(tmp_path: Path) -
 
 def test_there_are_metrics_of_reads_writes_and_syncs(root: Path) -> None:
     answer(CLAUDE, "prompt", root)
-    with opened(root, clock=Clock()) as engram:
+    with open_test_store(root, clock=Clock()) as engram:
         names = {metric.name for metric in engram.metrics()}
     assert {"engram.recorded.total", "engram.recalled.total", "engram.recall.latency_ms", "engram.captured.total",
             "engram.sync.errors.total", "engram.queue.pending"} <= names  # fmt: skip
@@ -473,5 +477,5 @@ def test_older_experience_files_are_imported(root: Path) -> None:
         + "\n"
     )
     assert cli("import", str(root / "experience.jsonl"), "--yes", cwd=root).code == 0
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         assert "Rename after fsync." in engram.query("what to do after fsync").lore[0].lore.content

@@ -11,10 +11,10 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from apikit import SetClock, dedicated, deviates, opened
-from http_kit import Served, get, post, served, serving
-from mcp_kit import inside, ok, refused, text
-from sync_kit import bare, connected
+from apikit import SetClock, dedicated, deviates, open_test_store
+from http_kit import Served, get, open_client, post, run_server
+from mcp_kit import connect_inside, ok, refused, text
+from sync_kit import bare, make_connected_store
 
 from engram.domain.entry import ulid
 from engram.domain.entry.categories import Categories
@@ -49,7 +49,7 @@ def new_id() -> str:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with served(dedicated(tmp_path_factory.mktemp("central") / "store")) as one:
+    with run_server(dedicated(tmp_path_factory.mktemp("central") / "store")) as one:
         yield one
 
 
@@ -159,7 +159,7 @@ def test_an_invalid_batch_is_unprocessable_and_a_wrong_token_unauthorized(server
 
 
 async def test_too_many_requests_are_refused(root: Path) -> None:
-    async with serving(root, rate=4) as client:
+    async with open_client(root, rate=4) as client:
         statuses = [(await client.get("/api/v1/lore")).status_code for _ in range(6)]
     assert 429 in statuses
 
@@ -319,7 +319,7 @@ async def refs_of(client: Client, query: str, **more: Any) -> dict[str, str]:
 
 
 async def test_all_categories_of_the_document_are_recorded_and_filtered_by(root: Path) -> None:
-    async with inside(root) as client:
+    async with connect_inside(root) as client:
         for number, category in enumerate(CATEGORIES):
             done = await recorded(client, f"Kafka lesson number {number} is about partitions.", category)
             assert done["category"] == category
@@ -339,14 +339,14 @@ async def test_all_categories_of_the_document_are_recorded_and_filtered_by(root:
 
 
 async def test_a_long_text_and_an_unknown_category_are_validation_errors(root: Path) -> None:
-    async with inside(root) as client:
+    async with connect_inside(root) as client:
         assert "4,000" in await refused(client, "recall_record", content="x" * 4001, category="FACT")
         assert "category" in await refused(client, "recall_record", content=QUEUE, category="WISDOM")
         assert (await ok(client, "recall_status"))["lore_count"] == 0
 
 
 async def test_a_query_finds_by_meaning_and_an_empty_store_answers_nothing(root: Path) -> None:
-    async with inside(root) as client:
+    async with connect_inside(root) as client:
         nothing = await client.call_tool("recall_query", {"query": "implementing message consumers"})
         assert not nothing.is_error
         assert nothing.structured_content["strength"] == "none"
@@ -358,7 +358,7 @@ async def test_a_query_finds_by_meaning_and_an_empty_store_answers_nothing(root:
 
 
 async def test_a_minimum_confidence_leaves_out_lower_entries_and_says_so(root: Path) -> None:
-    async with inside(root) as client:
+    async with connect_inside(root) as client:
         for content, confidence in ((QUEUE, 0.9), (f"{QUEUE} Keys expire after a day.", 0.69)):
             await recorded(client, content, "PATTERN_OUTCOME", confidence=confidence)
         found = await ok(client, "recall_query", query="queue consumer idempotency", min_confidence=0.7)
@@ -370,7 +370,7 @@ async def test_a_minimum_confidence_leaves_out_lower_entries_and_says_so(root: P
 
 
 async def test_feedback_by_ref_and_by_words_changes_confidence_as_in_the_document(root: Path) -> None:
-    async with inside(root) as client:
+    async with connect_inside(root) as client:
         for content in (QUEUE, BROKER, BATCH, SERIALIZER):
             await recorded(client, content, "PATTERN_OUTCOME")
         refs: dict[str, str] = {}
@@ -390,7 +390,7 @@ async def test_feedback_by_ref_and_by_words_changes_confidence_as_in_the_documen
         whole = (await ok(client, "recall_get", refs=[first, third]))["lore"]
         assert whole[0]["last_validated"]
         assert "last_validated" not in whole[1]
-    async with inside(root) as another:
+    async with connect_inside(root) as another:
         await refs_of(another, "queue consumer idempotency")
         (by_words,) = (await ok(another, "recall_feedback", helpful=["queue consumer idempotency"]))[
             "updated"
@@ -399,7 +399,7 @@ async def test_feedback_by_ref_and_by_words_changes_confidence_as_in_the_documen
 
 
 def test_confidence_stays_between_zero_and_one(root: Path) -> None:
-    with opened(root) as store:
+    with open_test_store(root) as store:
         high = store.record(QUEUE, category="PATTERN_OUTCOME", confidence=0.95).lore.id
         low = store.record(BATCH, category="PATTERN_OUTCOME", confidence=0.10).lore.id
         done = store.feedback(helpful=[high], incorrect=[low])
@@ -414,7 +414,7 @@ def test_the_states_have_the_bounds_of_the_document() -> None:
 
 def test_an_unused_entry_loses_a_hundredth_a_month_until_it_is_validated(root: Path) -> None:
     clock = SetClock()
-    with opened(root, clock=clock) as store:
+    with open_test_store(root, clock=clock) as store:
         lore_id = store.record(ORM, category="DEPENDENCY_BEHAVIOR").lore.id
         clock.advance(days=90)
         assert store.get(lore_id).lore.confidence == 0.67
@@ -430,11 +430,11 @@ def test_an_unused_entry_loses_a_hundredth_a_month_until_it_is_validated(root: P
 @pytest.fixture
 def two(tmp_path: Path) -> Iterator[tuple[Engram, Engram]]:
     clock, hub = SetClock(), bare(tmp_path / "hub.git")
-    with connected(tmp_path / "a", hub, clock) as a:
+    with make_connected_store(tmp_path / "a", hub, clock) as a:
         a.record(QUEUE, category="PATTERN_OUTCOME")
         a.sync()
         clone(str(hub), str(tmp_path / "b"))
-        with opened(tmp_path / "b", clock=clock) as b:
+        with open_test_store(tmp_path / "b", clock=clock) as b:
             clock.advance(seconds=1)
             yield a, b
 
@@ -486,12 +486,12 @@ async def test_the_tools_have_the_names_and_arguments_of_the_document(root: Path
         "recall_record": {"content", "category", "context", "confidence"},
         "recall_feedback": {"helpful", "not_relevant", "incorrect"},
     }
-    async with inside(root) as client:
+    async with connect_inside(root) as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
     for name, arguments in wanted.items():
         assert arguments <= set(tools[name].input_schema["properties"]), name
     assert tools["recall_query"].input_schema["properties"]["k"]["default"] == 5
-    with opened(root) as store:
+    with open_test_store(root) as store:
         settings = store.store.settings
         assert (settings.number("record.confidence"), settings.number("recall.min_confidence")) == (0.7, 0.5)
 
@@ -517,7 +517,7 @@ def test_other_deviations_have_reasons() -> None:
 
 def test_an_entry_learned_long_ago_keeps_its_time_and_is_not_older_than_its_id(root: Path) -> None:
     clock = SetClock()
-    with opened(root, clock=clock) as store:
+    with open_test_store(root, clock=clock) as store:
         from engram.usecases.recording.record import Draft
 
         when = clock.now() - timedelta(days=400)

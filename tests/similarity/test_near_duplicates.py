@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from apikit import QUEUE, TIDES, opened, plain
+from apikit import QUEUE, TIDES, make_plain_store, open_test_store
 
 from engram.usecases.store.store import Clock
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def test_weigh_returns_what_record_does(tmp_path: Path) -> None:
-    with opened(tmp_path, clock=Clock()) as store:
+    with open_test_store(tmp_path, clock=Clock()) as store:
         store.record(QUEUE, category="fact")
         found = store.weigh(QUEUE + "\n")
         assert found.known is not None
@@ -22,24 +22,24 @@ def test_weigh_returns_what_record_does(tmp_path: Path) -> None:
 
 
 def test_an_equal_text_in_a_file_that_is_not_indexed_is_found(tmp_path: Path) -> None:
-    root = plain(tmp_path)
-    with opened(root, clock=Clock()) as store:
+    root = make_plain_store(tmp_path)
+    with open_test_store(root, clock=Clock()) as store:
         store.refresh()
         first = store.record(QUEUE, category="fact")
         store.refresh()
-    with opened(root, clock=Clock()) as other:
+    with open_test_store(root, clock=Clock()) as other:
         other.store.index.look()
         second = other.record(TIDES, category="fact")
-    with opened(root, clock=Clock()) as store:
+    with open_test_store(root, clock=Clock()) as store:
         assert store.record(TIDES).lore.id == second.lore.id
         assert store.record(QUEUE).lore.id == first.lore.id
 
 
 def test_the_model_that_compares_is_the_stores_own_or_opened_once_for_all_records(tmp_path: Path) -> None:
-    with opened(tmp_path / "one", clock=Clock()) as engram:
+    with open_test_store(tmp_path / "one", clock=Clock()) as engram:
         assert engram.store.bundled_embedder is engram.store.model
     words_only = '[embedding]\nprovider = "none"\n'
-    with opened(tmp_path / "two", clock=Clock(), settings=words_only) as engram:
+    with open_test_store(tmp_path / "two", clock=Clock(), settings=words_only) as engram:
         assert engram.store.model is None
         assert engram.store.bundled_embedder is engram.store.bundled_embedder
         assert engram.store.bundled_embedder.name == "bundled"

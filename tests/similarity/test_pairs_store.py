@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from apikit import SetClock
-from storekit import later_tick, opened
+from storekit import later_tick, open_test_store
 
 from engram.domain.entry import ulid
 from engram.domain.entry.lore import Lore, Relation
@@ -41,7 +41,7 @@ TIDES = "Tide tables are printed in local time, without daylight saving."
 @pytest.fixture
 def store(tmp_path: Path) -> Engram:
     scratch_store.make_plain(str(tmp_path / "store"))
-    return opened(tmp_path / "store", SetClock())
+    return open_test_store(tmp_path / "store", SetClock())
 
 
 def record(store: Engram, *texts: str, category: str = "FACT") -> list[str]:
@@ -153,7 +153,7 @@ def test_without_a_model_the_words_find_candidates(tmp_path: Path) -> None:
     scratch_store.make_plain(str(tmp_path / "store"))
     config = tmp_path / "store" / ".engram.toml"
     config.write_text(config.read_text() + '\n[embedding]\nprovider = "none"\n')
-    store = opened(tmp_path / "store", SetClock())
+    store = open_test_store(tmp_path / "store", SetClock())
     ids = record(store, LIMIT, TIDES, OTHER_LIMIT)
     assert kinds(find_pairs(store.store)) == {(ids[0], ids[2], CONTRADICTION)}
 
@@ -167,7 +167,7 @@ def test_a_thousand_copies_are_one_group_and_not_half_a_million_pairs(tmp_path: 
     scratch_store.make_plain(root)
     made = [_lore(number, TIDES) for number in range(300)]
     scratch_store.write_lore(root, ((f"lore/{lore.id}.md", lore) for lore in made))
-    found = find_pairs(opened(tmp_path / "store").store)
+    found = find_pairs(open_test_store(tmp_path / "store").store)
     assert len(found) == 299
     assert [len(group) for group in group_pairs(found)] == [300]
 
@@ -185,7 +185,9 @@ def test_the_texts_of_the_held_out_half_in_one_store_give_most_of_the_pairs(tmp_
     root = str(tmp_path / "store")
     scratch_store.make_plain(root)
     scratch_store.write_lore(root, ((f"lore/{made.id}.md", made) for made in lore.values()))
-    found = {(pair.one, pair.other): pair.kind for pair in find_pairs(opened(tmp_path / "store").store)}
+    found = {
+        (pair.one, pair.other): pair.kind for pair in find_pairs(open_test_store(tmp_path / "store").store)
+    }
 
     ids = {text: made.id for text, made in lore.items()}
     listed: dict[str, list[str]] = {}

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from apikit import QUEUE, SECRET, cli, git, ok, repository
 from effort import sampled
-from malicious_kit import copied
+from malicious_kit import copy_clones
 from sync_kit import Clones, push_from_outside
 
 from engram.adapters.files import config_file
@@ -29,7 +29,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def clones(template: Path, tmp_path: Path) -> Clones:
-    found = copied(template, tmp_path, "a")
+    found = copy_clones(template, tmp_path, "a")
     found["a"].close()
     return found
 

@@ -8,9 +8,9 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import COLOUR, QUEUE, TIDES, cli, dedicated, opened
+from apikit import COLOUR, QUEUE, TIDES, cli, dedicated, open_test_store
 from hookkit import answer
-from mcp_kit import inside, ok
+from mcp_kit import connect_inside, ok
 
 from engram.adapters.state.activity_table import ActivityLine
 from engram.adapters.state.database import StateDatabase
@@ -32,7 +32,7 @@ def last(store: Engram) -> ActivityLine:
 
 
 def test_every_action_leaves_a_line(root: Path) -> None:
-    with opened(root) as store:
+    with open_test_store(root) as store:
         recorded = store.record(QUEUE, category="fact")
         store.record(COLOUR, category="fact")
         found = store.query("queue consumer patterns", budget=10)
@@ -50,7 +50,7 @@ def test_every_action_leaves_a_line(root: Path) -> None:
 
 
 def test_withheld_entries_are_logged_as_too_weak(root: Path) -> None:
-    with opened(root) as store:
+    with open_test_store(root) as store:
         store.record(TIDES, category="fact")
         store.query("how to bake bread without yeast")
         entry = last(store)
@@ -59,7 +59,7 @@ def test_withheld_entries_are_logged_as_too_weak(root: Path) -> None:
 
 
 def test_entries_after_a_number_are_returned(root: Path) -> None:
-    with opened(root) as store:
+    with open_test_store(root) as store:
         for number in range(5):
             store.query(f"question {number}")
         assert [entry.query for entry in store.live(limit=2)] == ["question 3", "question 4"]
@@ -70,7 +70,7 @@ def test_entries_after_a_number_are_returned(root: Path) -> None:
 
 
 def test_follow_yields_each_entry_once(root: Path) -> None:
-    with opened(root) as store:
+    with open_test_store(root) as store:
         store.query("first")
 
         def pause() -> None:
@@ -82,12 +82,12 @@ def test_follow_yields_each_entry_once(root: Path) -> None:
 
 
 def test_hooks_log_what_they_showed_and_withheld(root: Path) -> None:
-    with opened(root) as store:
+    with open_test_store(root) as store:
         store.record(QUEUE, category="fact", agent="human")
         store.refresh()
     for prompt in (QUEUE, f"{QUEUE} Again, please."):
         answer(CLAUDE, "prompt", root, prompt=prompt)
-    with opened(root) as store:
+    with open_test_store(root) as store:
         shown, again = [entry for entry in store.live() if entry.via == "hook prompt"]
     assert (shown.action, len(shown.ids), shown.agent) == ("query", 1, CLAUDE)
     assert shown.tokens > 20
@@ -116,14 +116,14 @@ def test_a_log_of_an_earlier_version_is_continued(tmp_path: Path) -> None:
 
 
 def test_lines_written_without_a_database_are_added_to_the_log(root: Path) -> None:
-    with opened(root) as store:
+    with open_test_store(root) as store:
         store.record(QUEUE, category="fact")
         waiting = [path for path in root.rglob("live.jsonl") if path.stat().st_size]
         assert len(waiting) == 1
         assert not list(root.rglob("state.db"))
         with waiting[0].open("ab") as file:
             file.write(b'["unfinished", ')
-    with opened(root) as store:
+    with open_test_store(root) as store:
         assert [entry.action for entry in store.live()] == ["record"]
         store.record(COLOUR, category="fact")  # the database is open now
         store.query("palette")
@@ -132,7 +132,7 @@ def test_lines_written_without_a_database_are_added_to_the_log(root: Path) -> No
 
 
 def test_only_the_latest_lines_are_kept(root: Path) -> None:
-    with opened(root) as store:
+    with open_test_store(root) as store:
         for number in range(6):
             store.query(f"question {number}")
         store.store.state.live.prune(2)
@@ -144,19 +144,19 @@ def test_only_the_latest_lines_are_kept(root: Path) -> None:
 def test_nothing_is_logged_if_logging_is_off(root: Path, home: Path) -> None:
     (home / ".config/engram").mkdir(parents=True)
     (home / ".config/engram/config.toml").write_text("[recall]\nlog = false\n")
-    with opened(root) as store:
+    with open_test_store(root) as store:
         store.record(QUEUE, category="fact")
         store.query("queue")
         assert store.live() == []
 
 
 async def test_mcp_tools_are_logged_with_their_front_end(root: Path) -> None:
-    async with inside(root) as client:
+    async with connect_inside(root) as client:
         made = await ok(client, "recall_record", content=QUEUE, category="fact")
         await ok(client, "recall_query", query="queue consumer patterns", k=1)
         await ok(client, "recall_get", refs=[made["id"]])
         await ok(client, "recall_feedback", helpful=["L1"])
-    with opened(root) as store:
+    with open_test_store(root) as store:
         lines = [entry for entry in store.live() if entry.via == "mcp"]
     assert [line.action for line in lines] == ["record", "query", "get", "feedback"]
     assert all(line.ids == (made["id"],) for line in lines)
@@ -167,7 +167,7 @@ def test_a_sync_and_an_import_log_their_counts(tmp_path: Path) -> None:
     subprocess.run(("git", "init", "-q", "--bare", str(tmp_path / "hub.git")), check=True)
     root = dedicated(tmp_path / "store")
     (tmp_path / "note.md").write_text("# Seats\n\nTwenty seats.\n")
-    with opened(root) as store:
+    with open_test_store(root) as store:
         store.import_markdown(str(tmp_path / "note.md"))
         remote.add(store.store, "origin", str(tmp_path / "hub.git"))
         store.sync()

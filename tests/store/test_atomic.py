@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from storekit import opened
+from storekit import open_test_store
 
 from engram.adapters.files.durable import atomic
 
@@ -14,7 +14,7 @@ def test_temporaries_of_killed_writers_are_deleted_by_the_next_scan_and_others_s
     tmp_path: Path,
 ) -> None:
     root = tmp_path / "store"
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         left = root / "lore" / ".lore.md.01M80FCAY0000000000000000J.engram-tmp"
         left.write_text("half")
         with engram.store.files.lock():

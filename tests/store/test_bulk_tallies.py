@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import SetClock, dedicated, opened
+from apikit import SetClock, dedicated, open_test_store
 
 from engram.usecases.explore.sql_query import execute
 from engram.usecases.index.refresh import refresh
@@ -24,7 +24,7 @@ WORDS = ("jitter", "cache", "index", "lock", "queue")
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Engram:
     monkeypatch.setattr(bulk_tallies, "_MIN_CACHED", 0)
-    return opened(dedicated(tmp_path / "store"), clock=SetClock())
+    return open_test_store(dedicated(tmp_path / "store"), clock=SetClock())
 
 
 def indexed(store: Engram) -> list[tuple[object, ...]]:

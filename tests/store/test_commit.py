@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 
 import pytest
-from storekit import SteadyClock, assert_settled, assert_sound, commit, engram_command, git, opened
+from storekit import SteadyClock, assert_settled, assert_sound, commit, engram_command, git, open_test_store
 
 from engram.domain.errors import GitError, StoreError
 from engram.usecases.recording.edit import Edit
@@ -20,7 +20,7 @@ from engram.usecases.store.outside_changes import record_outside_changes
 def test_a_journaled_change_is_not_taken_for_an_edit_by_hand(tmp_path: Path) -> None:
     """As when another process records between the taking of a batch and the look at the work tree."""
     root = tmp_path / "store"
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         engram.record("retry the broker", category="FACT")
         record_outside_changes(engram.store, ["lore/whatever.md"])
         committing._commit_outside(engram.store)
@@ -30,7 +30,7 @@ def test_a_journaled_change_is_not_taken_for_an_edit_by_hand(tmp_path: Path) -> 
 
 def test_an_entry_edited_by_hand_before_its_commit_gets_both_commits(tmp_path: Path) -> None:
     root = tmp_path / "store"
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         shown = engram.record("retry the broker", category="FACT")
         path = root / shown.path
         path.write_bytes(path.read_bytes().replace(b"broker", b"parser"))
@@ -44,7 +44,7 @@ def test_an_entry_edited_by_hand_before_its_commit_gets_both_commits(tmp_path: P
 
 def test_hand_edits_that_a_killed_committer_had_taken_are_committed(tmp_path: Path) -> None:
     root = tmp_path / "store"
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         (root / "lore" / "dropped.md").write_text("# The parser is flaky\n")
         engram.refresh()
         os.rename(engram.store.outside_path, engram.store.outside_path + ".taken")
@@ -56,7 +56,7 @@ def test_hand_edits_that_a_killed_committer_had_taken_are_committed(tmp_path: Pa
 
 def test_batches_are_committed_in_order_though_the_clock_went_back(tmp_path: Path) -> None:
     root, clock = tmp_path / "store", SteadyClock()
-    with opened(root, clock) as engram:
+    with open_test_store(root, clock) as engram:
         lore_id = engram.record("retry the broker", category="FACT").lore.id
         commit(engram)
         git(root, "checkout", "-q", "--detach")
@@ -74,7 +74,7 @@ def test_a_move_announced_by_a_killed_process_is_finished_by_one_that_stayed_ope
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = tmp_path / "store"
-    with opened(root) as engram, opened(root) as killed:
+    with open_test_store(root) as engram, open_test_store(root) as killed:
         killed.record("cache the parser", category="FACT")
         engram.refresh()
         monkeypatch.setattr(os, "replace", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
@@ -90,11 +90,11 @@ def test_a_move_announced_by_a_killed_process_is_finished_by_one_that_stayed_ope
 
 def test_a_journal_line_that_is_no_operation_is_skipped(tmp_path: Path) -> None:
     root = tmp_path / "store"
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         engram.record("retry the broker", category="FACT")
         with open(engram.store.files.journal.path, "ab") as journal:
             journal.write(b'{"op":"X","changes":[{"path":1}]}\n{"changes":[]}\n[]\nnull\n{"op":"torn')
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         engram.record("cache the parser", category="FACT")
         commit(engram)
         assert not has_work(engram.store)
@@ -104,7 +104,7 @@ def test_a_journal_line_that_is_no_operation_is_skipped(tmp_path: Path) -> None:
 def test_a_refused_move_reverts_the_operation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As on Windows, where a file that somebody reads cannot be replaced."""
     root = tmp_path / "store"
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         lore = engram.record("retry the broker", category="FACT").lore
         commit(engram)
         engram.refresh()
@@ -130,7 +130,7 @@ def test_a_refused_move_reverts_the_operation(tmp_path: Path, monkeypatch: pytes
 
 def test_recording_succeeds_while_git_cannot_commit(tmp_path: Path) -> None:
     root = tmp_path / "store"
-    opened(root).close()
+    open_test_store(root).close()
     git(root, "checkout", "-q", "--detach")
     arguments = ("record", "retry the broker", "--category", "FACT", "--json")
     done = engram_command(root, *arguments, ENGRAM_BACKGROUND="inline")
@@ -139,6 +139,6 @@ def test_recording_succeeds_while_git_cannot_commit(tmp_path: Path) -> None:
     status = json.loads(engram_command(root, "status", "--json", ENGRAM_BACKGROUND="inline").stdout)
     assert status["git"]["pending"] == 1
     git(root, "checkout", "-q", "main")
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         commit(engram)
     assert_sound(root)

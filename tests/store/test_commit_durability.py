@@ -29,9 +29,9 @@ from storekit import (
     engram_command,
     git,
     lines,
-    opened,
+    open_test_store,
     read_ahead,
-    rebuilt,
+    reopen_rebuilt,
     run,
 )
 
@@ -99,7 +99,7 @@ def say(**values: Any) -> None:
 
 def template(root: Path) -> dict[str, str]:
     """A store with two committed entries; their ids."""
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         judged = engram.record("retry the broker", category="FACT", confidence=0.5).lore.id
         doomed = engram.record("cache the parser", category="FACT").lore.id
         engram.refresh()
@@ -110,7 +110,7 @@ def template(root: Path) -> dict[str, str]:
 
 def session(root: Path, ids: dict[str, str], saboteur: Saboteur, tell: Callable[[list[str]], None]) -> None:
     """Record, judge, forget, query and commit; report each step as soon as it is done."""
-    engram = opened(root)
+    engram = open_test_store(root)
     with saboteur.at_work():
         acts: list[tuple[str, Callable[[], object]]] = [
             ("recorded", lambda: engram.record("the queue consumer is idempotent", category="FACT")),
@@ -140,7 +140,7 @@ def inspect(root: Path, ids: dict[str, str], told: list[list[str]]) -> None:
     # A lock of git whose taker was killed before he wrote his name on it counts for half a minute.
     for lock in (root / ".git").glob("*.lock"):
         os.utime(lock, (0, 0))
-    with opened(root, SteadyClock()) as engram:
+    with open_test_store(root, SteadyClock()) as engram:
         listed = {shown.lore.content: shown.lore for shown in engram.list(limit=None).lore}
         asked = {"recorded": "the queue consumer is idempotent", "recorded again": "a session needs a token"}
         for name, content in asked.items():
@@ -155,7 +155,7 @@ def inspect(root: Path, ids: dict[str, str], told: list[list[str]]) -> None:
         generation = engram.store.index.look()
         assert generation is not None
         assert generation.catalog.problems() == []
-        fresh = rebuilt(engram, root.parent / "fresh")
+        fresh = reopen_rebuilt(engram, root.parent / "fresh")
         assert answers(engram) == answers(fresh)
         fresh.close()
         assert engram.feedback(helpful=ids["judged"], again=True)[0].validation_count == votes + 1
@@ -279,7 +279,7 @@ LIMITED = """
 def test_a_limit_on_the_size_of_files_loses_nothing_acknowledged(tmp_path: Path, limit: int) -> None:
     """Real refusals (EFBIG) of every write past the limit, those of SQLite, tantivy and git among them."""
     root = tmp_path / "store"
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         first = engram.record("retry the broker", category="FACT").lore.id
         commit(engram)
     done = run(LIMITED, root, limit)
@@ -295,7 +295,7 @@ def test_a_limit_on_the_size_of_files_loses_nothing_acknowledged(tmp_path: Path,
         if line[0] == "asked":
             assert line[2] == count, said
             assert line[1] == "hybrid" or line[3], "a step down without a note"
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         assert {shown.lore.id for shown in engram.list(limit=None).lore} == {first, *recorded}
         commit(engram)
     assert_sound(root)
@@ -304,7 +304,7 @@ def test_a_limit_on_the_size_of_files_loses_nothing_acknowledged(tmp_path: Path,
 
 def test_the_command_line_reports_a_full_disk_in_one_sentence(tmp_path: Path) -> None:
     root = tmp_path / "store"
-    opened(root).close()
+    open_test_store(root).close()
     script = """
         import resource, sys
         resource.setrlimit(resource.RLIMIT_FSIZE, (100, resource.RLIM_INFINITY))

@@ -6,13 +6,13 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from apikit import QUEUE, cli, ok, opened, plain
+from apikit import QUEUE, cli, make_plain_store, ok, open_test_store
 
 from engram.domain.settings import BUILT_IN_SCOPES, KEYS
 
 
 def test_every_setting_is_shown_with_its_meaning(tmp_path: Path) -> None:
-    plain(tmp_path)
+    make_plain_store(tmp_path)
     shown = ok("config", cwd=tmp_path)
     for key in KEYS:
         assert f"{key.name} = " in shown.out
@@ -25,7 +25,7 @@ def test_every_setting_is_shown_with_its_meaning(tmp_path: Path) -> None:
 
 def test_set_get_and_unset_keep_comments_order_and_the_rest(tmp_path: Path) -> None:
     text = '# ours\n[store]\nfolder = "lore"   # notes\n\n# how many\n[recall]\nlimit = 3 # few\nmin_confidence = 0.4\n'
-    plain(tmp_path, text)
+    make_plain_store(tmp_path, text)
     assert ok("config", "recall.limit", cwd=tmp_path).out == "3\n"
     ok("config", "recall.limit", "8", cwd=tmp_path)
     assert (tmp_path / ".engram.toml").read_text() == text.replace("limit = 3 #", "limit = 8 #")
@@ -53,7 +53,7 @@ def test_set_get_and_unset_keep_comments_order_and_the_rest(tmp_path: Path) -> N
 def test_values_are_read_as_the_type_of_their_key(
     tmp_path: Path, key: str, given: str, value: object
 ) -> None:
-    plain(tmp_path)
+    make_plain_store(tmp_path)
     assert ok("config", key, given, "--json", cwd=tmp_path).json["value"] == value
     assert ok("config", key, "--json", cwd=tmp_path).json["value"] == value
 
@@ -77,7 +77,7 @@ def test_values_are_read_as_the_type_of_their_key(
 def test_a_bad_value_or_name_is_exit_2_and_leaves_the_file_as_it_was(
     tmp_path: Path, key: str, given: str
 ) -> None:
-    plain(tmp_path)
+    make_plain_store(tmp_path)
     before = (tmp_path / ".engram.toml").read_bytes()
     done = cli("config", key, given, "--json", cwd=tmp_path)
     assert (done.code, set(done.json)) == (2, {"error"})
@@ -87,7 +87,7 @@ def test_a_bad_value_or_name_is_exit_2_and_leaves_the_file_as_it_was(
 
 @pytest.mark.parametrize("given", [("--unset",), ("recall.limit", "8", "--unset")], ids=["no key", "a value"])
 def test_unset_takes_one_key_and_no_value(tmp_path: Path, given: tuple[str, ...]) -> None:
-    plain(tmp_path, "[recall]\nlimit = 3\n")
+    make_plain_store(tmp_path, "[recall]\nlimit = 3\n")
     done = cli("config", *given, cwd=tmp_path)
     assert (done.code, "engram config KEY --unset" in done.err) == (2, True)
     assert (tmp_path / ".engram.toml").read_text() == "[recall]\nlimit = 3\n"
@@ -127,10 +127,10 @@ def test_a_stores_file_cannot_set_keys_reserved_for_the_user(
         "app.keys": '{ pin = "P" }',
     }
     table, _, name = key.rpartition(".")
-    with opened(tmp_path, settings=f"[{table}]\n{name} = {values[key]}\n") as store:
+    with open_test_store(tmp_path, settings=f"[{table}]\n{name} = {values[key]}\n") as store:
         assert store.store.settings.get(key) == next(one.default for one in KEYS if one.name == key)
     user_file.write_text(f"[{table}]\n{name} = {values[key]}\n", "utf-8")
-    with opened(tmp_path) as store:
+    with open_test_store(tmp_path) as store:
         assert store.store.settings.get(key) == tomllib.loads(f"value = {values[key]}")["value"]
     refused = cli("config", key, "x", cwd=tmp_path)
     assert refused.code == 2
@@ -152,7 +152,7 @@ def test_older_names_of_a_key_still_count_until_the_newer_one_is_set(
     file = home / ".config/engram/config.toml"
     file.parent.mkdir(parents=True)
     file.write_text(lines, "utf-8")
-    with opened(tmp_path) as store:
+    with open_test_store(tmp_path) as store:
         assert store.store.settings.flag("sync.auto") is wanted
     ok("config", "hooks.sync", "true", "--user", cwd=tmp_path)
     assert tomllib.loads(file.read_text("utf-8"))["sync"] == {"auto": True}
@@ -161,7 +161,7 @@ def test_older_names_of_a_key_still_count_until_the_newer_one_is_set(
 
 
 def test_the_users_file_is_made_and_wins(tmp_path: Path, home: Path) -> None:
-    plain(tmp_path, "[recall]\nlimit = 3\n")
+    make_plain_store(tmp_path, "[recall]\nlimit = 3\n")
     ok("config", "recall.limit", "9", "--user", cwd=tmp_path)
     assert (home / ".config/engram/config.toml").read_text() == "[recall]\nlimit = 9\n"
     assert ok("config", "recall.limit", cwd=tmp_path).out == "9\n"
@@ -171,7 +171,7 @@ def test_the_users_file_is_made_and_wins(tmp_path: Path, home: Path) -> None:
 
 def test_a_change_that_your_own_file_overrides_says_so(tmp_path: Path, user_file: Path) -> None:
     user_file.write_text("[recall]\nlimit = 9\n", "utf-8")
-    plain(tmp_path)
+    make_plain_store(tmp_path)
     done = ok("config", "recall.limit", "4", cwd=tmp_path)
     assert "9" in done.err
     assert str(user_file) in done.err
@@ -194,7 +194,7 @@ def test_the_users_settings_need_no_store(tmp_path: Path, home: Path) -> None:
     ],
 )
 def test_a_broken_file_is_reported_with_its_place_and_exit_2(tmp_path: Path, text: str, says: str) -> None:
-    plain(tmp_path, text)
+    make_plain_store(tmp_path, text)
     done = cli("list", cwd=tmp_path)
     assert done.code == 2
     assert says in done.err
@@ -203,14 +203,14 @@ def test_a_broken_file_is_reported_with_its_place_and_exit_2(tmp_path: Path, tex
 
 
 def test_a_category_that_cannot_be_set_by_accident_can_be_unset(tmp_path: Path) -> None:
-    plain(tmp_path, '[store.categories]\nRECIPE = "procedural"\n')
+    make_plain_store(tmp_path, '[store.categories]\nRECIPE = "procedural"\n')
     ok("config", "store.categories", "--unset", cwd=tmp_path)
     assert "RECIPE" not in ok("config", cwd=tmp_path).out
 
 
 def test_custom_categories_can_be_used_like_built_in_ones(tmp_path: Path) -> None:
     settings = '[store.categories]\nrecipe = "procedural"\nRISK-NOTE = "working"\n'
-    with opened(tmp_path, settings=settings) as store:
+    with open_test_store(tmp_path, settings=settings) as store:
         lore = store.record(QUEUE, category="Recipe").lore
         assert (lore.category, lore.type) == ("RECIPE", "procedural")
         assert store.record("other", category="risk_note").lore.type == "working"
@@ -222,7 +222,7 @@ def test_custom_categories_can_be_used_like_built_in_ones(tmp_path: Path) -> Non
 
 
 def test_another_lore_folder_is_used(tmp_path: Path) -> None:
-    with opened(tmp_path, settings='[store]\nfolder = "docs/knowledge"\n') as store:
+    with open_test_store(tmp_path, settings='[store]\nfolder = "docs/knowledge"\n') as store:
         path = store.record(QUEUE, category="FACT").path
         assert path.startswith("docs/knowledge/2026/")
         assert store.query("queue consumer").lore[0].path == path

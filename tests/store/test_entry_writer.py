@@ -20,7 +20,7 @@ from storekit import (
     git,
     killed_at_exit,
     lines,
-    opened,
+    open_test_store,
     start,
     wait_until,
 )
@@ -95,7 +95,7 @@ class Crowd:
 
 def check(root: Path, acknowledged: dict[str, str]) -> None:
     """A fresh open finds everything acknowledged; history has each record once; nothing is left over."""
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         listed = {shown.lore.id: shown.lore.content for shown in engram.list(limit=None).lore}
         assert {
             lore_id: text for lore_id, text in acknowledged.items() if text not in listed.get(lore_id, "")
@@ -120,7 +120,7 @@ def check(root: Path, acknowledged: dict[str, str]) -> None:
 @pytest.mark.parametrize("seed", [1])
 def test_writers_that_are_killed_and_started_again_lose_nothing(tmp_path: Path, seed: int) -> None:
     root, chance = tmp_path / "store", random.Random(seed)
-    opened(root).close()
+    open_test_store(root).close()
     writers, each, kills = examples(4, 8), examples(15, 200), examples(3, 16)
     crowd = Crowd(root, writers, each)
     moments = sorted(chance.randrange(writers * each // 2) for _ in range(kills))
@@ -147,7 +147,7 @@ JUDGE = """
 
 def test_votes_of_two_processes_on_the_same_entry_all_count(tmp_path: Path) -> None:
     root, each = tmp_path / "store", examples(12, 25)
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         lore_id = engram.record("retry the broker", category="FACT", confidence=0.1).lore.id
         commit(engram)
     judges = [start(JUDGE, root, name, lore_id, "helpful", each) for name in ("one", "two")]
@@ -156,7 +156,7 @@ def test_votes_of_two_processes_on_the_same_entry_all_count(tmp_path: Path) -> N
             output, trouble = judge.communicate(timeout=60)
             assert judge.returncode == 0, trouble.decode()[-3000:]
             assert len(lines(output)) == each
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         assert engram.get(lore_id).lore.validation_count == 2 * each
         assert [hit.validation_count for hit in engram.feedback(helpful=lore_id, again=True)] == [
             2 * each + 1
@@ -212,7 +212,7 @@ CHANGER = """
 @pytest.mark.parametrize("what", ["rebuild", "edit"])
 def test_queries_miss_no_entry_while_another_process_changes_the_index(tmp_path: Path, what: str) -> None:
     root = tmp_path / "store"
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         for number in range(130 if what == "edit" else 20):  # above 100 texts are replaced in place
             engram.record(f"cache the parser in session {number}", category="FACT")
         lore_id = engram.record("retry the broker", category="FACT").lore.id
@@ -238,7 +238,7 @@ def test_queries_miss_no_entry_while_another_process_changes_the_index(tmp_path:
 @pytest.mark.slow
 def test_commands_run_at_once_leave_a_committed_store(tmp_path: Path) -> None:
     root, texts = tmp_path / "store", [f"retry the broker, case {number}" for number in range(8)]
-    opened(root).close()
+    open_test_store(root).close()
     command = ["record", "--category", "FACT", "--json", "--store", str(root)]
     script = "import sys; from engram.cli.main import main; sys.exit(main(sys.argv[1:]))"
     acknowledged: dict[str, str] = {}
@@ -249,7 +249,7 @@ def test_commands_run_at_once_leave_a_committed_store(tmp_path: Path) -> None:
                 output, trouble = process.communicate(timeout=60)
                 assert process.returncode == 0, trouble.decode()[-2000:]
                 acknowledged[json.loads(output)["lore"]["id"]] = text
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         wait_until(lambda: not has_work(engram.store), "the commands left nobody who commits")
     status = json.loads(engram_command(root, "status", "--json", ENGRAM_BACKGROUND="inline").stdout)
     assert status["lore_count"] == len(texts)

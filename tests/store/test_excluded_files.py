@@ -12,7 +12,7 @@ from apikit import cli, git
 from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sync_kit import SOON, Clones, files, settled
+from sync_kit import SOON, Clones, files, make_clones
 
 from engram.domain.admission.safe_paths import twins
 from engram.domain.errors import NEEDS_HUMAN, SecretFoundError, StayedBehindError
@@ -71,7 +71,7 @@ MODES = st.sampled_from([*REGULAR, "120000", "160000"])
 
 @pytest.fixture
 def clones(tmp_path: Path) -> Clones:
-    return settled(tmp_path)[0]
+    return make_clones(tmp_path)[0]
 
 
 def write(root: Path, name: str | bytes, text: str = NOTE) -> None:

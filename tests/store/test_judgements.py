@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import QUEUE, SetClock, dedicated, git, lore_files, ok, opened, variables
+from apikit import QUEUE, SetClock, dedicated, git, lore_files, ok, open_test_store, variables
 from effort import examples, sampled
 from storekit import commit
 from sync_kit import Clones
@@ -33,7 +33,7 @@ VOTES = "{AAAAAAAA: {up: 80, down: 0, n: 1}, BBBBBBBB: {up: 0, down: 150, n: 0},
 
 @pytest.fixture
 def store(tmp_path: Path) -> Engram:
-    return opened(dedicated(tmp_path / "store"), clock=SetClock())
+    return open_test_store(dedicated(tmp_path / "store"), clock=SetClock())
 
 
 def of_format_1(store: Engram, text: str = QUEUE) -> str:
@@ -66,7 +66,7 @@ def test_a_judgement_appends_a_line_and_changes_no_entry_file(store: Engram) -> 
 
 def test_a_judgement_is_in_the_next_answer_of_this_process_and_of_another(store: Engram) -> None:
     lore_id = store.record(QUEUE, category="FAILURE").lore.id
-    other = opened(Path(store.path), clock=SetClock())
+    other = open_test_store(Path(store.path), clock=SetClock())
     assert other.query("idempotent queue").lore[0].lore.confidence == 0.7
     store.feedback(helpful=lore_id)
     for one in (store, other):
@@ -111,7 +111,7 @@ def test_wherever_a_judging_process_is_killed_the_next_counts_what_is_on_disk(st
         killed += bool(done.returncode)
         lines = [line for ledger in ledgers(store) for line in ledger.read_bytes().splitlines()]
         assert all(json.loads(line)["kind"] == "helpful" for line in lines)
-        assert opened(Path(store.path)).list().lore[0].lore.validation_count == len(lines)
+        assert open_test_store(Path(store.path)).list().lore[0].lore.validation_count == len(lines)
     assert killed > 2
 
 
@@ -178,7 +178,7 @@ def test_votes_in_the_state_database_are_moved_too(store: Engram) -> None:
     lore_id = store.record(QUEUE, category="FAILURE").lore.id
     store.store.state.run("INSERT INTO votes VALUES (?, 80, 0, 1)", (lore_id,))
     store.close()
-    again = opened(Path(store.path), clock=SetClock())
+    again = open_test_store(Path(store.path), clock=SetClock())
     judgements.refresh(again.store)
     assert again.get(lore_id).lore.validation_count == 1
     assert again.store.state.own_votes() == {}

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import QUEUE, SetClock, dedicated, opened
+from apikit import QUEUE, SetClock, dedicated, open_test_store
 
 from engram.domain.errors import StoreError
 from tests.store.test_judgements import ledgers
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Engram:
-    return opened(dedicated(tmp_path / "store"), clock=SetClock())
+    return open_test_store(dedicated(tmp_path / "store"), clock=SetClock())
 
 
 def test_a_truncated_line_does_not_damage_the_next(store: Engram) -> None:

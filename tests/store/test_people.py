@@ -11,7 +11,7 @@ import mcp_kit
 import pytest
 from apikit import cli, git, ok
 from hookkit import answer, text_of
-from http_kit import asked, serving
+from http_kit import open_client, send_request
 from sync_kit import bare
 
 import engram
@@ -140,7 +140,7 @@ def test_agents_and_programs_have_names_and_no_person_is_shown_as_human(clones: 
     root = clones.folder / "one"
 
     async def by_mcp() -> str:
-        async with mcp_kit.inside(root) as client:
+        async with mcp_kit.connect_inside(root) as client:
             found = await client.call_tool("recall_query", {"query": BY_HAND["two"]})
             recorded = await mcp_kit.ok(
                 client, "recall_record", content="Deploys need a second pair of eyes.", category="fact"
@@ -148,11 +148,11 @@ def test_agents_and_programs_have_names_and_no_person_is_shown_as_human(clones: 
             return mcp_kit.text(found) + json.dumps(recorded)
 
     async def by_http() -> dict[str, str]:
-        async with serving(root) as client:
-            made = await asked(
+        async with open_client(root) as client:
+            made = await send_request(
                 client, "POST", "/lore", {"content": "The cache is warmed at noon.", "category": "fact"}, 201
             )
-            found = await asked(client, "GET", f"/lore/{made.json()['lore'][0]['id']}")
+            found = await send_request(client, "GET", f"/lore/{made.json()['lore'][0]['id']}")
             return dict(found.json()["lore"])
 
     said = asyncio.run(by_mcp())
@@ -224,9 +224,9 @@ def test_an_entry_without_an_author_has_that_of_the_commit_that_added_it(
         assert "human" not in said, command
 
     async def by_http() -> set[str]:
-        async with serving(root) as client:
-            listed = await asked(client, "GET", "/lore")
-            one = await asked(client, "GET", f"/lore/{ids[BY_AGENT['one']]}")
+        async with open_client(root) as client:
+            listed = await send_request(client, "GET", "/lore")
+            one = await send_request(client, "GET", f"/lore/{ids[BY_AGENT['one']]}")
             return {row["author"] for row in (*listed.json()["lore"], one.json()["lore"])}
 
     assert asyncio.run(by_http()) == {ADA}

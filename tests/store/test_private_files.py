@@ -6,13 +6,13 @@ import os
 from pathlib import Path
 
 from apikit import ok
-from sync_kit import settled
+from sync_kit import make_clones
 
 KEY = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
 
 
 def test_private_state_is_readable_only_by_its_owner_and_masks_secrets_in_queries(tmp_path: Path) -> None:
-    root = settled(tmp_path)[0].root("a")
+    root = make_clones(tmp_path)[0].root("a")
     state = root / ".git/engram"
     os.chmod(state, 0o755)
     if (state / "state.db").exists():
@@ -34,7 +34,7 @@ def test_private_state_is_readable_only_by_its_owner_and_masks_secrets_in_querie
 
 
 def test_a_fresh_clone_writes_nothing_private_that_others_may_read(tmp_path: Path) -> None:
-    clones = settled(tmp_path)[0]
+    clones = make_clones(tmp_path)[0]
     ok("clone", str(clones.hub), str(tmp_path / "new"))
     for name in ("dedicated", "settings.json"):
         assert os.stat(tmp_path / "new/.git/engram" / name).st_mode & 0o077 == 0, name

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
-from storekit import opened
+from storekit import open_test_store
 
 from engram.usecases.store import store as stores
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def test_closing_waits_for_a_thread_that_uses_the_store(tmp_path: Path) -> None:
-    engram = opened(tmp_path / "store")
+    engram = open_test_store(tmp_path / "store")
     began, found = threading.Event(), list[object]()
 
     def work() -> None:
@@ -37,7 +37,7 @@ def test_a_thread_that_takes_too_long_keeps_its_files_open(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(stores, "_CLOSE_SECONDS", 0.01)
-    engram = opened(tmp_path / "store")
+    engram = open_test_store(tmp_path / "store")
     begin, end, found = threading.Event(), threading.Event(), list[object]()
 
     def work() -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from apikit import Result, git, repository, variables
-from hookkit import recorded
+from hookkit import recorded_payload
 from storekit import wait_until
 from sync_kit import bare
 
@@ -80,7 +80,7 @@ class Machine:
     def hook(self, event: str, **changed: Any) -> str:
         """Call a hook as Claude Code does; return the text for its model."""
         session = {"session_id": f"session-{self.name}"}
-        payload = recorded("claude-code", event, self.root, **{**session, **changed})
+        payload = recorded_payload("claude-code", event, self.root, **{**session, **changed})
         done = self.engram("hook", event, "--agent", "claude-code", stdin=json.dumps(payload).encode())
         return done.out
 

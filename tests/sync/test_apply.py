@@ -12,7 +12,7 @@ import pytest
 from apikit import COLOUR, QUEUE, TIDES, cli, git, ok
 from effort import is_thorough
 from storekit import run
-from sync_kit import KILLED_SYNC, copied, settled
+from sync_kit import KILLED_SYNC, copy_clones, make_clones
 
 from engram.domain.sync.sync_plan import other_version_path
 from tests.opening.test_branch_placement import BRANCH, hidden, made, record
@@ -31,7 +31,7 @@ class Here:
     def __init__(self, folder: Path, placement: str) -> None:
         self._open(folder, placement)
         if placement == "dedicated":
-            settled(folder)[0].leave()
+            make_clones(folder)[0].leave()
         else:
             made(self.cwd)
             git(folder, "init", "-q", "--bare", "-b", "main", str(folder / "hub.git"))
@@ -244,7 +244,7 @@ def test_a_killed_sync_keeps_uncommitted_local_changes(tmp_path: Path, part: int
     total = prepared.copy("a sync to be killed", tmp_path, _make_scene)
     folder = tmp_path / "scene"
     for step in range(part + 1, total, PARTS) if is_thorough() else [total * (part + 1) // (PARTS + 1)]:
-        root = copied(folder, tmp_path / f"killed-at-{step}") / "a"
+        root = copy_clones(folder, tmp_path / f"killed-at-{step}") / "a"
         killed = run(KILLED_SYNC, root, step)
         assert killed.returncode in (-signal.SIGKILL, 0), killed.stderr.decode()
         cli("sync", cwd=root)  # may fail while the killed one's fetch still holds the remote-tracking branch
@@ -267,4 +267,4 @@ def _make_scene(folder: Path) -> int:
     (here.root / "note.txt").write_text("Mine.\n", "utf-8")
     record(here.cwd, TIDES)
     here.push(README_md=THEIRS, note_txt="Theirs.\n")
-    return int(run(KILLED_SYNC, copied(scene, folder / "whole") / "a", 0).stdout.split()[0])
+    return int(run(KILLED_SYNC, copy_clones(scene, folder / "whole") / "a", 0).stdout.split()[0])

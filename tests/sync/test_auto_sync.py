@@ -6,10 +6,10 @@ import os
 from pathlib import Path
 
 import pytest
-from apikit import cli, git, ok, plain
+from apikit import cli, git, make_plain_store, ok
 from effort import sampled
 from storekit import wait_until
-from sync_kit import SOON, ManyClock, bare, connected, opened
+from sync_kit import SOON, ManyClock, bare, make_connected_store, open_test_store
 
 from engram.adapters.files.durable.lock import FileLock
 from engram.app import Engram
@@ -49,7 +49,7 @@ def clock() -> ManyClock:
 @pytest.fixture
 def engram(tmp_path: Path, clock: ManyClock) -> Engram:
     """A store with something to push every 10 minutes, and an empty remote."""
-    made = connected(tmp_path / "store", bare(tmp_path / "hub.git"), clock)
+    made = make_connected_store(tmp_path / "store", bare(tmp_path / "hub.git"), clock)
     sync_consent.grant(made.store, "origin")
     made.record("Worth keeping.", category="FACT")
     return wishing(made, sync_interval=10)
@@ -67,7 +67,7 @@ def test_automatic_syncs_are_off_by_default(engram: Engram) -> None:
 
 
 def test_without_a_remote_or_a_repository_of_its_own_nothing_is_due(tmp_path: Path, clock: ManyClock) -> None:
-    alone = wishing(opened(tmp_path / "alone", clock), sync_interval=10)
+    alone = wishing(open_test_store(tmp_path / "alone", clock), sync_interval=10)
     assert seconds_until_due(alone.store) == NEVER
     assert not start_session_sync(alone.store)
     assert sync_now(alone.store) is None
@@ -209,10 +209,10 @@ def test_a_program_that_stays_open_syncs_too(engram: Engram, home: Path, tmp_pat
 @pytest.mark.usefixtures("auto")
 def test_the_settings_of_a_store_cannot_turn_on_automatic_syncs(tmp_path: Path) -> None:
     """A pulled configuration must not make a machine talk to the network."""
-    engram = connected(tmp_path / "store", bare(tmp_path / "hub.git"), ManyClock())
+    engram = make_connected_store(tmp_path / "store", bare(tmp_path / "hub.git"), ManyClock())
     file = Path(engram.path, ".engram.toml")
     file.write_text(file.read_text("utf-8") + "\n[sync]\ninterval = 1\nauto = true\n", "utf-8")
-    fresh = opened(Path(engram.path), ManyClock())
+    fresh = open_test_store(Path(engram.path), ManyClock())
     fresh.record("Not for others.", category="FACT")
     mark_change(fresh.store)
     assert seconds_until_due(fresh.store) == NEVER
@@ -233,7 +233,7 @@ def by_a_person(engram: Engram) -> Engram:
 @pytest.fixture
 def unsynced(tmp_path: Path, clock: ManyClock) -> Engram:
     """A store with a remote, never synced."""
-    made = connected(tmp_path / "fresh", bare(tmp_path / "hub.git"), clock)
+    made = make_connected_store(tmp_path / "fresh", bare(tmp_path / "hub.git"), clock)
     made.record("Worth keeping.", category="FACT")
     return made
 
@@ -355,7 +355,7 @@ def test_changes_made_during_a_sync_wait_for_the_next(engram: Engram) -> None:
 
 @pytest.mark.usefixtures("auto")
 def test_a_session_also_syncs_stores_of_other_scopes_that_may_sync(tmp_path: Path) -> None:
-    project, hub = plain(tmp_path / "project"), bare(tmp_path / "hub.git")
+    project, hub = make_plain_store(tmp_path / "project"), bare(tmp_path / "hub.git")
     record = ("record", "--scope", "user", "--category", "FACT")
     ok(*record, "The first of my own.", cwd=project)
     ok("remote", "add", "origin", str(hub), "--scope", "user", cwd=project)

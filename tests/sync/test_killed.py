@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from effort import is_thorough, sampled
 from storekit import assert_settled, commit, run
-from sync_kit import KILLED_SYNC, SOON, Clones, copied, files, opened
+from sync_kit import KILLED_SYNC, SOON, Clones, copy_clones, files, open_test_store
 
 from engram.usecases.store.commit import commit_pending
 from engram.usecases.store.store import Clock
@@ -39,7 +39,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str
 
 def finished(folder: Path, lore: dict[str, str]) -> None:
     """Check that after the next syncs all clones are equal and have everything once."""
-    first, second = (opened(folder / name, Clock(), name) for name in "ab")
+    first, second = (open_test_store(folder / name, Clock(), name) for name in "ab")
     for store in (second, first, second):
         assert sync(store.store, SOON).errors == ()
     assert files(folder / "a") == files(folder / "b")
@@ -65,7 +65,7 @@ def test_a_killed_sync_is_finished_by_the_next(
 ) -> None:
     every = range(part + 1, total + 1, len(SHARES))
     for step in every if is_thorough() else [round(total * SHARES[part])]:
-        folder = copied(scene[0], tmp_path / f"killed-at-{step}")
+        folder = copy_clones(scene[0], tmp_path / f"killed-at-{step}")
         done = run(KILLED_SYNC, folder / "b", step)
         # Two threads share the work, so that one run has a few points more than another.
         is_killed = done.returncode == -signal.SIGKILL
@@ -77,16 +77,16 @@ def test_a_killed_sync_is_finished_by_the_next(
 def test_after_a_kill_any_other_command_may_come_first(
     scene: tuple[Path, dict[str, str]], tmp_path: Path, total: int
 ) -> None:
-    folder = copied(scene[0], tmp_path / "x")
+    folder = copy_clones(scene[0], tmp_path / "x")
     run(KILLED_SYNC, folder / "b", round(total * 0.6))
-    store = opened(folder / "b", Clock(), "other")
+    store = open_test_store(folder / "b", Clock(), "other")
     store.feedback(helpful=[scene[1]["t"]])
     commit_pending(store.store, wait=30)
     store.store.close()
     for name in "bab":
-        assert sync(opened(folder / name, Clock(), name).store, SOON).errors == ()
+        assert sync(open_test_store(folder / name, Clock(), name).store, SOON).errors == ()
     assert files(folder / "a") == files(folder / "b")
-    found = opened(folder / "a", Clock(), "a")
+    found = open_test_store(folder / "a", Clock(), "a")
     assert found.get(scene[1]["v"]).lore.validation_count == 2
     assert found.get(scene[1]["t"]).lore.validation_count == 1
 
@@ -94,7 +94,7 @@ def test_after_a_kill_any_other_command_may_come_first(
 @pytest.fixture(scope="module")
 def total(scene: tuple[Path, dict[str, str]], tmp_path_factory: pytest.TempPathFactory) -> int:
     """Return the number of points at which a sync of this scene can be killed."""
-    folder = copied(scene[0], tmp_path_factory.mktemp("whole") / "x")
+    folder = copy_clones(scene[0], tmp_path_factory.mktemp("whole") / "x")
     done = run(KILLED_SYNC, folder / "b", 0)
     count, pulled, pushed = map(int, done.stdout.split())
     assert (pulled, pushed) == (3, 2), done.stderr.decode()

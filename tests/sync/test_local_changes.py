@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from apikit import QUEUE, git, ok
-from sync_kit import SOON, Clones, settled
+from sync_kit import SOON, Clones, make_clones
 
 import engram
 from engram.usecases.index import freshness
@@ -31,7 +31,7 @@ def large(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def clones(tmp_path: Path, large: None) -> Clones:
     """Clones a and b with one entry, whose files and folders were last changed an hour ago."""
-    found = settled(tmp_path)[0]
+    found = make_clones(tmp_path)[0]
     indexed_long_ago(found["a"])
     return found
 
@@ -114,7 +114,7 @@ def test_a_file_edited_in_place_on_the_branch_of_a_code_repository_is_pushed(tmp
 
 @pytest.mark.slow
 def test_sync_finds_an_edit_in_place_among_more_entries_than_a_command_looks_at(tmp_path: Path) -> None:
-    clones = settled(tmp_path)[0]
+    clones = make_clones(tmp_path)[0]
     folder = clones.root("a") / "lore/many"
     folder.mkdir()
     for number in range(freshness.COLD_SWEEP_LIMIT + 100):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from apikit import SECRET, cli, git
-from sync_kit import SOON, Clones, ManyClock, bare, connected, files, settled
+from sync_kit import SOON, Clones, ManyClock, bare, files, make_clones, make_connected_store
 
 from engram.adapters.git.remote.remotes import push_addresses
 from engram.domain.errors import (
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def clones(tmp_path: Path) -> Clones:
-    return settled(tmp_path)[0]
+    return make_clones(tmp_path)[0]
 
 
 @pytest.fixture
 def alone(tmp_path: Path) -> Engram:
     """A store without a remote, with something to push."""
-    from sync_kit import opened
+    from sync_kit import open_test_store
 
-    made = opened(tmp_path / "alone", ManyClock())
+    made = open_test_store(tmp_path / "alone", ManyClock())
     made.record("Worth keeping.", category="FACT")
     return made
 
@@ -59,7 +59,7 @@ def test_a_deleted_remote_branch_is_recreated(clones: Clones) -> None:
 
 def test_a_remote_whose_branch_has_another_name(clones: Clones, tmp_path: Path) -> None:
     git(clones.hub, "branch", "-m", "main", "trunk")
-    other = connected(tmp_path / "c", clones.hub, clones.clock)
+    other = make_connected_store(tmp_path / "c", clones.hub, clones.clock)
     other.record("From c.", category="FACT")
     done = sync(other.store, SOON)
     assert (done.branch, done.pulled, done.pushed) == ("trunk", 1, 1)
@@ -68,14 +68,14 @@ def test_a_remote_whose_branch_has_another_name(clones: Clones, tmp_path: Path) 
 
 
 def test_a_shallow_clone_gets_its_history(clones: Clones, tmp_path: Path) -> None:
-    from sync_kit import opened
+    from sync_kit import open_test_store
 
     for number in range(3):
         clones.record("a", f"Lesson {number}.")
         clones.sync("a")
     root = tmp_path / "shallow"
     git(tmp_path, "clone", "-q", "--depth=1", f"file://{clones.hub}", str(root))
-    shallow = opened(root, clones.clock)
+    shallow = open_test_store(root, clones.clock)
     shallow.record("Learnt in a shallow clone.", category="FACT")
     clones.record("a", "One more.")
     clones.sync("a")

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from sync_kit import Clones, settled
+from sync_kit import Clones, make_clones
 
 from engram.domain.errors import NotFoundError
 from engram.usecases.recording.edit import Edit
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def clones(tmp_path: Path) -> Clones:
-    return settled(tmp_path)[0]
+    return make_clones(tmp_path)[0]
 
 
 @pytest.fixture

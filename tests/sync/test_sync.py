@@ -7,7 +7,16 @@ from pathlib import Path
 
 import pytest
 from apikit import git
-from sync_kit import SOON, TEXT, Clones, connected, executable, files, push_from_outside, settled
+from sync_kit import (
+    SOON,
+    TEXT,
+    Clones,
+    executable,
+    files,
+    make_clones,
+    make_connected_store,
+    push_from_outside,
+)
 
 from engram.domain.errors import RemoteError, SyncBlockedError
 from engram.usecases.recording.edit import Edit
@@ -27,7 +36,7 @@ def shared(clones: Clones, text: str) -> str:
 
 
 def test_votes_of_two_clones_add_up(tmp_path: Path) -> None:
-    clones, lore = settled(tmp_path)
+    clones, lore = make_clones(tmp_path)
     for name in "ab":
         clones[name].feedback(helpful=[lore])
     clones.settle()
@@ -37,7 +46,7 @@ def test_votes_of_two_clones_add_up(tmp_path: Path) -> None:
 
 
 def test_helpful_against_incorrect(tmp_path: Path) -> None:
-    clones, lore = settled(tmp_path)
+    clones, lore = make_clones(tmp_path)
     clones["a"].feedback(helpful=[lore])
     clones["b"].feedback(incorrect=[lore])
     first, second = clones.sync("a", "b")
@@ -49,7 +58,7 @@ def test_helpful_against_incorrect(tmp_path: Path) -> None:
 
 
 def test_edits_of_different_paragraphs_are_both_kept(tmp_path: Path) -> None:
-    clones, lore = settled(tmp_path)
+    clones, lore = make_clones(tmp_path)
     path = clones["a"].get(lore).path
     clones.edit("a", path, "Queue consumers", "All queue consumers")
     clones.edit("b", path, "late.", "late: after 30 s.")
@@ -61,7 +70,7 @@ def test_edits_of_different_paragraphs_are_both_kept(tmp_path: Path) -> None:
 
 
 def test_both_versions_of_one_sentence_are_kept(tmp_path: Path) -> None:
-    clones, lore = settled(tmp_path, "Retries need jitter.")
+    clones, lore = make_clones(tmp_path, "Retries need jitter.")
     path = clones["a"].get(lore).path
     clones.edit("a", path, "need jitter", "need full jitter")
     clones.edit("b", path, "need jitter", "need jitter of 20 %")
@@ -75,7 +84,7 @@ def test_both_versions_of_one_sentence_are_kept(tmp_path: Path) -> None:
 
 
 def test_a_push_alone_after_others_have_pushed_says_to_sync(tmp_path: Path) -> None:
-    clones, lore = settled(tmp_path)
+    clones, lore = make_clones(tmp_path)
     for name in "ab":
         clones[name].edit(lore, Edit(add_tags=(name,)))
     clones.sync("b")
@@ -87,7 +96,7 @@ def test_a_push_alone_after_others_have_pushed_says_to_sync(tmp_path: Path) -> N
 
 
 def test_an_edit_outlives_a_deletion_and_a_vote_does_not(tmp_path: Path) -> None:
-    clones, edited = settled(tmp_path)
+    clones, edited = make_clones(tmp_path)
     voted = shared(clones, "Another lesson.")
     clones["a"].forget(edited, voted)
     clones.edit("b", clones["b"].get(edited).path, "twice", "three times")
@@ -115,7 +124,7 @@ def test_a_branch_of_something_else_is_refused(tmp_path: Path) -> None:
     git(tmp_path / "code", "add", ".")
     git(tmp_path / "code", "commit", "-q", "-m", "code")
     git(tmp_path / "code", "push", "-q", "origin", "HEAD:main")
-    mine = connected(tmp_path / "a", clones.hub, clones.clock)
+    mine = make_connected_store(tmp_path / "a", clones.hub, clones.clock)
     before = files(tmp_path / "a")
     with pytest.raises(SyncBlockedError, match="shares no history"):
         sync(mine.store, Options())
@@ -123,7 +132,7 @@ def test_a_branch_of_something_else_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_hand_edit_that_was_not_committed_is_merged_too(tmp_path: Path) -> None:
-    clones, lore = settled(tmp_path)
+    clones, lore = make_clones(tmp_path)
     path = clones["a"].get(lore).path
     clones.edit("a", path, "Queue", "Work queue")
     clones["b"].feedback(helpful=[lore])
@@ -137,7 +146,7 @@ def test_a_hand_edit_that_was_not_committed_is_merged_too(tmp_path: Path) -> Non
 def test_an_edit_that_cannot_be_committed_stops_the_sync_and_stays(tmp_path: Path) -> None:
     from apikit import SECRET
 
-    clones, lore = settled(tmp_path)
+    clones, lore = make_clones(tmp_path)
     path = clones["a"].get(lore).path
     clones.edit("a", path, "Queue", f"token {SECRET} Queue")
     edited = (clones.root("a") / path).read_bytes()
@@ -149,14 +158,14 @@ def test_an_edit_that_cannot_be_committed_stops_the_sync_and_stays(tmp_path: Pat
 
 
 def test_folders_that_become_empty_are_removed(tmp_path: Path) -> None:
-    clones, lore = settled(tmp_path)
+    clones, lore = make_clones(tmp_path)
     clones["a"].forget(lore)
     clones.sync("a", "b")
     assert [path for path in (clones.root("b") / "lore").rglob("*") if path.is_dir()] == []
 
 
 def test_files_that_plain_git_pushed_come_in(tmp_path: Path) -> None:
-    clones, _ = settled(tmp_path)
+    clones, _ = make_clones(tmp_path)
     push_from_outside(clones.hub, tmp_path / "plain", {"lore/dropped.md": "Dropped by hand.\n", "NOTES": "x"})
     done = clones.sync("a")[0]
     assert done.pulled == 1
@@ -186,7 +195,7 @@ def test_a_remote_whose_default_branch_does_not_exist_is_cloned_by_the_branch_th
 
 
 def test_a_new_clone_knows_at_once_what_others_judged(tmp_path: Path) -> None:
-    clones, lore = settled(tmp_path)
+    clones, lore = make_clones(tmp_path)
     clones["a"].feedback(helpful=[lore])
     clones.sync("a")
     clones.stores["c"] = clones.add("c")
@@ -198,7 +207,7 @@ def test_a_new_clone_knows_at_once_what_others_judged(tmp_path: Path) -> None:
 
 
 def test_the_branch_of_judgements_is_never_taken_for_that_of_lore(tmp_path: Path) -> None:
-    clones, lore = settled(tmp_path)
+    clones, lore = make_clones(tmp_path)
     clones["a"].feedback(helpful=[lore])
     clones.sync("a")
     git(clones.hub, "symbolic-ref", "HEAD", "refs/heads/engram/judgements")

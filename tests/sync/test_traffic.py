@@ -10,7 +10,7 @@ import pytest
 from apart_clones import copy
 from apikit import git
 from storekit import commit
-from sync_kit import Clones, files, settled
+from sync_kit import Clones, files, make_clones
 
 from engram.usecases.recording.edit import Edit
 from engram.usecases.sync.sync import Options, preview
@@ -44,7 +44,7 @@ def test_the_python_api_returns_what_a_sync_would_exchange(clones: Clones) -> No
 
 
 def test_a_preview_changes_nothing_here(tmp_path: Path) -> None:
-    clones, lore = settled(tmp_path)
+    clones, lore = make_clones(tmp_path)
     mine, theirs = clones.record("a", "Mine."), clones.record("b", "Theirs.")
     for name in "ab":
         clones[name].edit(lore, Edit(add_tags=(name,)))

@@ -12,7 +12,7 @@ from http_kit import post
 from mcp_kit import Raw
 from storekit import wait_until
 from sync_kit import bare
-from tui_kit import using
+from tui_kit import run_app
 
 import engram
 from engram_tui.new_entry.form import NewEntryForm
@@ -153,7 +153,7 @@ async def test_an_entry_recorded_in_the_app_is_sent_when_the_app_closes(
         monkeypatch.setenv(name, value)
     monkeypatch.chdir(a.root)
     store = engram.open()
-    async with using(store) as user:
+    async with run_app(store) as user:
         await user.press("N")
         await user.sees(lambda: isinstance(user.app.screen, NewEntryForm) and user.app.focused)
         user.types(text_about("cranetable"))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from effort import examples
 from storekit import killed_at_exit, start
-from sync_kit import Clones, files, opened
+from sync_kit import Clones, files, open_test_store
 
 from engram.usecases.placement.clone import clone
 
@@ -89,7 +89,9 @@ def test_eight_writers_lose_nothing_while_a_ninth_process_syncs(tmp_path: Path) 
     clones.settle()
     clones.assert_equal()
     clone(str(clones.hub), str(tmp_path / "fresh"))
-    found = [shown.lore for shown in opened(tmp_path / "fresh", clones.clock, "c").list(limit=None).lore]
+    found = [
+        shown.lore for shown in open_test_store(tmp_path / "fresh", clones.clock, "c").list(limit=None).lore
+    ]
     assert Counter(one.id for one in found) == Counter([lore, *[one for one, _ in said]])
     by_id = {one.id: one for one in found}
     assert by_id[lore].validation_count == WRITERS * each + rounds

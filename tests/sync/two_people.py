@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from apikit import git
 from storekit import commit
-from sync_kit import settled as clones_with
+from sync_kit import make_clones as clones_with
 
 from engram.usecases.recording.edit import Edit
 from engram.usecases.review.decisions import decide

@@ -9,7 +9,7 @@ import pytest
 from effort import sampled
 from textual import events
 from textual.widgets import Input
-from tui_kit import MONEY, NARROW, QUEUE, RETRY, SIZES, WIDE, shown, using
+from tui_kit import MONEY, NARROW, QUEUE, RETRY, SIZES, WIDE, run_app, shown
 
 import engram
 from engram.domain.errors import StoreError
@@ -27,7 +27,7 @@ def files(store: engram.Engram) -> list[Path]:
 
 
 async def test_wide_shows_list_and_entry_side_by_side(store: engram.Engram) -> None:
-    async with using(store, WIDE) as user:
+    async with run_app(store, WIDE) as user:
         await user.sees_text("The broker redelivers")
         first = next(line for line in user.screen().splitlines() if "▌" in line)
         assert first.startswith("▌ ▆▆▆▁ .70  PATTERN     Queue consumers must be idempotent          now │")
@@ -45,7 +45,7 @@ async def test_a_key_held_down_reads_one_entry_at_its_end_and_a_short_list_is_re
 
     asked, read = list[object](), queries.read_page
     monkeypatch.setattr(queries, "read_page", lambda *given: (asked.append(given), read(*given))[1])
-    async with using(store, WIDE) as user:
+    async with run_app(store, WIDE) as user:
         await user.sees_text("The broker redelivers")
         assert len(asked) == 1
         seen, get = list[str](), store.get
@@ -58,7 +58,7 @@ async def test_a_key_held_down_reads_one_entry_at_its_end_and_a_short_list_is_re
 
 
 async def test_a_narrow_terminal_shows_one_pane_and_keys_switch_between_them(store: engram.Engram) -> None:
-    async with using(store, NARROW) as user:
+    async with run_app(store, NARROW) as user:
         await user.sees_text("▆▆▆▁ .70")
         assert "broker" not in user.screen()
         await user.press("tab")
@@ -74,7 +74,7 @@ async def test_a_narrow_terminal_shows_one_pane_and_keys_switch_between_them(sto
 
 async def test_an_empty_list_wraps_its_placeholder(tmp_path: Path) -> None:
     with engram.open(tmp_path / "empty") as store:
-        async with using(store, (40, 12)) as user:
+        async with run_app(store, (40, 12)) as user:
             await user.sees_text(
                 "This store is empty. Three ways to", "fill it:", 'be idempotent." --category'
             )
@@ -84,7 +84,7 @@ async def test_an_empty_list_wraps_its_placeholder(tmp_path: Path) -> None:
 async def test_the_footer_shows_what_fits_and_always_help_and_quit(
     store: engram.Engram, size: tuple[int, int]
 ) -> None:
-    async with using(store, size) as user:
+    async with run_app(store, size) as user:
         keys = user.screen().splitlines()[-1]
         assert keys.startswith(" enter open  / search  h helpful  x incorrect  n not relevant")
         assert keys.rstrip().endswith("? keys  q quit")
@@ -92,7 +92,7 @@ async def test_the_footer_shows_what_fits_and_always_help_and_quit(
 
 
 async def test_search_filters_while_typing_and_leaves_no_trace(store: engram.Engram) -> None:
-    async with using(store) as user:
+    async with run_app(store) as user:
         await user.searches("idempotent consumers")
         assert user.titles()[0] == "Queue consumers must be idempotent"
         assert len(user.titles()) < 4
@@ -107,7 +107,7 @@ async def test_search_filters_while_typing_and_leaves_no_trace(store: engram.Eng
 
 
 async def test_a_late_answer_is_dropped(store: engram.Engram) -> None:
-    async with using(store) as user:
+    async with run_app(store) as user:
         await user.searches("retry jitter")
         before = user.titles()
         user.browse.take_matches(Matches("retry", [], "none", "hybrid", 1.0, ()))
@@ -116,13 +116,13 @@ async def test_a_late_answer_is_dropped(store: engram.Engram) -> None:
 
 
 async def test_a_search_without_result_says_so(store: engram.Engram) -> None:
-    async with using(store) as user:
+    async with run_app(store) as user:
         await user.searches("zzqx vwvw")
         await user.sees_text("Nothing here answers “zzqx vwvw”.", "0 of 4 · none")
 
 
 async def test_judging_an_entry_twice_changes_nothing_and_says_so(store: engram.Engram) -> None:
-    async with using(store, NARROW) as user:
+    async with run_app(store, NARROW) as user:
         await user.press("h")
         await user.told("Helpful", "helpful 1×")
         await user.press("h")
@@ -130,7 +130,7 @@ async def test_judging_an_entry_twice_changes_nothing_and_says_so(store: engram.
 
 
 async def test_sorting_goes_through_the_orders_and_searches_have_one_more(store: engram.Engram) -> None:
-    async with using(store) as user:
+    async with run_app(store) as user:
         await user.press("s", "s", "s", "s")
         await user.sees_text("all entries · by title")
         await user.sees(lambda: user.titles() == sorted(user.titles()))
@@ -144,7 +144,7 @@ async def test_sorting_goes_through_the_orders_and_searches_have_one_more(store:
 
 
 async def test_changes_by_others_appear_and_the_cursor_keeps_its_place(store: engram.Engram) -> None:
-    async with using(store) as user:
+    async with run_app(store) as user:
         await user.press("space", "G")
         with engram.open(store.path, session="another") as other:
             await asyncio.to_thread(lambda: other.record("Outcome meanwhile.", category="FACT"))
@@ -157,7 +157,7 @@ async def test_changes_by_others_appear_and_the_cursor_keeps_its_place(store: en
 
 
 async def test_an_editor_that_writes_in_place_is_noticed(store: engram.Engram) -> None:
-    async with using(store) as user:
+    async with run_app(store) as user:
         path = Path(store.path, shown(store, MONEY).path)
         await asyncio.to_thread(
             lambda: path.write_bytes(path.read_bytes().replace(b"integer cents", b"whole cents"))
@@ -167,7 +167,7 @@ async def test_an_editor_that_writes_in_place_is_noticed(store: engram.Engram) -
 
 async def test_an_empty_store_shows_how_to_fill_it(tmp_path: Path) -> None:
     with engram.open(tmp_path / "empty", session="t") as empty:
-        async with using(empty, NARROW) as user:
+        async with run_app(empty, NARROW) as user:
             await user.sees_text("This store is empty", "engram record", "engram import", "engram connect")
             await user.press("j", "h", "enter")
             await user.sees_text("Fill the store")
@@ -177,7 +177,7 @@ async def test_an_empty_store_shows_how_to_fill_it(tmp_path: Path) -> None:
 
 
 async def test_a_vanished_entry_is_reported_in_one_line_without_a_traceback(store: engram.Engram) -> None:
-    async with using(store) as user:
+    async with run_app(store) as user:
         for file in files(store):
             file.unlink()
         await user.press("h")
@@ -193,7 +193,7 @@ async def test_a_vanished_entry_is_reported_in_one_line_without_a_traceback(stor
 async def test_an_unreadable_store_is_reported_in_one_line(
     store: engram.Engram, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with using(store) as user:
+    async with run_app(store) as user:
 
         def refuse(*_: object, **__: object) -> None:
             raise StoreError("The disk is gone.", "Plug it in.")
@@ -214,14 +214,14 @@ async def test_nothing_in_lore_reaches_the_terminal_as_a_command(tmp_path: Path)
         head = file.read_text("utf-8").split("plain [bold]")[0]
         file.write_text(head + hostile, "utf-8")
         store.refresh()
-        async with using(store) as user:
+        async with run_app(store) as user:
             await user.sees_text("evil \ufffd2J[bold]title[/]", "bold ␛]0;owned␇ \ufffd end")
             acting = {"\x1b", "\x9b", "\x07", "\u202e"}
             assert not acting & set(user.screen())
 
 
 async def test_pasted_control_characters_are_shown_not_obeyed(store: engram.Engram) -> None:
-    async with using(store) as user:
+    async with run_app(store) as user:
         await user.press("slash")
         user.browse.query_one(Input).post_message(events.Paste("a\x1b[2Jb"))
         await user.sees(lambda: user.browse.search_line.value == "a␛[2Jb")
@@ -231,7 +231,7 @@ async def test_markdown_too_heavy_to_render_is_shown_as_it_is_written(tmp_path: 
     table = "# Ports\n\n| a | b |\n|---|---|\n" + "| 1 | 2 |\n" * 200
     with engram.open(tmp_path / "s", session="t") as store:
         store.record(table, category="FACT")
-        async with using(store) as user:
+        async with run_app(store) as user:
             await user.sees_text("| 1 | 2 |", "|---|---|")
 
 
@@ -245,7 +245,7 @@ async def test_quitting_ends_the_app_with_success(store: engram.Engram) -> None:
 async def test_columns_have_headings_and_new_entries_are_marked_until_visited(
     store: engram.Engram,
 ) -> None:
-    async with using(store, NARROW) as user:
+    async with run_app(store, NARROW) as user:
         rows = user.browse.entry_list
         await user.sees(lambda: "category" in user.text("columns") and "age" in user.text("columns"))
         with engram.open(store.path, session="other") as other:
@@ -262,7 +262,7 @@ async def test_ages_are_redrawn_while_nothing_else_happens(
     store: engram.Engram, monkeypatch: pytest.MonkeyPatch, key: str
 ) -> None:
     monkeypatch.setattr(mark_screen, "AGES_INTERVAL", 0.05)
-    async with using(store, NARROW) as user:
+    async with run_app(store, NARROW) as user:
         await user.press(key)
         await user.sees(lambda: user.app.screen.query(EntryList).first().now)
         before = user.app.screen.query_one(EntryList).now
@@ -271,7 +271,7 @@ async def test_ages_are_redrawn_while_nothing_else_happens(
 
 @sampled("width", [40, 80, 120, 200], everyday=2)
 async def test_titles_get_the_room_they_need(store: engram.Engram, width: int) -> None:
-    async with using(store, (width, 24)) as user:
+    async with run_app(store, (width, 24)) as user:
         await user.sees(lambda: user.browse.entry_list.rows)
         columns = user.browse.entry_list._columns(user.browse.entry_list.size.width)
         assert columns["title"] >= min(24, width // 2)

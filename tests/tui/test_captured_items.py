@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from review_store import make
-from tui_kit import WIDE, User, using
+from tui_kit import WIDE, User, run_app
 
 from engram.usecases.recording.record import Draft, prepare
 from engram.usecases.store import captured
@@ -45,7 +45,7 @@ def texts(store: engram.Engram) -> list[str]:
 
 
 async def test_an_accepted_captured_text_becomes_an_entry(store: engram.Engram) -> None:
-    async with using(store, WIDE) as user:
+    async with run_app(store, WIDE) as user:
         await at_it(user)
         await user.press("e")  # there is no file to edit yet
         await user.press("i")
@@ -56,7 +56,7 @@ async def test_an_accepted_captured_text_becomes_an_entry(store: engram.Engram) 
 async def test_a_rejected_captured_text_leaves_the_queue_and_undo_brings_it_back(
     store: engram.Engram,
 ) -> None:
-    async with using(store, WIDE) as user:
+    async with run_app(store, WIDE) as user:
         found = await at_it(user)
         await user.press("D")
         await user.sees(lambda: TEXT not in [item.title for item in found.item_list.rows])

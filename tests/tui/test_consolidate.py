@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from apikit import record_apart
 from tidy_store import FRIDAY, HOSTS, OTHERS, RETRY, make
-from tui_kit import NARROW, SIZES, User, lore, using
+from tui_kit import NARROW, SIZES, User, lore, run_app
 
 import engram
 from engram_tui.consolidate.screen import ConsolidateScreen
@@ -43,7 +43,7 @@ def commits(store: engram.Engram) -> int:
 async def test_a_plan_is_applied_as_one_commit_and_undone(
     store: engram.Engram, size: tuple[int, int]
 ) -> None:
-    async with using(store, size) as user:
+    async with run_app(store, size) as user:
         found, before, number = await planned(user), state(store), commits(store)
         await user.sees_text(
             "5 of 5 steps", "rehearsed on 1 past query", "1 group, 3 → 1 entry", "archive   3"
@@ -71,7 +71,7 @@ async def test_a_plan_is_applied_as_one_commit_and_undone(
 
 
 async def test_deselected_steps_are_not_applied_and_the_rest_is_rehearsed(store: engram.Engram) -> None:
-    async with using(store) as user:
+    async with run_app(store) as user:
         found, before = await planned(user), state(store)
         await user.press("space")  # on the kind: all of merge
         await user.press("j", "j", "j", "space")  # one supersede
@@ -106,7 +106,7 @@ async def test_both_titles_and_the_reason_are_shown_in_full(
     ]
     for title in titles:
         record_apart(store, title, "FACT")
-    async with using(store, size) as user:
+    async with run_app(store, size) as user:
         found = await planned(user)
         await user.press("G")
         await user.sees_text("⇄ … ninety seconds")
@@ -123,7 +123,7 @@ async def test_both_titles_and_the_reason_are_shown_in_full(
 async def test_the_result_of_a_step_is_shown_before_it_is_applied(
     store: engram.Engram, size: tuple[int, int]
 ) -> None:
-    async with using(store, size) as user:
+    async with run_app(store, size) as user:
         found = await planned(user)
         await user.press("j", "enter")
         await user.sees_text("The entry that 3 become", "tags retry, queue, jitter", "merged in")
@@ -147,7 +147,7 @@ async def test_a_large_store_is_planned_in_the_background_and_a_group_is_merged_
 ) -> None:
     monkeypatch.setattr(pair_search, "LARGE", 1)
     monkeypatch.setattr(pair_search, "_start_process", lambda _path: None)
-    async with using(store, NARROW) as user:
+    async with run_app(store, NARROW) as user:
         found, number = await planned(user), commits(store)
         await user.press("j", "m")
         await user.sees(lambda: isinstance(user.app.screen, MergeEditor))
@@ -161,7 +161,7 @@ async def test_a_large_store_is_planned_in_the_background_and_a_group_is_merged_
 
 
 async def test_changes_by_others_lead_to_a_new_plan(store: engram.Engram) -> None:
-    async with using(store, NARROW) as user:
+    async with run_app(store, NARROW) as user:
         found = await planned(user)
         await user.press("space")
         with engram.open(store.path, session="other") as other:

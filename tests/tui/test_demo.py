@@ -8,7 +8,7 @@ from pathlib import Path
 import prepared
 import pytest
 from apikit import git
-from tui_kit import SIZES, WIDE, User, using
+from tui_kit import SIZES, WIDE, User, run_app
 
 import engram
 from engram_tui.first_run import make_demonstration
@@ -52,7 +52,7 @@ async def first(user: User, kind: str) -> None:
 async def test_the_footer_has_the_keys_that_work_and_a_dispute_has_both_names(
     store: engram.Engram,
 ) -> None:
-    async with using(store, WIDE) as user:
+    async with run_app(store, WIDE) as user:
         offers_proposal = lambda: "y as proposed" in footer(user)  # noqa: E731
         await user.sees(offers_proposal)
         assert "Ada ⇄ Bob" in user.screen()
@@ -82,7 +82,7 @@ async def test_a_dispute_a_duplicate_and_a_proposal_are_settled_with_keys_of_the
         "Bob Kahn <bob@example.org>",
         "Cleo Wade <cleo@example.org>",
     }
-    async with using(store, size) as user:
+    async with run_app(store, size) as user:
         await user.sees(
             lambda: isinstance(user.app.screen, InboxScreen) and not user.app.screen._unread_kinds
         )
@@ -116,7 +116,7 @@ async def test_a_dispute_a_duplicate_and_a_proposal_are_settled_with_keys_of_the
 
 
 async def test_a_sync_does_not_say_that_nothing_needs_anybody_while_items_wait(store: engram.Engram) -> None:
-    async with using(store, WIDE) as user:
+    async with run_app(store, WIDE) as user:
         await user.sees_text("7 wait")
         await user.press("4")
         await user.sees_text("Both sides are equal")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from textual.widgets import TextArea
-from tui_kit import NARROW, QUEUE, User, lore, using
+from tui_kit import NARROW, QUEUE, User, lore, run_app
 
 from engram_tui.shell.editing import TextEditor
 
@@ -29,7 +29,7 @@ async def editing(user: User) -> TextArea:
 async def test_a_changed_text_is_left_only_after_a_question_and_stays_until_then(
     store: engram.Engram,
 ) -> None:
-    async with using(store, NARROW) as user:
+    async with run_app(store, NARROW) as user:
         area = await editing(user)
         area.move_cursor(area.document.end)
         await user.press("exclamation_mark", "escape")
@@ -43,7 +43,7 @@ async def test_a_changed_text_is_left_only_after_a_question_and_stays_until_then
 
 
 async def test_an_unchanged_text_is_left_at_once(store: engram.Engram) -> None:
-    async with using(store, NARROW) as user:
+    async with run_app(store, NARROW) as user:
         await editing(user)
         await user.press("escape")
         await user.sees(lambda: user.app.screen is user.browse)

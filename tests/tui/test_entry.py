@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import pytest
-from tui_kit import MONEY, NARROW, QUEUE, RETRY, SIZES, WIDE, User, lore, using
+from tui_kit import MONEY, NARROW, QUEUE, RETRY, SIZES, WIDE, User, lore, run_app
 from tui_stores import NOTE, with_a_past
 
 import engram
@@ -40,10 +40,10 @@ async def reads(user: User, title: str) -> EntryScreen:
 
 
 async def test_the_line_of_parts_loses_its_numbers_before_a_name_is_cut(store: engram.Engram) -> None:
-    async with using(store, (40, 12)) as user:
+    async with run_app(store, (40, 12)) as user:
         await reads(user, QUEUE)
         await user.sees_text("Text  Facts  Links  History  Queries", "esc back  tab next part")
-    async with using(store, NARROW) as user:
+    async with run_app(store, NARROW) as user:
         await reads(user, QUEUE)
         await user.sees_text("Text   Facts   Links 1   History", "Queries 1")
 
@@ -52,7 +52,7 @@ async def test_the_line_of_parts_loses_its_numbers_before_a_name_is_cut(store: e
 async def test_every_part_is_shown_and_tab_cycles_through_them(
     store: engram.Engram, size: tuple[int, int]
 ) -> None:
-    async with using(store, size) as user:
+    async with run_app(store, size) as user:
         one = await reads(user, QUEUE)
         await user.sees(lambda: one.links and one.queries)
         await user.sees_text(
@@ -90,7 +90,7 @@ async def test_every_part_is_shown_and_tab_cycles_through_them(
 async def test_links_open_entries_and_escape_goes_back_the_same_way(
     store: engram.Engram, size: tuple[int, int]
 ) -> None:
-    async with using(store, size) as user:
+    async with run_app(store, size) as user:
         one = await reads(user, QUEUE)
         await user.sees(lambda: len(one.links) == 1)
         await user.press("l", "enter")
@@ -113,7 +113,7 @@ async def test_links_open_entries_and_escape_goes_back_the_same_way(
 
 @SIZES
 async def test_versions_are_shown_side_by_side(store: engram.Engram, size: tuple[int, int]) -> None:
-    async with using(store, size) as user:
+    async with run_app(store, size) as user:
         one = await reads(user, QUEUE)
         await user.press("v")
         listed = one.query_one("#versions", OptionLines)
@@ -141,7 +141,7 @@ async def test_versions_are_shown_side_by_side(store: engram.Engram, size: tuple
 async def test_an_entry_is_left_for_another_screen_and_follows_changes_by_others(
     store: engram.Engram,
 ) -> None:
-    async with using(store) as user:
+    async with run_app(store) as user:
         one = await reads(user, RETRY)
         with engram.open(store.path, session="another") as other:
             other.edit(one.entry_id, Edit(category="FACT"))
@@ -156,7 +156,7 @@ async def test_an_entry_is_left_for_another_screen_and_follows_changes_by_others
 
 
 async def test_every_action_runs_a_method_and_no_key_means_two_things(store: engram.Engram) -> None:
-    async with using(store) as user:
+    async with run_app(store) as user:
         one = await reads(user, QUEUE)
         taken: dict[str, Action] = {}
         for action in one.actions():

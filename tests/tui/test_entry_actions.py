@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from textual.widgets import TextArea
-from tui_kit import MONEY, NARROW, QUEUE, SESSIONS, User, lore, using
+from tui_kit import MONEY, NARROW, QUEUE, SESSIONS, User, lore, run_app
 
 import engram
 from engram_tui.shell.prompts import Confirm
@@ -28,7 +28,7 @@ async def undone_and_redone(user: User, what: str) -> None:
 
 
 async def test_marked_entries_are_archived_at_once_undone_at_once_and_repeated(store: engram.Engram) -> None:
-    async with using(store) as user:
+    async with run_app(store) as user:
         await user.press("space", "j", "space")
         assert user.text("counts") == "2 marked · 4 entries"
         await user.press("a")
@@ -47,7 +47,7 @@ async def test_marked_entries_are_archived_at_once_undone_at_once_and_repeated(s
 
 
 async def test_undo_reverts_changes_of_the_app_and_not_later_ones_by_others(store: engram.Engram) -> None:
-    async with using(store) as user:
+    async with run_app(store) as user:
         await user.press("p")
         await user.told("Pin", "is pinned")
         with engram.open(store.path, session="another") as other:
@@ -61,7 +61,7 @@ async def test_undo_reverts_changes_of_the_app_and_not_later_ones_by_others(stor
 async def test_judging_and_undoing_twice_leaves_nothing_and_a_redo_leaves_one_judgement(
     store: engram.Engram,
 ) -> None:
-    async with using(store) as user:
+    async with run_app(store) as user:
         for key, left in (*[("h", (780, 1)), ("u", (700, 0))] * 2, ("ctrl+r", (780, 1))):
             await user.press(key)
             await user.sees(
@@ -74,7 +74,7 @@ async def test_judging_and_undoing_twice_leaves_nothing_and_a_redo_leaves_one_ju
 async def test_forgetting_asks_first_if_it_cannot_be_undone(tmp_path: Path) -> None:
     with engram.open(tmp_path / "owned", session="t") as store:
         store.record("One.", category="FACT")
-        async with using(store, NARROW) as user:
+        async with run_app(store, NARROW) as user:
             user.app.can_undo = False
             await user.press("D")
             await user.sees(lambda: isinstance(user.app.screen, Confirm))
@@ -96,7 +96,7 @@ async def test_a_text_that_is_no_entry_changes_nothing_and_is_kept(
     monkeypatch.delenv("VISUAL", raising=False)
     monkeypatch.delenv("EDITOR", raising=False)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    async with using(store) as user:
+    async with run_app(store) as user:
         await user.press("e")
         await user.sees(lambda: user.app.screen.query(TextArea))
         user.app.screen.query_one(TextArea).text = "---\nid: nonsense\n---\nx"
@@ -109,7 +109,7 @@ async def test_a_text_that_is_no_entry_changes_nothing_and_is_kept(
 
 
 async def test_commands_that_ran_are_in_the_command_log(store: engram.Engram) -> None:
-    async with using(store) as user:
+    async with run_app(store) as user:
         await user.press("p")
         await user.told("Pin")
         await user.press("u")

@@ -7,7 +7,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from storekit import disk_full_after
-from tui_kit import QUEUE, lore, using
+from tui_kit import QUEUE, lore, run_app
 
 import engram
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 async def test_a_full_disk_is_reported_and_the_same_key_works_once_there_is_room(
     store: engram.Engram,
 ) -> None:
-    async with using(store) as user:
+    async with run_app(store) as user:
         with disk_full_after():
             await user.press("h")
             await user.sees(lambda: user.text("error") or user.toasts())
@@ -38,7 +38,7 @@ async def test_judging_works_while_another_git_holds_the_lock_and_the_commit_fol
     store: engram.Engram,
 ) -> None:
     lock = os.path.join(store.path, ".git", "index.lock")
-    async with using(store) as user:
+    async with run_app(store) as user:
         os.close(os.open(lock, os.O_CREAT | os.O_EXCL))
         await user.press("h")
         await user.told("helpful")
@@ -55,7 +55,7 @@ async def test_slow_links_delay_neither_reading_nor_judging(
 ) -> None:
     over = threading.Event()
     monkeypatch.setattr("engram_tui.entry.queries.links", lambda _id, _store: over.wait(30) and ())
-    async with using(store) as user:
+    async with run_app(store) as user:
         try:
             await user.press("enter")
             await user.sees_text("redelivers")

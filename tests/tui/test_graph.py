@@ -9,7 +9,7 @@ import pytest
 from effort import sampled
 from graph_kit import entity, fill
 from storekit import SteadyClock
-from tui_kit import NARROW, WIDE, User, using
+from tui_kit import NARROW, WIDE, User, run_app
 from tui_snapshots import at_rest, is_as_kept, text_of
 from tui_tour import Tour
 
@@ -47,7 +47,7 @@ async def goes_to(user: User, name: str, letters: str) -> None:
 async def test_walking_from_entity_to_entity_reading_and_going_back(
     store: engram.Engram, size: tuple[int, int], name: str
 ) -> None:
-    async with using(store, size) as user:
+    async with run_app(store, size) as user:
         screen, tour = await opened(user), Tour(user, store)
         await tour.does("graph_find", lambda: "Which entity" in user.screen())
         await user.press(*"bill", "enter")
@@ -75,7 +75,7 @@ async def test_walking_from_entity_to_entity_reading_and_going_back(
 
 async def test_a_store_without_entities_says_how_to_begin(tmp_path: Path) -> None:
     with engram.open(tmp_path / "s", session="t") as store:
-        async with using(store, NARROW) as user:
+        async with run_app(store, NARROW) as user:
             await user.press("7")
             await user.sees_text("No entry here names an entity yet.")
             assert not user.app.current.can_read()
@@ -84,7 +84,7 @@ async def test_a_store_without_entities_says_how_to_begin(tmp_path: Path) -> Non
 async def test_without_its_entity_the_graph_shows_all_entities(tmp_path: Path) -> None:
     root = fill(tmp_path / "store")
     with engram.open(root, session="t") as store:
-        async with using(store, NARROW) as user:
+        async with run_app(store, NARROW) as user:
             screen = await opened(user)
             await goes_to(user, "Older Queue", "older")
             (root / "lore/entities/queue-3.md").unlink()

@@ -9,7 +9,7 @@ import pytest
 from apikit import record_apart
 from review_store import AGAIN, CACHE, HOURS, MINUTES, NIGHTLY, OLD, ORDERS, QUESTION, RETRY, WEAK, make
 from textual.widgets import TextArea
-from tui_kit import NARROW, SIZES, WIDE, User, lore, titled, using
+from tui_kit import NARROW, SIZES, WIDE, User, lore, run_app, titled
 
 import engram
 from engram.domain.review.review import Item
@@ -70,7 +70,7 @@ def commits(store: engram.Engram) -> int:
 async def test_the_list_has_author_and_proposal_of_each_item_and_the_pane_has_the_reason(
     store: engram.Engram, size: tuple[int, int]
 ) -> None:
-    async with using(store, size) as user:
+    async with run_app(store, size) as user:
         found = await reviewing(user)
         await user.sees_text(
             "kind", "who", "proposed", "! problem", "● dispute", "≠ contradicts", "look at it"
@@ -95,7 +95,7 @@ async def test_the_list_has_author_and_proposal_of_each_item_and_the_pane_has_th
 async def test_the_smallest_screen_shows_texts_and_decisions_of_an_item_and_the_help_key(
     store: engram.Engram,
 ) -> None:
-    async with using(store, (40, 12)) as user:
+    async with run_app(store, (40, 12)) as user:
         await reviewing(user)
         await user.press("j", "enter")
         await user.sees_text("It takes 40 seconds", "It takes 90 seconds")
@@ -103,7 +103,7 @@ async def test_the_smallest_screen_shows_texts_and_decisions_of_an_item_and_the_
 
 
 async def test_a_dispute_has_the_same_name_in_the_list_and_in_filters(store: engram.Engram) -> None:
-    async with using(store, NARROW) as user:
+    async with run_app(store, NARROW) as user:
         await reviewing(user)
         user.types("/dispute\n")
         await user.sees_text("1 of 1 “dispute”, of 9")
@@ -114,7 +114,7 @@ async def test_a_dispute_has_the_same_name_in_the_list_and_in_filters(store: eng
 
 
 async def test_words_kind_and_agent_filter_the_list_and_the_order_changes(store: engram.Engram) -> None:
-    async with using(store, NARROW) as user:
+    async with run_app(store, NARROW) as user:
         found = await reviewing(user)
         shown = lambda: [item.title for item in found.item_list.rows]  # noqa: E731
         user.types("/proxy expire\n")
@@ -139,7 +139,7 @@ async def test_words_kind_and_agent_filter_the_list_and_the_order_changes(store:
 async def test_the_list_has_its_headings_again_after_a_decision_made_in_the_item(
     store: engram.Engram,
 ) -> None:
-    async with using(store, NARROW) as user:
+    async with run_app(store, NARROW) as user:
         found = await reviewing(user, "pending")
         await user.sees(found.is_reading)
         await user.press("y")
@@ -149,7 +149,7 @@ async def test_the_list_has_its_headings_again_after_a_decision_made_in_the_item
 
 
 async def test_marked_items_are_decided_together_each_as_proposed(store: engram.Engram) -> None:
-    async with using(store, NARROW) as user:
+    async with run_app(store, NARROW) as user:
         found = await reviewing(user, "pending")
         await user.press("escape", "space", "space", "space")
         assert len(found.item_list.marked) == 3
@@ -166,7 +166,7 @@ async def test_marked_items_are_decided_together_each_as_proposed(store: engram.
 
 
 async def test_header_tab_list_and_commands_count_alike(store: engram.Engram) -> None:
-    async with using(store, NARROW) as user:
+    async with run_app(store, NARROW) as user:
         found = await reviewing(user)
         await user.sees_text("2 Inbox (9)", "· 9 wait", "of 9 ·")
         assert store.review().total == len(found.queue.items) == 9
@@ -177,7 +177,7 @@ async def test_header_tab_list_and_commands_count_alike(store: engram.Engram) ->
 async def test_accepting_moves_on_at_once_is_undone_and_redone(
     store: engram.Engram, size: tuple[int, int]
 ) -> None:
-    async with using(store, size) as user:
+    async with run_app(store, size) as user:
         found = await reviewing(user, "pending")
         title, waiting = current(found), len(found.queue.items)
         before = commits(store)
@@ -212,7 +212,7 @@ async def test_slow_kinds_in_a_large_store_delay_neither_items_nor_other_screens
     monkeypatch.setattr(queue, "review", slow)
     monkeypatch.setattr(pair_search, "LARGE", 1)
     monkeypatch.setattr(pair_search, "_start_process", lambda _path: None)
-    async with using(store, WIDE) as user:
+    async with run_app(store, WIDE) as user:
         user.app.go("inbox")
         await user.sees_text("1 of ", "problem", "stale", "weak", "still looking …")
         await user.press("1")
@@ -227,7 +227,7 @@ async def test_queries_a_pending_entry_would_have_answered_show_before_it_is_acc
 ) -> None:
     store.query("which node does the nightly build need")
     store.query("how are orders numbered")
-    async with using(store, NARROW) as user:
+    async with run_app(store, NARROW) as user:
         found = await reviewing(user, "pending")
         while current(found) != NIGHTLY:
             await user.press("j")
@@ -235,7 +235,7 @@ async def test_queries_a_pending_entry_would_have_answered_show_before_it_is_acc
 
 
 async def test_a_burst_of_keys_decides_one_item_each_and_a_command_repeats(store: engram.Engram) -> None:
-    async with using(store, NARROW) as user:
+    async with run_app(store, NARROW) as user:
         found = await reviewing(user, "pending")
         first, second, third = (item.title for item in found.item_list.rows if item.kind == "pending")  # type: ignore[attr-defined]
         user.types("iD")
@@ -249,7 +249,7 @@ async def test_a_burst_of_keys_decides_one_item_each_and_a_command_repeats(store
 
 
 async def test_many_items_are_decided_at_once_after_their_number_is_shown(store: engram.Engram) -> None:
-    async with using(store, NARROW) as user:
+    async with run_app(store, NARROW) as user:
         found = await reviewing(user, "pending")
         while found.item and found.item.agent != "codex":
             await user.press("j")
@@ -265,7 +265,7 @@ async def test_many_items_are_decided_at_once_after_their_number_is_shown(store:
 
 
 async def test_decisions_that_change_no_file_are_undone_too(store: engram.Engram) -> None:
-    async with using(store, NARROW) as user:
+    async with run_app(store, NARROW) as user:
         found = await reviewing(user, "weak")
         before = commits(store)
         for key, title in (("z", "Snooze"), ("i", "Accept")):
@@ -283,7 +283,7 @@ async def test_decisions_that_change_no_file_are_undone_too(store: engram.Engram
 
 
 async def test_archiving_superseding_and_decisions_that_are_not_possible(store: engram.Engram) -> None:
-    async with using(store, NARROW) as user:
+    async with run_app(store, NARROW) as user:
         found = await reviewing(user, "stale")
         await user.press("y")
         await user.told("Archive", OLD)
@@ -305,7 +305,7 @@ async def test_archiving_superseding_and_decisions_that_are_not_possible(store: 
 
 
 async def test_confirming_that_an_entry_is_still_valid_is_undone_and_redone(store: engram.Engram) -> None:
-    async with using(store, NARROW) as user:
+    async with run_app(store, NARROW) as user:
         await reviewing(user, "stale")
         await user.press("i")
         await user.told("Accept", OLD, "still valid", "u undoes it")
@@ -320,7 +320,7 @@ async def test_confirming_that_an_entry_is_still_valid_is_undone_and_redone(stor
 
 
 async def test_an_unreadable_file_is_repaired_in_the_editor(store: engram.Engram) -> None:
-    async with using(store, NARROW) as user:
+    async with run_app(store, NARROW) as user:
         await reviewing(user, "problem")
         await user.press("e")
         await user.sees(lambda: user.app.screen.query(TextArea))
@@ -342,7 +342,7 @@ async def test_an_unreadable_file_is_repaired_in_the_editor(store: engram.Engram
 async def test_resolving_a_conflict_keeps_left_right_or_both(
     store: engram.Engram, key: str, text: str, tags: tuple[str, ...]
 ) -> None:
-    async with using(store, NARROW) as user:
+    async with run_app(store, NARROW) as user:
         await reviewing(user, "conflict")
         await user.press(key)
         await user.sees(lambda: not titled(store, CACHE).conflicts)
@@ -367,7 +367,7 @@ async def editing(user: User, kind: str) -> MergeEditor:
 async def test_duplicates_become_one_by_paragraph_and_field(
     store: engram.Engram, size: tuple[int, int]
 ) -> None:
-    async with using(store, size) as user:
+    async with run_app(store, size) as user:
         before, kept = commits(store), lore(store, RETRY)
         editor = await editing(user, "duplicate")
         await user.sees_text("left: Engram Test, older", "right: codex for Engram Test", "tags", "result")
@@ -404,7 +404,7 @@ async def test_keys_typed_before_the_editor_is_there_wait_for_it(
         return read(*asked)  # type: ignore[arg-type]
 
     monkeypatch.setattr(versions, "read_merge_source", slow)
-    async with using(store, NARROW) as user:
+    async with run_app(store, NARROW) as user:
         await reviewing(user, "duplicate")
         user.types("m2")  # `2` is right in the editor, and this screen behind it
         await user.pilot.pause(0.1)
@@ -418,7 +418,7 @@ async def test_keys_typed_before_the_editor_is_there_wait_for_it(
 
 
 async def test_the_merge_result_can_be_edited_and_leaving_writes_nothing(store: engram.Engram) -> None:
-    async with using(store, NARROW) as user:
+    async with run_app(store, NARROW) as user:
         before = commits(store)
         editor = await editing(user, "conflict")
         await user.press("b", "tab")
@@ -442,7 +442,7 @@ async def test_the_merge_result_can_be_edited_and_leaving_writes_nothing(store: 
 
 
 async def test_an_invalid_merge_result_brings_the_item_back(store: engram.Engram) -> None:
-    async with using(store, NARROW) as user:
+    async with run_app(store, NARROW) as user:
         editor = await editing(user, "duplicate")
         editor.area.text = "x" * 5000
         await user.press("ctrl+s")
@@ -452,7 +452,7 @@ async def test_an_invalid_merge_result_brings_the_item_back(store: engram.Engram
 
 
 async def test_changes_by_others_appear_and_the_cursor_keeps_its_item(store: engram.Engram) -> None:
-    async with using(store, NARROW) as user:
+    async with run_app(store, NARROW) as user:
         found = await reviewing(user, "stale")
         with engram.open(store.path, session="other") as other:
             other.record("Another one that waits.", category="FACT", status="pending")
@@ -474,7 +474,7 @@ def hostile(store: engram.Engram) -> None:
 
 async def test_hostile_texts_are_shown_as_text_and_compared_in_time(store: engram.Engram) -> None:
     hostile(store)
-    async with using(store, NARROW) as user:
+    async with run_app(store, NARROW) as user:
         found = await reviewing(user, "pending")
         for _ in range(3):
             await user.sees(lambda: found.details and found.details.item == found.item)
@@ -490,7 +490,7 @@ async def test_hostile_texts_are_shown_as_text_and_compared_in_time(store: engra
 
 async def test_a_group_is_compared_one_by_one(store: engram.Engram) -> None:
     record_apart(store, f"{RETRY}\n\nThe load test showed it!", "FAILURE", tags=("retry",))
-    async with using(store, WIDE) as user:
+    async with run_app(store, WIDE) as user:
         found = await reviewing(user, "duplicate")
         assert found.item is not None
         assert len(found.item.lore) == 3

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tui_kit import NARROW, QUEUE, SIZES, User, lore, make_template, using
+from tui_kit import NARROW, QUEUE, SIZES, User, lore, make_template, run_app
 
 import engram
 from engram_tui.insight.screen import InsightScreen, Panel
@@ -35,7 +35,7 @@ async def opened(user: User) -> InsightScreen:
 async def test_every_chart_is_shown_and_moving_keys_scroll(
     store: engram.Engram, size: tuple[int, int]
 ) -> None:
-    async with using(store, size) as user:
+    async with run_app(store, size) as user:
         screen = await opened(user)
         await user.sees_text(
             "Growth", "4 entries, all of them", "Confidence", "100 % of all entries are at 0.60 or more"
@@ -58,7 +58,7 @@ async def test_every_chart_is_shown_and_moving_keys_scroll(
 
 
 async def test_questions_stay_text_and_numbers_follow_the_store(store: engram.Engram) -> None:
-    async with using(store) as user:
+    async with run_app(store) as user:
         await opened(user)
         await user.sees_text(
             "1 query finds nothing", "bake bread [@click=app.quit]", "1 judgement in 12 weeks: 100 % helpful"
@@ -70,7 +70,7 @@ async def test_questions_stay_text_and_numbers_follow_the_store(store: engram.En
 
 
 async def test_an_entry_that_a_chart_names_is_read_in_its_place(store: engram.Engram) -> None:
-    async with using(store, NARROW) as user:
+    async with run_app(store, NARROW) as user:
         screen = await opened(user)
         await user.press("enter")
         await user.sees(lambda: isinstance(user.app.screen, Picker))

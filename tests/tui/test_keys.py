@@ -20,10 +20,10 @@ from tui_kit import (
     WIDE,
     lore,
     make_template,
-    of,
     open_without_editor,
+    run_app,
     shown,
-    using,
+    with_store,
 )
 from tui_stores import asked, with_a_past
 from tui_tour import Tour
@@ -125,9 +125,9 @@ async def all_judgements(tour: Tour, title: str) -> None:
 
 @pytest.mark.slow
 @SIZES
-@of("four")
+@with_store("four")
 async def test_browse(store: engram.Engram, size: tuple[int, int]) -> None:
-    async with using(store, size) as user:
+    async with run_app(store, size) as user:
         tour, browse = Tour(user, store), user.browse
         rows = browse.entry_list
         await tour.does("list_bottom", lambda: rows.cursor == 3)
@@ -169,9 +169,9 @@ async def test_browse(store: engram.Engram, size: tuple[int, int]) -> None:
 
 
 @SIZES
-@of("four")
+@with_store("four")
 async def test_typing_a_search(store: engram.Engram, size: tuple[int, int]) -> None:
-    async with using(store, size) as user:
+    async with run_app(store, size) as user:
         rows, first, last = user.browse.entry_list, size == NARROW, size == WIDE
         await user.searches("retry sessions money queue")
         assert len(rows.rows) > 1
@@ -187,7 +187,7 @@ async def test_typing_a_search(store: engram.Engram, size: tuple[int, int]) -> N
         assert last or user.app.undo_stack.done == []
 
 
-@of("four")
+@with_store("four")
 async def test_a_search_keeps_its_first_letter_where_the_list_is_busy_longer_than_keys_wait(
     store: engram.Engram, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -201,17 +201,17 @@ async def test_a_search_keeps_its_first_letter_where_the_list_is_busy_longer_tha
         while time.monotonic() < until:
             pass
 
-    async with using(store, NARROW) as user:
+    async with run_app(store, NARROW) as user:
         monkeypatch.setattr(key_queue, "PATIENCE", 0.4)
         user.browse.entry_list.call_later(draws)
         await user.searches("queue")
         assert user.app.is_running
 
 
-@of("four")
+@with_store("four")
 async def test_letters_that_come_after_the_slash_wait_for_it(store: engram.Engram) -> None:
     """A terminal may bring `/` and what follows in two reads, the second before the list has dealt with the first."""
-    async with using(store, NARROW) as user:
+    async with run_app(store, NARROW) as user:
         rested = asyncio.Event()
         user.browse.entry_list.call_later(rested.wait)
         user.types("/")
@@ -227,9 +227,9 @@ async def test_letters_that_come_after_the_slash_wait_for_it(store: engram.Engra
 
 @pytest.mark.slow
 @SIZES
-@of("four")
+@with_store("four")
 async def test_keys_that_every_screen_has(store: engram.Engram, size: tuple[int, int]) -> None:
-    async with using(store, size) as user:
+    async with run_app(store, size) as user:
         tour, app = Tour(user, store), user.app
         await tour.does("show_keys", lambda: user.browse.entry_list.cursor == 3, types="to the last\n")
         await tour.does("palette", lambda: isinstance(app.screen, Picker))
@@ -265,9 +265,9 @@ async def test_keys_that_every_screen_has(store: engram.Engram, size: tuple[int,
 
 @pytest.mark.slow
 @SIZES
-@of("past")
+@with_store("past")
 async def test_an_entry(store: engram.Engram, size: tuple[int, int]) -> None:
-    async with using(store, size) as user:
+    async with run_app(store, size) as user:
         tour = Tour(user, store)
         await user.press("j", "enter")  # the newest is the note
         await user.sees(lambda: isinstance(user.app.screen, EntryScreen))
@@ -299,9 +299,9 @@ async def test_an_entry(store: engram.Engram, size: tuple[int, int]) -> None:
 
 @pytest.mark.slow
 @SIZES
-@of("asked")
+@with_store("asked")
 async def test_live(store: engram.Engram, size: tuple[int, int]) -> None:
-    async with using(store, size) as user:
+    async with run_app(store, size) as user:
         tour = Tour(user, store)
         await user.press("6")
         await user.sees(lambda: isinstance(user.app.current, LiveScreen) and user.app.current.last)
@@ -328,10 +328,10 @@ async def test_live(store: engram.Engram, size: tuple[int, int]) -> None:
 
 @pytest.mark.slow
 @SIZES
-@of("asked")
+@with_store("asked")
 async def test_insight(store: engram.Engram, size: tuple[int, int]) -> None:
     store.feedback(helpful=lore(store, QUEUE).id)
-    async with using(store, size) as user:
+    async with run_app(store, size) as user:
         tour = Tour(user, store)
         await user.press("5")
         await user.sees(lambda: isinstance(user.app.current, InsightScreen) and user.app.current.query(Panel))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tui_kit import MONEY, NARROW, QUEUE, RETRY, SIZES, WIDE, User, lore, using
+from tui_kit import MONEY, NARROW, QUEUE, RETRY, SIZES, WIDE, User, lore, run_app
 from tui_stores import asked
 
 import engram
@@ -38,7 +38,7 @@ def titles(user: User) -> list[str]:
 async def test_queries_show_with_their_entries_and_what_was_withheld(
     store: engram.Engram, size: tuple[int, int]
 ) -> None:
-    async with using(store, size) as user:
+    async with run_app(store, size) as user:
         await opened(user)
         await user.sees_text(
             "Engram (clau",
@@ -65,7 +65,7 @@ async def test_queries_show_with_their_entries_and_what_was_withheld(
 
 
 async def test_the_cursor_follows_new_events_until_the_user_scrolls(store: engram.Engram) -> None:
-    async with using(store, NARROW) as user:
+    async with run_app(store, NARROW) as user:
         screen = await opened(user)
         with engram.open(store.path, session="other", agent="codex") as other:
             other.query("retry with jitter clients")
@@ -84,7 +84,7 @@ async def test_f_shows_only_what_was_recalled_then_only_where_something_was_miss
     store: engram.Engram,
 ) -> None:
     store.query("integer cents for money")
-    async with using(store, WIDE) as user:
+    async with run_app(store, WIDE) as user:
         await opened(user)
         assert any(text.startswith("recorded") for text in titles(user))
         await user.press("f")
@@ -99,14 +99,14 @@ async def test_f_shows_only_what_was_recalled_then_only_where_something_was_miss
 
 async def test_a_forgotten_entry_is_shown_as_such(store: engram.Engram) -> None:
     store.forget(lore(store, QUEUE).id)
-    async with using(store) as user:
+    async with run_app(store) as user:
         await opened(user)
         await user.sees_text("no longer exists")
 
 
 async def test_hostile_questions_stay_text(store: engram.Engram) -> None:
     store.query("\x1b[31mred\x1b[0m [@click=app.quit]x[/] \u202egnp")
-    async with using(store) as user:
+    async with run_app(store) as user:
         await opened(user)
         await user.sees_text("[@click=app.quit]")
         assert "\x1b" not in user.screen()

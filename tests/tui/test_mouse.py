@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from textual.widgets import OptionList
-from tui_kit import MONEY, QUEUE, RETRY, SIZES, WIDE, lore, using
+from tui_kit import MONEY, QUEUE, RETRY, SIZES, WIDE, lore, run_app
 
 from engram_tui.browse.facet_pane import FacetLines
 from engram_tui.entry.screen import EntryScreen
@@ -22,7 +22,7 @@ ROOMY = (200, 50)
 async def test_a_click_selects_a_double_click_opens_and_the_footer_acts(
     store: engram.Engram, size: tuple[int, int]
 ) -> None:
-    async with using(store, size) as user:
+    async with run_app(store, size) as user:
         rows = user.browse.entry_list
         await user.pilot.click("#list", offset=(20, 1))
         await user.sees(lambda: rows.cursor == 1)
@@ -40,7 +40,7 @@ async def test_a_click_selects_a_double_click_opens_and_the_footer_acts(
 
 
 async def test_a_click_picks_from_a_list_of_choices(store: engram.Engram) -> None:
-    async with using(store) as user:
+    async with run_app(store) as user:
         await user.press("c")
         await user.sees(lambda: isinstance(user.app.screen, Picker))
         first = user.app.screen.query_one(OptionList).get_option_at_index(0).id
@@ -50,7 +50,7 @@ async def test_a_click_picks_from_a_list_of_choices(store: engram.Engram) -> Non
 
 
 async def test_with_room_for_three_panes_filters_stand_beside_the_list(store: engram.Engram) -> None:
-    async with using(store, ROOMY) as user:
+    async with run_app(store, ROOMY) as user:
         await user.sees_text("CATEGORY", "FAILURE", "CONFIDENCE", "The broker redelivers")
         places = user.browse.query_one(FacetLines)._places
         at = places.index(("category", "FAILURE"))

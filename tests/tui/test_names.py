@@ -10,7 +10,7 @@ import pytest
 from apikit import git, ok
 from effort import sampled
 from sync_kit import Clones, Left
-from tui_kit import NARROW, using
+from tui_kit import NARROW, run_app
 
 import engram
 from engram.cli.output import Output
@@ -57,7 +57,7 @@ def _make_two(folder: Path) -> Left:
 
 
 async def test_the_inbox_the_list_and_live_name_whoever_did_it(store: engram.Engram) -> None:
-    async with using(store, NARROW) as user:
+    async with run_app(store, NARROW) as user:
         await user.press("2")
         await user.sees_text("codex for Ada", "Ada Lovelace")
         await user.press("f")
@@ -69,7 +69,7 @@ async def test_the_inbox_the_list_and_live_name_whoever_did_it(store: engram.Eng
 
 
 async def test_a_roomy_list_has_a_column_of_names(store: engram.Engram) -> None:
-    async with using(store, (200, 40)) as user:
+    async with run_app(store, (200, 40)) as user:
         await user.sees_text("who", "codex for Ada", "Ada Lovelace", "(pending) Orders are numbered")
         await user.sees_text("AGENT", "people")
         assert "human" not in user.screen()
@@ -81,7 +81,7 @@ async def test_a_roomy_list_has_a_column_of_names(store: engram.Engram) -> None:
 async def test_a_dispute_has_both_names_in_the_list_of_each_clone(
     two: Clones, here: str, width: int, names: str
 ) -> None:
-    async with using(two[here], (width, 40)) as user:
+    async with run_app(two[here], (width, 40)) as user:
         await user.press("2")
         await user.sees_text("● dispute", names)
 
@@ -92,7 +92,7 @@ async def test_each_of_two_people_sees_the_others_name_on_every_screen(
 ) -> None:
     theirs = THEIRS["b" if here == "a" else "a"]
     seen = {}
-    async with using(two[here], (120, 40)) as user:
+    async with run_app(two[here], (120, 40)) as user:
         await user.searches(theirs)
         await user.press("enter")
         await user.sees_text("recorded just now by")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 from textual.widgets import Input, TextArea
-from tui_kit import NARROW, RETRY, SIZES, User, lore, using
+from tui_kit import NARROW, RETRY, SIZES, User, lore, run_app
 
 from engram.domain.errors import ValidationError
 from engram_tui.new_entry.form import NewEntryForm
@@ -29,7 +29,7 @@ async def opens(user: User) -> NewEntryForm:
 async def test_an_entry_is_recorded_with_all_its_fields_and_undone(
     store: engram.Engram, size: tuple[int, int]
 ) -> None:
-    async with using(store, size) as user:
+    async with run_app(store, size) as user:
         form = await opens(user)
         assert isinstance(form.focused, TextArea)
         user.types("Nagle and delayed acks add 40 ms.\n\nqNh")  # letters are letters
@@ -59,7 +59,7 @@ async def test_an_entry_is_recorded_with_all_its_fields_and_undone(
 
 
 async def test_the_hints_of_its_fields_are_whole_in_a_small_terminal(store: engram.Engram) -> None:
-    async with using(store, (40, 12)) as user:
+    async with run_app(store, (40, 12)) as user:
         form = await opens(user)
         for field in form.query(Input):
             assert field.placeholder
@@ -70,7 +70,7 @@ async def test_the_hints_of_its_fields_are_whole_in_a_small_terminal(store: engr
 
 
 async def test_similar_entries_show_while_typing_and_a_refusal_keeps_the_text(store: engram.Engram) -> None:
-    async with using(store, NARROW) as user:
+    async with run_app(store, NARROW) as user:
         form = await opens(user)
         user.types(RETRY)
         await user.sees_text("= is known already", "“Retry with full jitter")
@@ -90,7 +90,7 @@ async def test_similar_entries_show_while_typing_and_a_refusal_keeps_the_text(st
 
 
 async def test_closing_keeps_what_was_typed(store: engram.Engram) -> None:
-    async with using(store, NARROW) as user:
+    async with run_app(store, NARROW) as user:
         await opens(user)
         user.types("half a thou")
         await user.press("tab", "tab", "tab", "x", "escape")

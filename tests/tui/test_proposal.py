@@ -8,7 +8,7 @@ import prepared
 import pytest
 from apikit import git, ok
 from sync_kit import Clones, Left
-from tui_kit import NARROW, SIZES, User, using
+from tui_kit import NARROW, SIZES, User, run_app
 
 from engram.usecases.recording.edit import Edit
 from engram.usecases.review.proposals import ACCEPT, REJECT
@@ -72,7 +72,7 @@ async def at(user: User, found: ProposalScreen, text: str) -> None:
 async def test_entries_of_a_proposal_are_accepted_or_rejected_and_brought_in(
     world: Clones, size: tuple[int, int]
 ) -> None:
-    async with using(world["a"], size) as user:
+    async with run_app(world["a"], size) as user:
         found = await opened(user)
         await user.sees_text("3 of 3 undecided · Uploads and queues · by Bob Kahn", "new", "changed")
         await at(user, found, BETTER)
@@ -120,14 +120,14 @@ async def test_header_status_and_command_line_count_a_proposal_alike(world: Clon
     assert ok("review", "--json", cwd=root).json["by_kind"]["proposal"] == 1
     assert ok("status", "--json", cwd=root).json["review"]["by_kind"]["proposal"] == 1
     assert world["b"].review().by_kind == {}, "a proposal of one's own waits for somebody else"
-    async with using(world["a"], NARROW) as user:
+    async with run_app(world["a"], NARROW) as user:
         await user.press("2")
         await user.sees_text("1 wait", "proposal 1", "1 of 1")
 
 
 @pytest.mark.slow
 async def test_leaving_a_proposal_keeps_the_decisions(world: Clones) -> None:
-    async with using(world["a"], NARROW) as user:
+    async with run_app(world["a"], NARROW) as user:
         await opened(user)
         for key in ("enter", "d"):
             await user.press(key)

@@ -16,7 +16,7 @@ from apikit import git
 from review_store import CACHE, HOURS, MINUTES, OLD
 from sync_kit import bare
 from textual.widgets import Input, TextArea
-from tui_kit import NARROW, SIZES, User, lore, make_template, of, open_without_editor, titled, using
+from tui_kit import NARROW, SIZES, User, lore, make_template, open_without_editor, run_app, titled, with_store
 from tui_tour import Tour
 
 import engram_tui
@@ -82,9 +82,9 @@ def test_every_table_of_actions_has_a_tour() -> None:
 
 @pytest.mark.slow
 @SIZES
-@of("review")
+@with_store("review")
 async def test_inbox(store: engram.Engram, size: tuple[int, int]) -> None:
-    async with using(store, size) as user:
+    async with run_app(store, size) as user:
         tour = Tour(user, store)
         await user.press("2")
         await user.sees(lambda: isinstance(user.app.screen, InboxScreen))
@@ -167,9 +167,9 @@ async def test_inbox(store: engram.Engram, size: tuple[int, int]) -> None:
 
 @pytest.mark.slow
 @SIZES
-@of("tidy")
+@with_store("tidy")
 async def test_consolidate(store: engram.Engram, size: tuple[int, int]) -> None:
-    async with using(store, size) as user:
+    async with run_app(store, size) as user:
         tour = Tour(user, store)
         await user.press("3")
         await user.sees(lambda: isinstance(user.app.screen, ConsolidateScreen))
@@ -205,7 +205,7 @@ async def test_consolidate(store: engram.Engram, size: tuple[int, int]) -> None:
 @SIZES
 async def test_sync(clones: Clones, tmp_path: Path, size: tuple[int, int]) -> None:
     store, hub = clones["a"], clones.hub
-    async with using(store, size) as user:
+    async with run_app(store, size) as user:
         tour = Tour(user, store)
         await user.press("4")
         await user.sees(lambda: isinstance(user.app.screen, SyncScreen) and user.app.screen.view)
@@ -233,10 +233,10 @@ async def test_sync(clones: Clones, tmp_path: Path, size: tuple[int, int]) -> No
 
 @pytest.mark.slow
 @SIZES
-@of("four")
+@with_store("four")
 async def test_settings(store: engram.Engram, tmp_path: Path, size: tuple[int, int]) -> None:
     own = tmp_path / "config" / "engram" / "config.toml"
-    async with using(store, size) as user:
+    async with run_app(store, size) as user:
         tour = Tour(user, store)
         await user.press("comma")
         await user.sees(lambda: isinstance(user.app.screen, SettingsScreen) and user.app.screen.settings)
@@ -260,13 +260,13 @@ async def test_settings(store: engram.Engram, tmp_path: Path, size: tuple[int, i
 
 
 @SIZES
-@of("four")
+@with_store("four")
 async def test_a_new_entry(store: engram.Engram, size: tuple[int, int]) -> None:
     async def written(user: User) -> None:
         await user.press("N")
         await user.sees(lambda: isinstance(user.app.screen, NewEntryForm))
 
-    async with using(store, size) as user:
+    async with run_app(store, size) as user:
         await written(user)
         user.types("Nagle and delayed acks add 40 ms.")
         await user.press("escape")
@@ -283,9 +283,9 @@ async def test_a_new_entry(store: engram.Engram, size: tuple[int, int]) -> None:
 
 @pytest.mark.slow
 @SIZES
-@of("review")
+@with_store("review")
 async def test_the_merge_editor(store: engram.Engram, size: tuple[int, int]) -> None:
-    async with using(store, size) as user:
+    async with run_app(store, size) as user:
         await user.press("2")
         await user.sees(
             lambda: isinstance(user.app.screen, InboxScreen) and not user.app.screen._unread_kinds

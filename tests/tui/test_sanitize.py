@@ -11,7 +11,7 @@ from effort import is_thorough
 from rich.cells import cell_len
 from textual.app import App, ComposeResult
 from textual.widgets import DataTable, Input, Label, Markdown, OptionList, RichLog, Static, TextArea
-from tui_kit import WIDE, User, make_template, open_copy, using
+from tui_kit import WIDE, User, make_template, open_copy, run_app
 
 import engram
 from engram_tui.entry.screen import EntryScreen
@@ -117,7 +117,7 @@ async def test_hostile_entries_neither_escape_nor_stall_nor_break_a_line(
     template: Path, tmp_path: Path
 ) -> None:
     with open_copy(template, tmp_path) as store:
-        async with using(store, WIDE) as user:
+        async with run_app(store, WIDE) as user:
             assert len(user.titles()) == len(BODIES) + 4
             for _ in BODIES:
                 began = time.thread_time()  # of the thread that draws

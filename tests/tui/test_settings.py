@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 from textual.widgets import Input
-from tui_kit import NARROW, SIZES, WIDE, User, open_copy, using
+from tui_kit import NARROW, SIZES, WIDE, User, open_copy, run_app
 
 from engram.domain.errors import ConfigError
 from engram_tui.settings.screen import SettingsScreen
@@ -45,7 +45,7 @@ async def opens(user: User, name: str) -> SettingsScreen:
 async def test_a_theme_is_picked_used_and_unset(
     store: engram.Engram, tmp_path: Path, size: tuple[int, int]
 ) -> None:
-    async with using(store, size) as user:
+    async with run_app(store, size) as user:
         screen = await opens(user, "app.theme")
         await user.sees_text("one of: dark, light", "the default")
         await user.press("enter")
@@ -66,7 +66,7 @@ async def test_a_theme_is_picked_used_and_unset(
 
 
 async def test_numbers_are_checked_and_booleans_are_picked(store: engram.Engram, tmp_path: Path) -> None:
-    async with using(store, NARROW) as user:
+    async with run_app(store, NARROW) as user:
         screen = await opens(user, "recall.limit")
         for typed, said in (("1000", "must be from 1 to 100"), ("many", "must be a whole number")):
             await user.press("enter")
@@ -92,7 +92,7 @@ async def test_numbers_are_checked_and_booleans_are_picked(store: engram.Engram,
 
 
 async def test_tables_can_only_be_edited_in_the_file(store: engram.Engram) -> None:
-    async with using(store, WIDE) as user:
+    async with run_app(store, WIDE) as user:
         screen = await opens(user, "app.keys")
         await user.sees_text("edit the file")
         await user.press("enter", "delete")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from tui_kit import MONEY, NARROW, QUEUE, RETRY, using
+from tui_kit import MONEY, NARROW, QUEUE, RETRY, run_app
 
 from engram_tui.app import TABS
 from engram_tui.shell import actions
@@ -34,7 +34,7 @@ def test_every_action_has_a_name_of_its_own_and_something_to_run() -> None:
 
 
 async def test_every_action_runs_a_method(store: engram.Engram) -> None:
-    async with using(store) as user:
+    async with run_app(store) as user:
         for action in user.browse.actions():
             where = user.browse.query_one(action.target) if action.target else user.browse
             assert hasattr(where, f"action_{action.call.partition('(')[0]}"), action.name
@@ -43,7 +43,7 @@ async def test_every_action_runs_a_method(store: engram.Engram) -> None:
 
 
 async def test_a_truncated_choice_is_shown_in_full_below_the_list(store: engram.Engram) -> None:
-    async with using(store, NARROW) as user:
+    async with run_app(store, NARROW) as user:
         await user.press("question_mark")
         user.types("archived one")
         await user.sees_text("│ a archive exclude it from recall", "│ stays in the store")
@@ -51,7 +51,7 @@ async def test_a_truncated_choice_is_shown_in_full_below_the_list(store: engram.
 
 async def test_a_list_of_choices_is_as_wide_as_its_lines_where_there_is_room(store: engram.Engram) -> None:
     long = "A title that is long enough to be cut where nobody looks, in the middle of nowhere"
-    async with using(store, (200, 40)) as user:
+    async with run_app(store, (200, 40)) as user:
         user.app.undo_stack.add(Step(f"Tags: “{long}” has tags +{'queue ' * 8}−demo", "", {}, {}))
         await user.press("U")
         await user.sees_text("Undo which", "queue −demo")
@@ -85,7 +85,7 @@ def test_keys_are_written_as_people_write_them() -> None:
 
 
 async def test_each_key_of_a_burst_goes_where_the_user_means_it(store: engram.Engram) -> None:
-    async with using(store) as user:
+    async with run_app(store) as user:
         user.types("/merge")
         await user.sees(lambda: user.browse.search_line.value == "merge")
         assert user.app.screen is user.browse
@@ -105,7 +105,7 @@ async def test_filters_narrow_the_list_and_searches_and_are_kept(store: engram.E
     store.record(
         "Pinned note of another kind.", category="FACT", tags=["queue"], confidence=0.2, agent="codex"
     )
-    async with using(store) as user:
+    async with run_app(store) as user:
         user.types("fcategory\n")
         await user.sees_text("Filter by category", "FACT")
         user.types("FACT\n")
@@ -115,7 +115,7 @@ async def test_filters_narrow_the_list_and_searches_and_are_kept(store: engram.E
         await user.searches("queue")
         assert user.titles() == ["Pinned note of another kind."]
         await user.press("escape", "q")
-    async with using(store) as user:
+    async with run_app(store) as user:
         await user.sees(lambda: user.titles() == ["Pinned note of another kind."])
         await user.press("escape")
         await user.sees(lambda: len(user.titles()) == 5)
@@ -140,11 +140,11 @@ async def test_filters_narrow_the_list_and_searches_and_are_kept(store: engram.E
 
 
 async def test_the_sort_and_the_theme_are_kept(store: engram.Engram) -> None:
-    async with using(store) as user:
+    async with run_app(store) as user:
         await user.press("s", "T")
         await user.told("Theme", "light")
         await user.press("q")
-    async with using(store) as user:
+    async with run_app(store) as user:
         assert user.app.theme == "light"
         assert user.browse.order == "updated"
 
@@ -157,7 +157,7 @@ async def test_configured_keys_replace_the_default_keys(
     monkeypatch.setattr(
         store.store, "settings", Settings({"app.keys": {"pin": "P"}, "app.theme": "high-contrast"})
     )
-    async with using(store) as user:
+    async with run_app(store) as user:
         assert user.app.theme == "high-contrast"
         await user.press("p")
         await user.press("P")
@@ -168,7 +168,7 @@ async def test_configured_keys_replace_the_default_keys(
 
 
 async def test_a_defect_is_reported_in_one_line_and_the_app_goes_on(store: engram.Engram) -> None:
-    async with using(store) as user:
+    async with run_app(store) as user:
         user.browse.ask("defect", lambda _store: {}["missing"], lambda _found: None)
         await user.sees_text("A defect in Engram: KeyError: 'missing'. Please report it.")
         user.browse.ask("defect", lambda _store: Path("/nowhere/at/all").read_bytes(), lambda _found: None)
@@ -179,7 +179,7 @@ async def test_a_defect_is_reported_in_one_line_and_the_app_goes_on(store: engra
 
 async def test_a_vanished_store_is_reported_and_may_come_back(store: engram.Engram) -> None:
     moved = f"{store.path}-gone"
-    async with using(store) as user:
+    async with run_app(store) as user:
         os.rename(store.path, moved)
         await user.press("h", "r")
         await user.sees_text("no longer exists")
@@ -190,7 +190,7 @@ async def test_a_vanished_store_is_reported_and_may_come_back(store: engram.Engr
 
 
 async def test_values_that_no_entry_has_yet_are_listed_too(store: engram.Engram) -> None:
-    async with using(store) as user:
+    async with run_app(store) as user:
         user.types("fstatus\n")
         await user.sees_text("Filter by status", "active", "pending", "superseded")
         user.types("pending\n")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 import review_store
 from storekit import SteadyClock
-from tui_kit import NARROW, QUEUE, WIDE, make_template, using
+from tui_kit import NARROW, QUEUE, WIDE, make_template, run_app
 from tui_snapshots import at_rest, is_as_kept, svg_of, text_of
 
 import engram
@@ -40,7 +40,7 @@ def inbox_of(app: EngramApp) -> InboxScreen | None:
 
 @SIZES
 async def test_browse_and_its_keys(store: engram.Engram, size: tuple[int, int], name: str) -> None:
-    async with using(store, size) as user:
+    async with run_app(store, size) as user:
         await user.sees_text("4 entries", "The broker redelivers" if size == WIDE else QUEUE)
         await at_rest(user)
         is_as_kept(f"browse-{name}.txt", text_of(user))
@@ -56,7 +56,7 @@ async def test_browse_and_its_keys(store: engram.Engram, size: tuple[int, int], 
 
 @SIZES
 async def test_an_entry(store: engram.Engram, size: tuple[int, int], name: str) -> None:
-    async with using(store, size) as user:
+    async with run_app(store, size) as user:
         await user.press("enter")
         await user.sees(lambda: isinstance(user.app.screen, EntryScreen) and user.app.screen.versions)
         await user.sees_text("The broker redelivers", "Links" if size == NARROW else "no links to or from")
@@ -68,7 +68,7 @@ async def test_an_entry(store: engram.Engram, size: tuple[int, int], name: str) 
 async def test_inbox(tmp_path: Path, size: tuple[int, int], name: str) -> None:
     clock = SteadyClock(NOON)
     with engram.open(review_store.make(tmp_path, clock), session="t", clock=clock) as store:
-        async with using(store, size) as user:
+        async with run_app(store, size) as user:
             await user.press("2")
             await user.sees(lambda: (found := inbox_of(user.app)) and not found._unread_kinds)
             found = inbox_of(user.app)
@@ -83,7 +83,7 @@ async def test_inbox(tmp_path: Path, size: tuple[int, int], name: str) -> None:
 
 
 async def test_the_colours_of_browse(store: engram.Engram) -> None:
-    async with using(store, NARROW) as user:
+    async with run_app(store, NARROW) as user:
         await user.sees_text("4 entries", QUEUE)
         await at_rest(user)
         is_as_kept("browse.svg", svg_of(user))

@@ -10,7 +10,7 @@ from apart_clones import GONE, NEW_THERE, copy
 from apikit import git
 from remote_kit import allow_loopback, listening, refusing
 from sync_kit import Clones, bare, files
-from tui_kit import NARROW, WIDE, User, make_template, using
+from tui_kit import NARROW, WIDE, User, make_template, run_app
 
 import engram
 from engram.usecases.opening.init import init
@@ -61,7 +61,7 @@ async def chosen(user: User, title: str) -> None:
 @pytest.mark.slow
 async def test_a_dry_run_lists_both_directions_and_a_sync_brings_both_together(clones: Clones) -> None:
     store, before = clones["a"], at_the_hub(clones)
-    async with using(store, WIDE) as user:
+    async with run_app(store, WIDE) as user:
         screen = await opened(user)
         await user.sees_text("To push · 3", "tags +jitter", "To pull · nothing")
         await user.press("d")
@@ -88,7 +88,7 @@ async def test_a_dry_run_lists_both_directions_and_a_sync_brings_both_together(c
 
 async def test_entries_from_a_sync_are_marked_in_browse_and_the_first_line_follows(clones: Clones) -> None:
     store = clones["a"]
-    async with using(store, WIDE) as user:
+    async with run_app(store, WIDE) as user:
         await user.sees_text("5 entries", GONE)
         await opened(user)
         await user.press("d")  # what waits on both sides
@@ -105,7 +105,7 @@ async def test_entries_from_a_sync_are_marked_in_browse_and_the_first_line_follo
 
 async def test_pulling_sends_nothing_and_pushing_brings_in_nothing(clones: Clones) -> None:
     store, before = clones["a"], at_the_hub(clones)
-    async with using(store, NARROW) as user:
+    async with run_app(store, NARROW) as user:
         await opened(user)
         await user.press("I")
         await user.told("Sync", "5 pulled, 2 merged")
@@ -134,7 +134,7 @@ async def test_cancelling_a_sync_with_a_silent_server_leaves_nothing_half_done(
     with listening() as (address, server):
         server.settimeout(30)
         git(Path(store.path), "config", "remote.origin.url", f"git://{address}/lore.git")
-        async with using(store) as user:
+        async with run_app(store) as user:
             screen = await opened(user)
             for key in ("escape", "ctrl+c"):
                 user.app.clear_notifications()
@@ -158,7 +158,7 @@ async def test_a_failure_says_what_to_do_and_stays_on_the_screen(
     allow_loopback(monkeypatch)
     store = clones["a"]
     git(Path(store.path), "config", "remote.origin.url", f"git://{refusing()}/lore.git")
-    async with using(store, NARROW) as user:
+    async with run_app(store, NARROW) as user:
         await opened(user)
         await user.press("S")
         await user.sees_text("The last sync failed", "The last successful")
@@ -170,7 +170,7 @@ async def test_a_failure_says_what_to_do_and_stays_on_the_screen(
 async def test_a_remote_is_added_its_first_sync_is_confirmed_and_it_is_removed(tmp_path: Path) -> None:
     hub = bare(tmp_path / "hub.git")
     with engram.open(make_template(tmp_path), session="t") as store:
-        async with using(store, NARROW) as user:
+        async with run_app(store, NARROW) as user:
             screen = await opened(user)
             await user.sees_text("This store has no remote.", "no remote yet")
             assert not screen.can_sync()
@@ -200,7 +200,7 @@ async def test_the_screen_says_why_there_is_nothing_to_sync(tmp_path: Path) -> N
     (tmp_path / "p").mkdir()
     (tmp_path / "p/.engram.toml").write_text("")
     with engram.open(tmp_path / "p", session="t") as store:
-        async with using(store) as user:
+        async with run_app(store) as user:
             await user.press("4")
             await user.sees_text("There is nothing to sync here.", "folder outside git")
             assert not sync_screen(user).can_have_remotes()
@@ -211,7 +211,7 @@ async def test_lore_in_ones_own_repository_travels_with_ones_own_commits(tmp_pat
     init(str(tmp_path), placement="in-tree")
     with engram.open(tmp_path, session="t") as store:
         store.record("Told with the code.", category="FACT")
-        async with using(store, NARROW) as user:
+        async with run_app(store, NARROW) as user:
             await user.press("4")
             await user.sees_text("There is nothing to sync here.", "as you do with your", "code.")
             assert not sync_screen(user).can_sync()
@@ -225,7 +225,7 @@ async def test_a_store_on_a_branch_uses_the_remotes_of_its_repository(tmp_path: 
     init(str(code), placement="branch")
     with engram.open(code, session="t") as store:
         store.record("Told beside the code.", category="FACT")
-        async with using(store, NARROW) as user:
+        async with run_app(store, NARROW) as user:
             screen = await opened(user)
             await user.sees_text("This store has no remote.", "git remote add origin URL")
             assert not screen.can_have_remotes()
@@ -243,7 +243,7 @@ async def test_leaving_does_not_wait_for_a_silent_server(
     with listening() as (address, server):
         server.settimeout(30)
         git(Path(store.path), "config", "remote.origin.url", f"git://{address}/lore.git")
-        async with using(store) as user:
+        async with run_app(store) as user:
             await opened(user)
             await user.press("S")
             connection = server.accept()[0]

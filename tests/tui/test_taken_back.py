@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 from review_store import make
 from textual.widgets import TextArea
-from tui_kit import NARROW, User, open_copy, using
+from tui_kit import NARROW, User, open_copy, run_app
 
 from engram_tui.app import TABS
 from engram_tui.consolidate.screen import ConsolidateScreen
@@ -132,7 +132,7 @@ async def ready(user: User, deed: Deed) -> None:
 
 @pytest.mark.slow
 async def test_undo_reverts_what_each_key_wrote(store: engram.Engram) -> None:
-    async with using(store, NARROW) as user:
+    async with run_app(store, NARROW) as user:
         await user.press("2", "1")
         before = state(store)
         for deed in DEEDS:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import hypothesis.strategies as st
 import pytest
-from apikit import QUEUE, TIDES, cli, dedicated, git, named, ok, opened, plain
+from apikit import QUEUE, TIDES, cli, dedicated, git, make_plain_store, ok, open_test_store, table_named
 from effort import examples
-from evolve_kit import filled, lines
+from evolve_kit import lines, record_set
 from hypothesis import given
-from mcp_kit import inside, refused, text
+from mcp_kit import connect_inside, refused, text
 from mcp_kit import ok as answered
 
 from engram.adapters.files import config_file, places
@@ -53,11 +53,11 @@ class Team:
     """A store of real lore, and questions in other words: some judged, the others never asked."""
 
     def __init__(self, root: Path) -> None:
-        self.root = plain(root)
+        self.root = make_plain_store(root)
         found = [one for one in lines("queries.jsonl") if one["kind"] in ("paraphrase", "task")]
         random.Random(2).shuffle(found)
-        with opened(root) as engram:
-            ids = filled(engram)
+        with open_test_store(root) as engram:
+            ids = record_set(engram)
             questions = [
                 Question(one["q"], frozenset(ids[key] for key in one["relevant"]), frozenset())
                 for one in found
@@ -87,7 +87,7 @@ class Team:
 @pytest.fixture
 def small(tmp_path: Path) -> Iterator[Engram]:
     """A store of two entries, one of which helped once."""
-    with opened(plain(tmp_path / "small")) as engram:
+    with open_test_store(make_plain_store(tmp_path / "small")) as engram:
         engram.record(QUEUE, category="pattern")
         engram.record(TIDES, category="fact")
         ask(engram, "queue consumer patterns", helpful="L1")
@@ -111,7 +111,7 @@ def test_a_well_tuned_store_is_left_alone_and_a_bad_weight_is_corrected(tmp_path
     team = Team(tmp_path / "team")
     path = team.root / places.CONFIG_NAME
     good = path.read_bytes()
-    with opened(team.root) as engram:
+    with open_test_store(team.root) as engram:
         found = engram.evolve(apply=True)
         assert found.judged >= evolution.LEAST_JUDGED
         assert (found.proposals, found.file) == ((), "")
@@ -121,7 +121,7 @@ def test_a_well_tuned_store_is_left_alone_and_a_bad_weight_is_corrected(tmp_path
         assert path.read_bytes() == good
 
     path.write_bytes(good + BADLY_SET.encode())
-    with opened(team.root) as engram:
+    with open_test_store(team.root) as engram:
         worse = team.quality(engram)
         done = engram.evolve(apply=True)
         better = team.quality(engram)
@@ -143,8 +143,8 @@ def test_a_well_tuned_store_is_left_alone_and_a_bad_weight_is_corrected(tmp_path
 
 def test_random_judgements_propose_nothing(tmp_path: Path) -> None:
     proposed, seeds = 0, examples(SEEDS, 20 * SEEDS)
-    with opened(plain(tmp_path / "store")) as engram:
-        filled(engram)
+    with open_test_store(make_plain_store(tmp_path / "store")) as engram:
+        record_set(engram)
         with open_replayer(engram.store) as replayer:
             trial = RankingTrial(engram.store, replayer)
             shown = replayer.shown([one["q"] for one in lines("queries.jsonl")[:36]])
@@ -183,7 +183,7 @@ def test_a_judgement_belongs_to_the_last_query_of_its_session_with_the_entry(sma
     (lore_id, *_) = ask(small, "brokers deliver twice")
     ask(small, "tide tables")
     small.feedback(not_relevant=lore_id)
-    with opened(Path(small.path), session="s2", clock=small.store.clock) as other:
+    with open_test_store(Path(small.path), session="s2", clock=small.store.clock) as other:
         ask(other, "brokers deliver twice")
     found = judged_retrievals(small.store.state, {lore_id})
     assert [(one.entry.query, one.kinds) for one in found] == [
@@ -191,14 +191,14 @@ def test_a_judgement_belongs_to_the_last_query_of_its_session_with_the_entry(sma
         ("queue consumer patterns", {lore_id: "helpful"}),
     ]
     tables = small.evolve().effectiveness
-    assert named(tables, "strategies").rows == (("hybrid", 2, 1, 1, 0, 0.5),)
-    assert named(tables, "categories").rows == (("PATTERN_OUTCOME", 2, 1, 1, 0, 0.5),)
-    assert named(tables, "ages").rows == (("first hour", 2, 1, 1, 0, 0.5),)
-    assert named(tables, "scopes").rows == (("project", 2, 1, 1, 0, 0.5),)
+    assert table_named(tables, "strategies").rows == (("hybrid", 2, 1, 1, 0, 0.5),)
+    assert table_named(tables, "categories").rows == (("PATTERN_OUTCOME", 2, 1, 1, 0, 0.5),)
+    assert table_named(tables, "ages").rows == (("first hour", 2, 1, 1, 0, 0.5),)
+    assert table_named(tables, "scopes").rows == (("project", 2, 1, 1, 0, 0.5),)
 
 
 def test_undone_judgements_do_not_count(tmp_path: Path) -> None:
-    with opened(dedicated(tmp_path / "store")) as engram:
+    with open_test_store(dedicated(tmp_path / "store")) as engram:
         engram.record(QUEUE, category="pattern")
         ask(engram, "queue consumer patterns", helpful="L1")
         assert engram.evolve().judged == 1
@@ -266,7 +266,7 @@ def test_reverting_restores_the_file_each_time(small: Engram, user: bool) -> Non
 def test_applying_and_reverting_are_commits_where_engram_commits(tmp_path: Path) -> None:
     root = dedicated(tmp_path / "store")
     former = (root / places.CONFIG_NAME).read_bytes()
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         apply_proposals(engram.store, [STEP], user=False)
         commit_pending(engram.store, wait=10)
     assert git(root, "log", "-1", "--format=%s") == "evolve: ranking.words 0.53 → 0.43"
@@ -298,7 +298,7 @@ def test_a_setting_in_the_user_file_is_changed_there(small: Engram) -> None:
 
 async def test_an_agent_evolves_by_the_official_client(small: Engram) -> None:
     apply_proposals(small.store, [STEP], user=False)
-    async with inside(Path(small.path), sets=("curate",)) as client:
+    async with connect_inside(Path(small.path), sets=("curate",)) as client:
         (tool,) = [one for one in (await client.list_tools()).tools if one.name == "evolve_memory_system"]
         assert not tool.annotations.destructive_hint
         found = await answered(client, "evolve_memory_system")
@@ -332,10 +332,13 @@ def test_a_half_life_and_a_threshold_change_what_is_shown(small: Engram) -> None
 
 
 def test_a_pulled_file_with_a_weight_out_of_bounds_keeps_the_previous_weight(tmp_path: Path) -> None:
-    root, state = plain(tmp_path / "store", "[ranking]\nthreshold = -0.05\nwords = 0.7\n"), tmp_path / "state"
+    root, state = (
+        make_plain_store(tmp_path / "store", "[ranking]\nthreshold = -0.05\nwords = 0.7\n"),
+        tmp_path / "state",
+    )
     state.mkdir()
     assert in_force(str(root), str(state)).settings.number(ranking.THRESHOLD_KEY) == -0.05
-    plain(root, "[ranking]\nwords = 99.0\nthreshold = 0.1\n")
+    make_plain_store(root, "[ranking]\nwords = 99.0\nthreshold = 0.1\n")
     found = in_force(str(root), str(state))
     assert found.settings.number(ranking.WORDS_KEY) == 0.7
     assert found.settings.number(ranking.THRESHOLD_KEY) == 0.1

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import SetClock, ok, plain
-from evolve_kit import filled, lines
+from apikit import SetClock, make_plain_store, ok
+from evolve_kit import lines, record_set
 
 import engram
 from engram.adapters.files import config_file, places
@@ -39,13 +39,13 @@ def weigh(value: float) -> None:
 
 @pytest.mark.slow
 def test_a_helpful_scope_with_too_little_weight_gets_more(tmp_path: Path) -> None:
-    root, clock = plain(tmp_path / "project"), SetClock()
-    plain(Path(places.user_store()))
+    root, clock = make_plain_store(tmp_path / "project"), SetClock()
+    make_plain_store(Path(places.user_store()))
     asked = [one for one in lines("queries.jsonl") if one["kind"] in ("paraphrase", "task")][:ASKED]
     mine = {key for one in asked for key in one["relevant"]}
     rest = set([one["key"] for one in lines("lore.jsonl") if one["key"] not in mine][:OTHERS])
     with at(root, clock, "user") as user, at(root, clock) as project:
-        ids = filled(user, mine.__contains__) | filled(project, rest.__contains__)
+        ids = record_set(user, mine.__contains__) | record_set(project, rest.__contains__)
     weigh(0.8)
     with at(root, clock) as project:
         answers = {one["q"]: [hit.lore.id for hit in project.query(one["q"]).lore] for one in asked[:10]}

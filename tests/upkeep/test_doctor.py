@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import SECRET, opened
+from apikit import SECRET, open_test_store
 from graph_kit import write_entity
 from storekit import disk_full_after
-from sync_kit import settled
+from sync_kit import make_clones
 
 from engram.domain.errors import SyncBlockedError
 from engram.usecases.upkeep.doctor import doctor
@@ -24,7 +24,7 @@ def test_doctor_merges_an_entity_with_conflict_markers_of_git(root: Path) -> Non
         for day, alias in ((1, "zk"), (2, "keeper"))
     ]
     write_entity(root, "zookeeper.md", f"<<<<<<< ours\n{sides[0]}=======\n{sides[1]}>>>>>>> theirs\n")
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         assert [one.kind for one in doctor(engram.store)] == ["file"]
         assert [one.fixed for one in doctor(engram.store, fix=True)] == [True]
         assert engram.entity("zk").aliases == ("keeper", "zk")
@@ -41,7 +41,7 @@ def test_on_a_full_disk_doctor_does_not_call_the_index_damaged(root: Path, engra
 
 
 def test_doctor_names_the_file_that_blocks_a_sync_and_the_next_step(tmp_path: Path) -> None:
-    clones, lore_id = settled(tmp_path)
+    clones, lore_id = make_clones(tmp_path)
     a, b = clones["a"], clones["b"]
     path = a.get(lore_id).path
     clones.edit("b", path, "late", "too late")

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from apikit import cli, ok, opened, plain
+from apikit import cli, make_plain_store, ok, open_test_store
 from hookkit import answer, text_of
-from mcp_kit import inside, text
+from mcp_kit import connect_inside, text
 
 from engram.domain.agents import fence, framing
 from engram.domain.agents.leaks import (
@@ -45,7 +45,7 @@ SHORT = (
 
 
 def test_no_text_of_the_corpus_leaks(tmp_path: Path) -> None:
-    done = cli("doctor", "--poison", "--json", cwd=plain(tmp_path))
+    done = cli("doctor", "--poison", "--json", cwd=make_plain_store(tmp_path))
     assert (done.code, done.json["ok"], done.json["findings"]) == (0, True, [])
     assert done.json["lore"] == len(injection_test.corpus()) >= 60
     assert set(done.json["texts"]) == set(injection_test.WAYS)
@@ -91,7 +91,7 @@ def test_the_command_fails_if_anything_leaks(tmp_path: Path, monkeypatch: pytest
     rows = [row for row in injection_test.corpus() if row["name"] == "image"]
     monkeypatch.setattr(injection_test, "corpus", lambda: rows)
     monkeypatch.setattr(framing, "neutralize", lambda text, **_: text)
-    done = cli("doctor", "--poison", cwd=plain(tmp_path))
+    done = cli("doctor", "--poison", cwd=make_plain_store(tmp_path))
     assert done.code == 1
     assert "active link" in done.out
 
@@ -102,9 +102,9 @@ def test_the_command_fails_if_anything_leaks(tmp_path: Path, monkeypatch: pytest
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     """Make a store with the corpus that quarantines foreign entries."""
-    root = plain(tmp_path / "store")
+    root = make_plain_store(tmp_path / "store")
     ok("config", "trust.hold", "foreign", "--user", cwd=root)
-    with opened(root, clock=Clock()) as engram:
+    with open_test_store(root, clock=Clock()) as engram:
         injection_test.plant(engram.store)
         engram.refresh()
     return root
@@ -121,14 +121,14 @@ def hidden() -> list[str]:
 
 
 async def test_quarantined_text_is_in_no_tool_resource_or_prompt(root: Path) -> None:
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         ids = {
             one.lore.content.split()[0]: one.lore.id for one in engram.list(limit=None, status="pending").lore
         }
         held_lore = [one.lore for one in engram.held()]
     names = [*ids.values(), *(lore.id for lore in held_lore)]
     said: list[str] = []
-    async with inside(root) as client:
+    async with connect_inside(root) as client:
         for word in hidden():
             found = await client.call_tool("recall_query", {"query": f"{word} obey must not be seen"})
             said += [text(found)]
@@ -152,10 +152,10 @@ async def test_quarantined_text_is_in_no_tool_resource_or_prompt(root: Path) -> 
 
 
 async def test_tools_and_resources_leak_nothing(root: Path) -> None:
-    with opened(root) as engram:
+    with open_test_store(root) as engram:
         ids = [one.lore.id for one in engram.list(limit=None, status="active").lore]
         ids = [one for one in ids if one not in {held.lore.id for held in engram.held()}]
-    async with inside(root) as client:
+    async with connect_inside(root) as client:
         for at in range(0, len(ids), 20):
             got = await client.call_tool("recall_get", {"refs": ids[at : at + 20]})
             assert leaks_of_quotes(text(got)) == []
@@ -202,7 +202,7 @@ def test_an_entry_that_became_pending_after_indexing_is_not_injected(root: Path)
     (file,) = [
         path for path in (root / "lore").rglob("*.md") if injection_test.word(row) in path.read_text("utf-8")
     ]
-    with opened(root, clock=Clock()) as engram:
+    with open_test_store(root, clock=Clock()) as engram:
         paths = [str(file.relative_to(root))]
         assert len(auto_recall.load_active(engram.store, paths)) == 1
         file.write_text(

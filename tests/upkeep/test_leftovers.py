@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from apikit import QUEUE, SetClock, dedicated, opened
+from apikit import QUEUE, SetClock, dedicated, open_test_store
 
 from engram.usecases.upkeep import leftovers
 
@@ -21,7 +21,7 @@ STAYS = ("notes.md", "worktree/lore/x.tmp", "as-of/" + "a" * 40 + "/x.md", "inde
 
 def test_temporary_files_and_folders_are_removed_after_a_day(tmp_path: Path) -> None:
     clock = SetClock()
-    with opened(dedicated(tmp_path / "s"), clock=clock) as store:
+    with open_test_store(dedicated(tmp_path / "s"), clock=clock) as store:
         store.record(QUEUE, category="fact")
         store.refresh()
         state = Path(store.store.places.state)
@@ -47,7 +47,7 @@ def test_temporary_files_and_folders_are_removed_after_a_day(tmp_path: Path) -> 
 
 def test_a_folder_with_recent_changes_is_not_removed(tmp_path: Path) -> None:
     clock = SetClock()
-    with opened(dedicated(tmp_path / "s"), clock=clock) as store:
+    with open_test_store(dedicated(tmp_path / "s"), clock=clock) as store:
         folder = Path(store.store.places.state, "rehearsal-2")
         folder.mkdir()
         (folder / "index").write_text("x")

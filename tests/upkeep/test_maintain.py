@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import prepared
 import pytest
-from apikit import SetClock, dedicated, git, lore_files, ok, opened, plain
+from apikit import SetClock, dedicated, git, lore_files, make_plain_store, ok, open_test_store
 from effort import examples
 from sync_kit import Clones
 from team_kit import changed
@@ -121,7 +121,7 @@ def aged(root: Path) -> SetClock:
 
 def _age(root: Path) -> datetime:
     clock = SetClock(datetime(2026, 1, 5, 9, tzinfo=UTC))
-    with opened(dedicated(root), agent="ada", clock=clock) as ada:
+    with open_test_store(dedicated(root), agent="ada", clock=clock) as ada:
         ada.summarize("Old talk about queues.")
         helpful = ada.summarize("Old talk about tides.", new=True).lore.id
         ada.summarize("Old talk, pinned.", new=True)
@@ -141,7 +141,7 @@ def test_maintain_archives_and_deletes_once_as_the_dry_run_says(tmp_path: Path) 
     root = tmp_path / "store"
     clock = aged(root)
     user = Path(os.environ["XDG_CONFIG_HOME"]) / "engram/config.toml"
-    with opened(root, clock=clock) as engram:
+    with open_test_store(root, clock=clock) as engram:
         before = [file.read_bytes() for file in lore_files(root)]
         planned = engram.maintain(dry_run=True)
         assert {step.step: step.number for step in planned.steps if step.number} == {"archive": 2}
@@ -153,7 +153,7 @@ def test_maintain_archives_and_deletes_once_as_the_dry_run_says(tmp_path: Path) 
         assert not any(step.number for step in engram.maintain().steps)
     user.parent.mkdir(parents=True)
     user.write_text("[scopes.project]\ngarbage_days = 90\nretention_days = 1000\n")
-    with opened(root, clock=clock) as engram:
+    with open_test_store(root, clock=clock) as engram:
         assert [step.number for step in engram.maintain().steps if step.step == "garbage"] == [1]
         assert "Gone out of use." not in str(engram.list(limit=None))
         clock.advance(days=1100)
@@ -176,16 +176,16 @@ def test_a_failing_step_does_not_stop_the_others(tmp_path: Path, monkeypatch: py
         raise StoreError("The disk is full.")
 
     monkeypatch.setitem(maintain.STEPS, "observations", broken)  # type: ignore[call-overload]
-    with opened(tmp_path / "store", clock=clock) as engram:
+    with open_test_store(tmp_path / "store", clock=clock) as engram:
         done = engram.maintain().steps
         assert (done[0].error, done[0].number) == ("The disk is full.", 0)
         assert {step.step: step.number for step in done}["archive"] == 4
 
 
 def test_maintenance_runs_after_a_sync_and_once_a_day(tmp_path: Path) -> None:
-    root = plain(tmp_path / "store")
+    root = make_plain_store(tmp_path / "store")
     clock = SetClock()
-    with opened(root, clock=clock) as engram:
+    with open_test_store(root, clock=clock) as engram:
         store = engram.store
         done = []
         for hours, synced in (
@@ -210,14 +210,14 @@ def test_maintenance_runs_after_a_sync_and_once_a_day(tmp_path: Path) -> None:
     off = Path(os.environ["XDG_CONFIG_HOME"]) / "engram/config.toml"
     off.parent.mkdir(parents=True)
     off.write_text("[maintain]\nauto = false\n")
-    with opened(root, clock=clock) as engram:
+    with open_test_store(root, clock=clock) as engram:
         assert not maintain.is_due(engram.store)
 
 
 def test_undo_skips_automatic_maintenance(tmp_path: Path) -> None:
     root = tmp_path / "store"
     clock = aged(root)
-    with opened(root, clock=clock) as engram:
+    with open_test_store(root, clock=clock) as engram:
         mine = engram.record("What a person wrote last.", category="fact").lore
         sync_state.remember(engram.store, "origin", None)
         done = maintain.maintain_if_due(engram.store)
@@ -232,7 +232,7 @@ def test_automatic_maintenance_limits_the_changes_of_a_day(
 ) -> None:
     monkeypatch.setattr(maintain, "_MOST_AUTOMATIC", 1)
     clock = aged(tmp_path / "store")
-    with opened(tmp_path / "store", clock=clock) as engram:
+    with open_test_store(tmp_path / "store", clock=clock) as engram:
         numbers = []
         for _ in range(3):
             sync_state.remember(engram.store, "origin", None)
@@ -244,8 +244,8 @@ def test_automatic_maintenance_limits_the_changes_of_a_day(
 
 
 def test_the_background_process_records_observations(tmp_path: Path) -> None:
-    root = plain(tmp_path / "store")
-    with opened(root) as engram:
+    root = make_plain_store(tmp_path / "store")
+    with open_test_store(root) as engram:
         engram.observe("Root cause: one of the disks of the broker was full.")
         background.tidy(engram.store)
         assert engram.list(status="pending").total >= 1

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
-from apikit import QUEUE, SetClock, dedicated, git, opened
+from apikit import QUEUE, SetClock, dedicated, git, open_test_store
 from storekit import commit
 
 from engram.domain.entry.lore import ARCHIVED
@@ -41,7 +41,7 @@ def two_years(home: Path, tmp_path: Path) -> Iterator[tuple[Engram, dict[str, st
     config.parent.mkdir(parents=True)
     config.write_text(SETTINGS, "utf-8")
     clock, months = SetClock(), list[Month]()
-    with opened(dedicated(tmp_path / "store"), clock=clock) as store:
+    with open_test_store(dedicated(tmp_path / "store"), clock=clock) as store:
         ids = {kind: _record(store, kind) for kind in KINDS}
         names = {lore_id: kind for kind, lore_id in ids.items()}
         for month in range(1, MONTHS + 1):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from apikit import cli, git, ok
-from sync_kit import Clones, ManyClock, opened
+from sync_kit import Clones, ManyClock, open_test_store
 
 from engram.app import Engram
 
@@ -33,7 +33,7 @@ def lines(store: Store | Engram, word: str) -> list[str]:
 @pytest.mark.slow
 @pytest.mark.usefixtures("auto")
 def test_status_shows_the_state_of_sync_and_what_to_do(tmp_path: Path) -> None:
-    alone = opened(tmp_path / "alone", ManyClock())
+    alone = open_test_store(tmp_path / "alone", ManyClock())
     assert lines(alone, "sync") == ["no remote yet: engram remote add origin URL"]
     clones = Clones(tmp_path)
     lore = clones.record("a")
