@@ -185,7 +185,7 @@ def use_write_ahead_log(connection: sqlite3.Connection) -> None:
         except sqlite3.OperationalError as error:
             if "locked" not in str(error) or attempt == _ATTEMPTS:
                 raise
-            time.sleep(_PAUSE_SECONDS)
+            time.sleep(_PAUSE_SECONDS)  # SQLite does not wait for this switch
 
 
 def _keep_private(path: str) -> None:
